@@ -13,7 +13,7 @@ from robota.cli.subcommands import SUBCOMMANDS
 HEAD = """\
 # Command line
 
-Made from the program by `make reference`: what `--help` says.
+Generated from the program by `make reference`: the output of `--help`.
 """
 ACTION = re.compile(r"^    ([a-z][a-z-]+)(?:  | \(|$)", re.MULTILINE)
 

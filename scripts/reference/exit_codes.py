@@ -5,7 +5,7 @@ from robota.clients.headless.exit_codes import MEANINGS
 HEAD = """\
 # Exit codes
 
-Made from the program by `make reference`. This is how `robota -p` ends; sub-commands use 0, 1, 2 and 3 alike. With
+Generated from the program by `make reference`. These are the exit codes of `robota -p`; sub-commands use 0 to 3. With
 `--output-format json` and `stream-json` the result object is printed in every case but 141.
 
 | code | meaning |

@@ -11,9 +11,9 @@ from scripts.reference.schema_tables import table
 HEAD = """\
 # Hook events
 
-Made from the program by `make reference`. [Hooks](../hooks.md) says when each event comes and what a hook can do there.
+Generated from the program by `make reference`. [Hooks](../hooks.md) explains when each event fires and what a hook can do.
 
-| event | has a matcher | is about a tool call |
+| event | has a matcher | concerns a tool call |
 |---|---|---|
 """
 

@@ -9,8 +9,8 @@ from scripts.reference.schema_tables import shape_lines, type_words
 HEAD = """\
 # Protocol schema
 
-Made from the program by `make reference`. `robota protocol schema` prints the same as JSON Schema;
-[the protocol](../protocol.md) says what the words mean and how to write a client.
+Generated from the program by `make reference`. `robota protocol schema` prints the same as JSON Schema;
+[the protocol](../protocol.md) explains the terms and how to write a client.
 """
 
 

@@ -9,9 +9,9 @@ from scripts.reference.schema_tables import shape_lines, table
 HEAD = """\
 # Settings
 
-Made from the program by `make reference`. [Configuration](../configuration.md) says which files there are and which of
-them wins; [settings.schema.json](../settings.schema.json) is the same as JSON Schema, for editors. `robota config
-show --origin` shows what holds here and which file said so.
+Generated from the program by `make reference`. [Configuration](../configuration.md) lists the settings files and their
+precedence; [settings.schema.json](../settings.schema.json) is the same as JSON Schema, for editors. `robota config
+show --origin` prints the effective settings and where each one comes from.
 """
 
 

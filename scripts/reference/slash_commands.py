@@ -15,9 +15,8 @@ from robota.protocol.slash_commands import CommandList, SlashCommandInfo
 HEAD = """\
 # Slash commands
 
-Made from the registry by `make reference`. Skills and prompt commands of yours and of the project come in
-addition, see [skills](skills.md); `/help` lists all of them. In print mode `robota -p "/COMMAND"` answers without a
-model where none is needed. A command that has to wait is refused while the agent works.
+Generated from the command registry by `make reference`. `/help` also lists the [skills](skills.md) and prompt commands
+of the project and your own. In print mode, `robota -p "/COMMAND"` runs without a model where none is needed.
 """
 
 
@@ -49,7 +48,7 @@ def _section(info: SlashCommandInfo) -> Iterator[str]:
     yield f"## `{f'/{info.name} {info.argument_hint}'.strip()}`\n"
     also = f" Also: {', '.join(f'`/{alias}`' for alias in info.aliases)}." if info.aliases else ""
     needs = " Needs a model." if info.needs_model else ""
-    waits = "" if info.while_working else " Has to wait while the agent works."
+    waits = "" if info.while_working else " Not available while the agent is working."
     yield f"{info.description[0].upper()}{info.description[1:]}.{also}{needs}{waits}\n"
     for each in info.subcommands:
         words = " ".join(each.description.split())

@@ -37,21 +37,21 @@ def parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="robota",
         usage="robota [options] [PROMPT] | robota -p [options] PROMPT | robota COMMAND …",
-        description="All options. Piped input comes before the prompt.",
+        description="All options. Piped input is put before the prompt.",
         # It is made for every option that is added; to measure the terminal each time, argparse would load shutil.
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=80),
         allow_abbrev=False,
         add_help=False,
     )
     parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="what to do")
-    parser.add_argument("-h", "--help", action="help", help="show the first page of help")
-    parser.add_argument("-V", "--version", action="version", version=f"robota {VERSION}", help="print it")
+    parser.add_argument("-h", "--help", action="help", help="show the help overview")
+    parser.add_argument("-V", "--version", action="version", version=f"robota {VERSION}", help="print the version")
     _add_output_options(parser.add_argument_group("output"))
     _add_task_options(parser.add_argument_group("task"))
     _add_conversation_options(parser.add_argument_group("sessions"))
     _add_provider_options(parser.add_argument_group("set up a provider"))
-    _add_upkeep_options(parser.add_argument_group("upkeep"))
-    _add_foreign_options(parser.add_argument_group("as other agents call it"))
+    _add_upkeep_options(parser.add_argument_group("maintenance"))
+    _add_foreign_options(parser.add_argument_group("compatibility with other agents"))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser
 
@@ -63,27 +63,31 @@ def _add_output_options(group: Any) -> None:
         choices=OUTPUT_FORMATS,
         default="text",
         metavar="FORMAT",
-        help="text, json (one object), stream-json (one a line) or messages",
+        help="text, json (one object), stream-json (one object per line) or messages",
     )
-    group.add_argument("--include-partial-messages", action="store_true", help="also stream what is not complete yet")
-    group.add_argument("--plain", action="store_true", help="talk in plain lines: for screen readers and slow lines")
-    group.add_argument("--verbose", action="store_true", help="show on stderr all that happens")
-    group.add_argument("--quiet", action="store_true", help="show only the answer, and what went wrong")
+    group.add_argument("--include-partial-messages", action="store_true", help="also stream incomplete messages")
     group.add_argument(
-        "--json-schema", metavar="FILE|JSON", help="the answer is JSON of this shape: checked, and put right once"
+        "--plain", action="store_true", help="plain line-by-line interface, for screen readers and slow connections"
     )
-    group.add_argument("--input-file", metavar="FILE", help="read the prompt, or what comes before it, from a file")
+    group.add_argument("--verbose", action="store_true", help="print everything that happens to stderr")
+    group.add_argument("--quiet", action="store_true", help="print only the answer and errors")
+    group.add_argument(
+        "--json-schema",
+        metavar="FILE|JSON",
+        help="require an answer that matches this JSON Schema; the model gets one retry",
+    )
+    group.add_argument("--input-file", metavar="FILE", help="read the prompt, or text to put before it, from a file")
 
 
 def _add_task_options(group: Any) -> None:
     group.add_argument("--provider", metavar="NAME", help="provider profile to use")
     group.add_argument("--model", metavar="MODEL", help="model to use instead of the profile's")
-    group.add_argument("--fallback-model", metavar="A,B", help="models to go on with when the first does not answer")
+    group.add_argument("--fallback-model", metavar="A,B", help="models to try when the first one fails")
     group.add_argument(
         "--permission-mode",
         choices=PERMISSION_MODES,
         metavar="MODE",
-        help="plan (only reads), default, acceptEdits (also writes files) or bypassPermissions (everything)",
+        help="plan (read-only), default (ask), acceptEdits (edit without asking) or bypassPermissions (never ask)",
     )
     effects = {"allowed": "may run without asking, for example 'Bash(pytest *)'", "disallowed": "never run"}
     for name, effect in effects.items():
@@ -91,25 +95,29 @@ def _add_task_options(group: Any) -> None:
         group.add_argument(*flags, action="append", default=[], metavar="RULES", help=f"calls that {effect}")
     group.add_argument("--mode", metavar="SLUG", help="start in this mode: code, architect, ask, debug, orchestrator")
     group.add_argument("--max-turns", type=_positive, metavar="N", help="stop after N requests to the model")
-    group.add_argument("--max-budget-usd", type=_amount, metavar="USD", help="stop when the task has cost this much")
+    group.add_argument("--max-budget-usd", type=_amount, metavar="USD", help="stop once the task has cost this much")
     group.add_argument(
         "--completion",
         choices=COMPLETIONS,
         metavar="HOW",
-        help="implicit (a reply without calls is the answer) or explicit (the model says when it is done)",
+        help="implicit (a reply without tool calls is the answer) or explicit (the model must call attempt_completion)",
     )
     group.add_argument("--system-prompt", metavar="TEXT", help="replace the system prompt")
     group.add_argument("--system-prompt-file", metavar="FILE", help="the same, from a file")
     group.add_argument(
         "--append-system-prompt",
         metavar="TEXT",
-        help="add to the system prompt; @NAME adds .robota/prompts/NAME.md, @PATH a file",
+        help="append to the system prompt; @NAME appends .robota/prompts/NAME.md, @PATH a file",
     )
     group.add_argument("--append-system-prompt-file", metavar="FILE", help="the same, from a file")
-    group.add_argument("--settings", metavar="FILE|JSON", help="settings for this run, over those of the files")
+    group.add_argument(
+        "--settings", metavar="FILE|JSON", help="settings for this run; they override the settings files"
+    )
     group.add_argument("--mcp-config", metavar="FILE|JSON", help="MCP servers for this run, as in .mcp.json")
-    group.add_argument("--language", metavar="LANGUAGE", help="language of the answers; without a prompt, for good")
-    group.add_argument("--require-trust", action="store_true", help="refuse to start in a workspace nobody trusted")
+    group.add_argument(
+        "--language", metavar="LANGUAGE", help="language of the answers; without a prompt, saved as the default"
+    )
+    group.add_argument("--require-trust", action="store_true", help="refuse to start in an untrusted workspace")
     group.add_argument("--cwd", metavar="DIR", help="directory to work in")
     group.add_argument(
         "-w",
@@ -117,7 +125,7 @@ def _add_task_options(group: Any) -> None:
         nargs="?",
         const="",
         metavar="NAME",
-        help="work in a git worktree of its own, which stays if it has changes",
+        help="work in a new git worktree, kept if it has changes",
     )
 
 
@@ -127,7 +135,7 @@ def _add_conversation_options(group: Any) -> None:
         "--continue",
         dest="continues",
         action="store_true",
-        help="go on with the newest session here",
+        help="continue the most recent session in this directory",
     )
     group.add_argument(
         "-r",
@@ -135,9 +143,9 @@ def _add_conversation_options(group: Any) -> None:
         nargs="?",
         const="",
         metavar="SESSION",
-        help="go on with a session: its id, the beginning of it, its name or words of it; without one it asks which",
+        help="resume a session by id, id prefix, name or words from it; without one, choose from a list",
     )
-    group.add_argument("--fork-session", action="store_true", help="with -c or -r: go on with a copy of the session")
+    group.add_argument("--fork-session", action="store_true", help="with -c or -r: continue in a copy of the session")
     group.add_argument("--session-id", metavar="ID", help="id of the new session")
     group.add_argument("-n", "--name", metavar="NAME", help="name of the session")
 
@@ -145,23 +153,23 @@ def _add_conversation_options(group: Any) -> None:
 def _add_provider_options(group: Any) -> None:
     group.add_argument("--configure", action="store_true", help="set up a provider by answering a few questions")
     group.add_argument("--configure-provider", metavar="NAME", help="write a provider profile to the settings")
-    group.add_argument("--type", metavar="TYPE", help="kind of provider; with --configure only this one is asked about")
-    group.add_argument("--base-url", metavar="URL", help="address of the API, up to and including /v1")
-    group.add_argument("--api-key", metavar="KEY", help="stored as it is; better: --api-key-env")
+    group.add_argument("--type", metavar="TYPE", help="provider type; with --configure, set up only this one")
+    group.add_argument("--base-url", metavar="URL", help="base URL of the API, up to and including /v1")
+    group.add_argument("--api-key", metavar="KEY", help="API key, stored in plain text; prefer --api-key-env")
     group.add_argument("--api-key-env", metavar="VARIABLE", help="environment variable that holds the key")
     group.add_argument("--set-current", action="store_true", help="make the profile (or --provider) the default")
 
 
 def _add_upkeep_options(group: Any) -> None:
-    group.add_argument("--reset", action="store_true", help="remove your settings, keeping a copy; asks first")
+    group.add_argument("--reset", action="store_true", help="remove your settings after asking; a copy is kept")
     group.add_argument(
         "-y",
         "--yes",
         action="store_true",
-        help="do not ask (with --reset, or -r of a session that came from elsewhere)",
+        help="do not ask for confirmation (with --reset, or -r of an imported session)",
     )
-    group.add_argument("--check-update", action="store_true", help="look for a newer version now")
-    group.add_argument("--disable-update-check", action="store_true", help="do not look for a newer version this time")
+    group.add_argument("--check-update", action="store_true", help="check for a newer version now")
+    group.add_argument("--disable-update-check", action="store_true", help="do not check for a newer version this time")
 
 
 def _add_foreign_options(group: Any) -> None:
@@ -172,10 +180,12 @@ def _add_foreign_options(group: Any) -> None:
         dest="permission_mode",
         action="store_const",
         const=bypass,
-        help=f"--permission-mode {bypass}",
+        help=f"same as --permission-mode {bypass}",
     )
-    group.add_argument("--debug", dest="verbose", action="store_true", help="--verbose")
-    group.add_argument("--input-format", metavar="FORMAT", default="text", choices=("text",), help="text")
+    group.add_argument("--debug", dest="verbose", action="store_true", help="same as --verbose")
+    group.add_argument(
+        "--input-format", metavar="FORMAT", default="text", choices=("text",), help="only text is supported"
+    )
 
 
 def _amount(text: str) -> float:

@@ -79,19 +79,25 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota bisect`."""
-    about = "Find the call of a session that broke a test. Each state is tried in a directory of its own."
+    about = "Find the tool call in a session that broke a test. Each state is tested in a separate directory."
     parser = CommandParser(prog="robota bisect", description=about)
     parser.add_argument(
         "session",
         nargs="?",
         metavar="SESSION",
-        help="id, beginning of one, name or words (default: the newest with checkpoints)",
+        help="session id, id prefix, name or words (default: the newest with checkpoints)",
     )
-    help_test = "a shell command: 0 is good, 125 says nothing about this state, any other code is bad"
+    help_test = "shell command: exit code 0 means good, 125 skip, anything else bad"
     parser.add_argument("--test", required=True, metavar="CMD", help=help_test)
-    parser.add_argument("--timeout", type=float, default=TIMEOUT_S, metavar="SECONDS", help="after which it is bad")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=TIMEOUT_S,
+        metavar="SECONDS",
+        help="time limit per run; exceeding it counts as bad",
+    )
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 

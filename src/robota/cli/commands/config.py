@@ -49,22 +49,22 @@ def parser() -> CommandParser:
     """What may stand behind `robota config`."""
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    parser = CommandParser(prog="robota config", description="What is set, who set it, how to change it.")
+    parser = CommandParser(prog="robota config", description="Show and change settings.")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    show = _action(actions, shared, "show", _show, "print all settings that hold")
-    show.add_argument("--origin", action="store_true", help="say which file, variable or option set each")
+    show = _action(actions, shared, "show", _show, "print all effective settings")
+    show.add_argument("--origin", action="store_true", help="show which file, variable or option set each value")
     show.add_argument("--json", action="store_true", help="print JSON")
     get = _action(actions, shared, "get", _get, "print one setting")
     get.add_argument("key", metavar="KEY", help='for example permissions.deny, or models."gpt-4.1".contextWindow')
     change = _action(actions, shared, "set", _set, "change one setting")
     change.add_argument("key", metavar="KEY")
-    change.add_argument("value", metavar="VALUE", help="text, or JSON where the setting is not a text")
+    change.add_argument("value", metavar="VALUE", help="text, or JSON for settings that are not text")
     change.add_argument("--add", action="store_true", help="add VALUE to the list instead of replacing it")
     unset = _action(actions, shared, "unset", _unset, "remove one setting")
     unset.add_argument("key", metavar="KEY")
     for action in (change, unset):
-        action.add_argument("--scope", choices=SCOPES, default="user", help="which file (default: user)")
-    _action(actions, shared, "path", _path, "print where settings come from, lowest first")
+        action.add_argument("--scope", choices=SCOPES, default="user", help="settings file to change (default: user)")
+    _action(actions, shared, "path", _path, "print the settings files, lowest precedence first")
     _action(actions, shared, "schema", _schema, "print the JSON Schema of a settings file")
     return parser
 

@@ -114,10 +114,10 @@ def _restore_parser() -> CommandParser:
         "session",
         nargs="?",
         metavar="SESSION",
-        help="its id, the start of it, its name, or words (default: the newest)",
+        help="session id, id prefix, name or words (default: the newest)",
     )
     parser.add_argument("--id", metavar="ID", help="what to undo, as `--json` names it (default: the newest)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     return parser
 
@@ -133,10 +133,10 @@ def parser() -> CommandParser:
         "session",
         nargs="?",
         metavar="SESSION",
-        help="its id, the start of it, its name, or words (default: the newest)",
+        help="session id, id prefix, name or words (default: the newest)",
     )
     parser.add_argument("--all", action="store_true", help="name everything, not only the largest")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     return parser
 

@@ -50,15 +50,15 @@ def parser() -> CommandParser:
     """What may stand behind `robota init`."""
     parser = CommandParser(
         prog="robota init",
-        description="Write a first AGENTS.md from a plain look at the project. /init in a conversation, or "
+        description="Write a first AGENTS.md by inspecting the project. /init in a conversation, or "
         'robota -p "/init", lets the model write one.',
     )
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
     parser.add_argument("--print", action="store_true", help="print it instead of writing a file")
     parser.add_argument(
-        "--take-in", action="store_true", help="import the instruction files of other agents, without asking"
+        "--take-in", action="store_true", help="import the instruction files of other agents without asking"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON: what was found, and what was written")
+    parser.add_argument("--json", action="store_true", help="print what was found and written as JSON")
     return parser
 
 

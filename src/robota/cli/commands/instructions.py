@@ -50,7 +50,7 @@ def parser() -> CommandParser:
     """What may stand behind `robota instructions`."""
     parser = CommandParser(
         prog="robota instructions",
-        description="Which instruction files and rules a session is told, where from, in which order.",
+        description="Show which instruction files and rules a session loads, where they come from, and in which order.",
     )
     parser.add_argument(
         "path",
@@ -58,10 +58,10 @@ def parser() -> CommandParser:
         type=Path,
         default=Path(),
         metavar="PATH",
-        help="where it starts, or a file it touches",
+        help="working directory of the session, or a file it touches",
     )
     parser.add_argument("--mode", default=DEFAULT_MODE, metavar="SLUG", help="the task mode (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 

@@ -62,7 +62,7 @@ def parser() -> CommandParser:
     """What may stand behind `robota memory`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    shared.add_argument("--json", action="store_true", help="print JSON")
     parser = CommandParser(prog="robota memory", description="What is remembered between sessions.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     by_name = {name: actions.add_parser(name, parents=[shared], help=about) for name, about in HELP.items()}
@@ -76,9 +76,14 @@ def parser() -> CommandParser:
     by_name["add"].add_argument("topic", metavar="TOPIC", help="a word or two")
     for name in ("add", "note"):
         by_name[name].add_argument("text", nargs="+", metavar="TEXT", help="what to remember")
-    by_name["check"].add_argument("id", nargs="?", default="", metavar="ID", help="only this one")
+    by_name["check"].add_argument("id", nargs="?", default="", metavar="ID", help="limit to this one")
     by_name["check"].add_argument(
-        "--allowed-tools", "--allowedTools", action="append", default=[], metavar="RULES", help="as for robota -p"
+        "--allowed-tools",
+        "--allowedTools",
+        action="append",
+        default=[],
+        metavar="RULES",
+        help="calls allowed without asking, as for robota -p",
     )
     return parser
 

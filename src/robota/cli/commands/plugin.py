@@ -88,46 +88,52 @@ def parser() -> CommandParser:
     """What may stand behind `robota plugin`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    shared.add_argument("--json", action="store_true", help="print JSON")
     agreeing = CommandParser(add_help=False)
     how = agreeing.add_mutually_exclusive_group()
-    how.add_argument("--yes", action="store_true", help="agree to what it brings without being asked")
-    how.add_argument("--agree", metavar="DIGEST", help="agree to exactly the content with this digest")
-    parser = CommandParser(prog="robota plugin", description="Plugins: nothing of one runs before you agreed to it.")
+    how.add_argument("--yes", action="store_true", help="agree to its content without being asked")
+    how.add_argument("--agree", metavar="DIGEST", help="agree only to the content with this digest")
+    parser = CommandParser(
+        prog="robota plugin", description="Manage plugins. Nothing in a plugin runs before you have agreed to it."
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", parents=[shared], help="show what is installed, and what the project wants")
-    showing = actions.add_parser("show", parents=[shared], help="show what one brings")
+    actions.add_parser("list", parents=[shared], help="list installed plugins, and those the project requests")
+    showing = actions.add_parser("show", parents=[shared], help="show what a plugin contains")
     showing.add_argument("name", metavar="NAME")
-    installing = actions.add_parser("install", parents=[shared, agreeing], help="show what one brings and install it")
+    installing = actions.add_parser(
+        "install", parents=[shared, agreeing], help="show what a plugin contains, and install it"
+    )
     installing.add_argument(
         "what",
         nargs="?",
         metavar="PLUGIN",
-        help="NAME@MARKETPLACE, a path (./x) or an address (https://…#ref); without it, those the project wants",
+        help="NAME@MARKETPLACE, a path (./x) or a URL (https://…#ref); default: those the project requests",
     )
-    installing.add_argument("--scope", choices=("user", "project"), help="for all your projects, or only this one")
+    installing.add_argument(
+        "--scope", choices=("user", "project"), help="install for all your projects, or only this one"
+    )
     updating = actions.add_parser(
-        "update", parents=[shared, agreeing], help="fetch one anew, or all; changes are shown"
+        "update", parents=[shared, agreeing], help="update one plugin, or all, after showing the changes"
     )
     updating.add_argument("name", nargs="?", metavar="NAME")
     for action, help in (
-        ("enable", "use one again"),
-        ("disable", "keep one, but do not use it"),
-        ("uninstall", "remove one"),
+        ("enable", "enable a disabled plugin"),
+        ("disable", "disable a plugin without removing it"),
+        ("uninstall", "remove a plugin"),
     ):
         actions.add_parser(action, parents=[shared], help=help).add_argument("name", metavar="NAME")
-    _add_marketplace_actions(actions.add_parser("marketplace", help="where plugins come from"), shared)
+    _add_marketplace_actions(
+        actions.add_parser("marketplace", help="manage the marketplaces that plugins come from"), shared
+    )
     return parser
 
 
 def _add_marketplace_actions(parser: argparse.ArgumentParser, shared: CommandParser) -> None:
     actions = parser.add_subparsers(dest="marketplace_action", required=True, metavar="ACTION")
-    actions.add_parser("list", parents=[shared], help="show them, and what they offer")
-    adding = actions.add_parser("add", parents=[shared], help="know one more")
-    adding.add_argument(
-        "source", metavar="SOURCE", help="a path (./x), an address (https://…#ref), owner/name of GitHub"
-    )
-    updating = actions.add_parser("update", parents=[shared], help="look at what one offers now, or all")
+    actions.add_parser("list", parents=[shared], help="list marketplaces and the plugins they offer")
+    adding = actions.add_parser("add", parents=[shared], help="add a marketplace")
+    adding.add_argument("source", metavar="SOURCE", help="a path (./x), a URL (https://…#ref) or a GitHub owner/name")
+    updating = actions.add_parser("update", parents=[shared], help="refresh one marketplace, or all")
     updating.add_argument("name", nargs="?", metavar="NAME")
-    removing = actions.add_parser("remove", parents=[shared], help="forget one, and remove its plugins")
+    removing = actions.add_parser("remove", parents=[shared], help="remove a marketplace and its plugins")
     removing.add_argument("name", metavar="NAME")

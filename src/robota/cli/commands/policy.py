@@ -56,18 +56,18 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 def parser() -> CommandParser:
     """What may stand behind `robota policy`."""
     shared = CommandParser(add_help=False)
-    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    shared.add_argument("--json", action="store_true", help="print JSON")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument(
         "--mode",
         choices=list(PermissionMode),
         metavar="MODE",
-        help=f"{', '.join(PermissionMode)} (default: that of the settings)",
+        help=f"{', '.join(PermissionMode)} (default: from the settings)",
     )
     rules_help = "use only the permissions of this settings file"
-    parser = CommandParser(prog="robota policy", description="What may run, and why.")
+    parser = CommandParser(prog="robota policy", description="Explain, test and simulate permission rules.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    explain = actions.add_parser("explain", parents=[shared], help="say what would be decided about a call, and why")
+    explain = actions.add_parser("explain", parents=[shared], help="show the decision for a call, and the reason")
     explain.add_argument("--rules", type=Path, metavar="FILE", help=rules_help)
     explain.add_argument("--tool", metavar="NAME", help="a tool instead of a command")
     explain.add_argument("--args", default="{}", metavar="JSON", help="the arguments of the tool")
@@ -75,7 +75,7 @@ def parser() -> CommandParser:
     test = actions.add_parser("test", parents=[shared], help="run policy tests; exit with 1 if one fails")
     test.add_argument("--rules", type=Path, metavar="FILE", help=rules_help)
     test.add_argument("file", nargs="?", type=Path, metavar="FILE", help=f"default: {TEST_FILES[0]}")
-    simulate = actions.add_parser("simulate", parents=[shared], help="judge the calls of past sessions by other rules")
+    simulate = actions.add_parser("simulate", parents=[shared], help="apply other rules to the calls of past sessions")
     simulate.add_argument("--rules", type=Path, metavar="FILE", help=f"{rules_help} (default: those that hold here)")
     return parser
 

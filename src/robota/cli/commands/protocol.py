@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """The actions of `robota protocol`."""
-    parser = CommandParser(prog="robota protocol", description="For authors of other clients.")
+    parser = CommandParser(prog="robota protocol", description="Tools for authors of clients.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="ACTION")
     commands.add_parser("state", help="read a JSON array of messages on stdin, print the agent's state as JSON")
     commands.add_parser("schema", help="print the JSON Schema of messages, commands and events")

@@ -91,29 +91,35 @@ def parser() -> CommandParser:
     shared.add_argument(
         "--session",
         metavar="SESSION",
-        help="id, beginning of one, name or words (default: the newest with checkpoints)",
+        help="session id, id prefix, name or words (default: the newest with checkpoints)",
     )
-    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    shared.add_argument("--json", action="store_true", help="print JSON")
     changing = CommandParser(add_help=False)
     changing.add_argument("--dry-run", action="store_true", help="show the exact diff and change nothing")
-    changing.add_argument("--yes", action="store_true", help="do not ask before anything changes")
-    parser = CommandParser(prog="robota rewind", description="Go back in a session: files and conversation.")
+    changing.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser = CommandParser(
+        prog="robota rewind", description="Restore the files and the conversation of a session to an earlier point."
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", parents=[shared], help="show the prompts of a session and what each changed")
+    listing = actions.add_parser("list", parents=[shared], help="list the prompts of a session and what each changed")
     listing.add_argument(
         "--last", type=_count, metavar="N", help=f"only the newest N (default: {SHOWN}; with --json all)"
     )
-    differ = actions.add_parser("diff", parents=[shared], help="show what a prompt changed (default: all)")
-    differ.add_argument("number", nargs="?", type=int, metavar="N", help="its number in the list")
-    back = actions.add_parser("restore", parents=[shared, changing], help="go back to before a prompt or a call")
-    back.add_argument("number", nargs="?", type=int, metavar="N", help="the prompt's number in the list")
-    back.add_argument("--call", metavar="CALL", help="go back to before this call instead")
+    differ = actions.add_parser("diff", parents=[shared], help="show what a prompt changed (default: all prompts)")
+    differ.add_argument("number", nargs="?", type=int, metavar="N", help="number of the prompt in the list")
+    back = actions.add_parser(
+        "restore", parents=[shared, changing], help="restore the state before a prompt or a tool call"
+    )
+    back.add_argument("number", nargs="?", type=int, metavar="N", help="number of the prompt in the list")
+    back.add_argument("--call", metavar="CALL", help="restore the state before this tool call instead")
     scope = back.add_mutually_exclusive_group()
-    scope.add_argument("--files", action="store_true", help="files only; the conversation stays as it is")
-    scope.add_argument("--conversation", action="store_true", help="the conversation only; files stay as they are")
-    scope.add_argument("--only", action="append", default=[], metavar="PATH", help="only this file or directory")
-    actions.add_parser("undo", parents=[shared, changing], help="undo the last time you went back")
-    actions.add_parser("redo", parents=[shared, changing], help="redo what undo took back")
+    scope.add_argument("--files", action="store_true", help="restore only files")
+    scope.add_argument("--conversation", action="store_true", help="restore only the conversation")
+    scope.add_argument(
+        "--only", action="append", default=[], metavar="PATH", help="restore only this file or directory"
+    )
+    actions.add_parser("undo", parents=[shared, changing], help="undo the last restore")
+    actions.add_parser("redo", parents=[shared, changing], help="redo what undo reverted")
     return parser
 
 

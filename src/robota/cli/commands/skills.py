@@ -58,16 +58,20 @@ def parser() -> CommandParser:
     """What may stand behind `robota skills`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser = CommandParser(prog="robota skills", description="Skills and prompt commands of the project and of you.")
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    parser = CommandParser(
+        prog="robota skills", description="Manage the skills and prompt commands of the project and your own."
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", parents=[shared], help="show them all, and which are hidden by others of their name")
-    showing = actions.add_parser("show", parents=[shared], help="show what one says")
-    showing.add_argument("name", metavar="NAME", help="which one")
-    actions.add_parser("validate", parents=[shared], help="say what in their files has no effect")
-    making = actions.add_parser("new", parents=[shared], help="write the beginning of a new one")
-    making.add_argument("name", metavar="NAME", help="how it is called")
-    making.add_argument("--user", action="store_true", help="for all your projects instead of this one")
+    actions.add_parser(
+        "list", parents=[shared], help="list all of them, and which are shadowed by another of the same name"
+    )
+    showing = actions.add_parser("show", parents=[shared], help="print the content of one")
+    showing.add_argument("name", metavar="NAME", help="its name")
+    actions.add_parser("validate", parents=[shared], help="report fields that have no effect")
+    making = actions.add_parser("new", parents=[shared], help="create a new one from a template")
+    making.add_argument("name", metavar="NAME", help="name of the skill")
+    making.add_argument("--user", action="store_true", help="for all your projects, not only this one")
     return parser
 
 

@@ -68,11 +68,14 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota state`."""
-    parser = CommandParser(prog="robota state", description="What a session does or waits for, and how to answer it.")
-    help_session = "an id, the beginning of one, a name, or words (default: the newest)"
+    parser = CommandParser(
+        prog="robota state",
+        description="Show whether a session is running or what it is waiting for, and how to answer.",
+    )
+    help_session = "session id, id prefix, name or words (default: the newest)"
     parser.add_argument("session", nargs="?", metavar="SESSION", help=help_session)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.add_argument("--all", action="store_true", help="look in all directories, not only in this one")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--all", action="store_true", help="include the sessions of all projects")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     return parser
 

@@ -46,17 +46,19 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota tool`."""
-    about = "List the tools, and run one by hand, judged and logged as if a model had called it."
+    about = "List the tools, or run one by hand: checked and logged as if a model had called it."
     parser = CommandParser(prog="robota tool", description=about)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="show the tools and what each can do to the world")
+    listing = actions.add_parser("list", help="list the tools and what each can affect")
     listing.add_argument("--json", action="store_true", help="print JSON, with descriptions and schemas")
     run = actions.add_parser(
         "run", help="run one tool", description="Exits with 0 if the tool succeeded, 1 if it failed or was refused."
     )
-    run.add_argument("tool", metavar="NAME", help="its id or label, for example read_file or Read")
-    run.add_argument("words", nargs="?", metavar="JSON", help="its arguments; @FILE reads a file, - standard input")
-    run.add_argument("--args", metavar="JSON", help="the same as an option")
+    run.add_argument("tool", metavar="NAME", help="tool id or label, for example read_file or Read")
+    run.add_argument(
+        "words", nargs="?", metavar="JSON", help="its arguments; @FILE reads a file, - reads standard input"
+    )
+    run.add_argument("--args", metavar="JSON", help="the arguments, as an option")
     run.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     modes = ", ".join(PERMISSION_MODES)
     run.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="MODE", help=modes)

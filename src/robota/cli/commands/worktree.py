@@ -39,13 +39,13 @@ def parser() -> CommandParser:
     """What may stand behind `robota worktree`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)")
-    parser = CommandParser(prog="robota worktree", description="Worktrees that sessions (robota -w) work in or left.")
+    parser = CommandParser(prog="robota worktree", description="Manage the worktrees created by sessions (robota -w).")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", parents=[shared], help="show them, and what would be lost with each")
-    listing.add_argument("--json", action="store_true", help="print JSON instead of text")
-    removal = actions.add_parser("remove", parents=[shared], help="remove one; commits always stay")
-    removal.add_argument("name", metavar="NAME", help="which one")
-    removal.add_argument("--force", action="store_true", help="also with changes that were not committed")
+    listing = actions.add_parser("list", parents=[shared], help="list worktrees, and what removing each would lose")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    removal = actions.add_parser("remove", parents=[shared], help="remove a worktree; commits are always kept")
+    removal.add_argument("name", metavar="NAME", help="its name")
+    removal.add_argument("--force", action="store_true", help="remove it even with uncommitted changes")
     return parser
 
 

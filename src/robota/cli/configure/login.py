@@ -44,11 +44,11 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota login`."""
-    about = "Keep the key of a provider: in the keyring, or else in your settings, which only you can read."
+    about = "Store an API key in the system keyring or, without one, in your settings file (mode 0600)."
     parser = CommandParser(prog="robota login", description=about)
-    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="a kind of provider, or the name of a profile")
+    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="provider type, or name of a profile")
     parser.add_argument("--with-key", action="store_true", help="read the key from standard input")
-    parser.add_argument("--no-check", action="store_true", help="do not ask the provider whether the key is right")
+    parser.add_argument("--no-check", action="store_true", help="do not check the key with the provider")
     return parser
 
 

@@ -36,6 +36,8 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota logout`."""
-    parser = CommandParser(prog="robota logout", description="Forget the key of a provider profile; the profile stays.")
+    parser = CommandParser(
+        prog="robota logout", description="Remove the API key of a provider profile. The profile is kept."
+    )
     parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="the profile (default: the current one)")
     return parser

@@ -64,11 +64,11 @@ def main(argv: Sequence[str]) -> int:
 def parser() -> CommandParser:
     """What may stand behind `robota models`."""
     parser = CommandParser(
-        prog="robota models", description="The models that your providers offer; * is the one in use."
+        prog="robota models", description="List the models that your providers offer; * marks the one in use."
     )
-    parser.add_argument("words", nargs="*", metavar="WORD", help="only models with these words in their name")
-    parser.add_argument("--provider", metavar="NAME", help="only of this provider profile")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="show only models whose name contains these words")
+    parser.add_argument("--provider", metavar="NAME", help="show only the models of this provider profile")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 

@@ -37,9 +37,11 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota help`."""
-    parser = CommandParser(prog="robota help", description="The first page, a command, or a page by its topic.")
+    parser = CommandParser(
+        prog="robota help", description="Show the help overview, a command, or a documentation page."
+    )
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help="a command, a topic, commands, options or topics")
-    parser.add_argument("--man", action="store_true", help="print the man page, to be kept as robota.1")
+    parser.add_argument("--man", action="store_true", help="print the man page (roff), to be saved as robota.1")
     return parser
 
 

@@ -26,8 +26,8 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota completion`."""
-    about = "Print completions for a shell, made from the options and commands of this version."
+    about = "Print a completion script for the commands and options of this version."
     ways = "; ".join(HOW_TO_USE.values())
-    parser = CommandParser(prog="robota completion", description=about, epilog=f"To use it: {ways}")
+    parser = CommandParser(prog="robota completion", description=about, epilog=f"To enable it: {ways}")
     parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help="bash, zsh or fish")
     return parser

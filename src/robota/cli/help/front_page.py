@@ -8,29 +8,29 @@ WIDTH: Final = 79
 HEAD: Final = """\
 Robota is a coding agent for the terminal.
 
-  robota [PROMPT]      talk with it here; it asks before it changes something
+  robota [PROMPT]      start an interactive session in this directory
   robota -p PROMPT     run one task, print the answer, exit
-  robota COMMAND …     all else: sessions, settings, what may run, going back"""
+  robota COMMAND …     everything else: sessions, settings, permissions, undo"""
 EXAMPLES: Final = (
     'robota "fix the failing test"',
     'git diff | robota -p "review this"',
-    'robota -c "and now the docs"                  # go on with the newest session',
+    'robota -c "and now the docs"                  # continue the latest session',
     'robota -p "fix it" --permission-mode acceptEdits --max-turns 20',
     'robota -p "list the endpoints" --json-schema schema.json > endpoints.json',
 )
 # The options that most people need, in their words; `robota help options` has all of them in full.
 OPTIONS: Final = (
     ("-p, --print", "run the prompt, print the answer, exit"),
-    ("-c, --continue", "go on with the newest session here"),
-    ("-r, --resume [SESSION]", "go on with a session; without a name it asks which"),
+    ("-c, --continue", "continue the most recent session in this directory"),
+    ("-r, --resume [SESSION]", "resume a session; without a name, choose from a list"),
     ("--model MODEL", "model to use (robota models lists them)"),
     ("--permission-mode MODE", "plan, default, acceptEdits or bypassPermissions"),
-    ("--allowed-tools RULES", "calls that need no question, such as 'Bash(pytest *)'"),
+    ("--allowed-tools RULES", "calls allowed without asking, such as 'Bash(pytest *)'"),
     ("--output-format FORMAT", "text, json, stream-json or messages (with -p)"),
     ("--cwd DIR", "directory to work in"),
-    ("-w, --worktree [NAME]", "work in a git worktree of its own"),
-    ("--quiet, --verbose", "show less, or more, of what happens"),
-    ("-V, --version", "print the version; --verbose adds what a report needs"),
+    ("-w, --worktree [NAME]", "work in a new git worktree"),
+    ("--quiet, --verbose", "print less, or more, progress"),
+    ("-V, --version", "print the version; --verbose adds details for bug reports"),
 )
 FIRST_TOPICS: Final = (
     "conversation",
@@ -59,7 +59,7 @@ def front_page(topics: tuple[str, ...]) -> str:
         [
             HEAD,
             "",
-            "Commands (robota COMMAND --help says more; robota help commands lists all)",
+            "Commands (details: robota COMMAND --help; all: robota help commands)",
             *_rows([(name, SUBCOMMANDS[name][1]) for name in EVERYDAY]),
             *_words("also: ", more),
             "",
@@ -78,7 +78,7 @@ def front_page(topics: tuple[str, ...]) -> str:
 def all_commands() -> str:
     """Every command with a line of help."""
     rows = _rows([(name, text) for name, (_, text) in SUBCOMMANDS.items()])
-    return "\n".join(["robota COMMAND --help says more of one.", "", *rows])
+    return "\n".join(["Run robota COMMAND --help for details.", "", *rows])
 
 
 def _rows(rows: "tuple[tuple[str, str], ...] | list[tuple[str, str]]") -> list[str]:

@@ -66,19 +66,20 @@ def main(argv: Sequence[str]) -> int:
 def parser() -> CommandParser:
     """What may stand behind `robota answer`."""
     parser = CommandParser(
-        prog="robota answer", description="Answer what a session waits for, and go on with it as print mode does."
+        prog="robota answer",
+        description="Answer the question a session is waiting on, and continue it as print mode does.",
     )
-    parser.add_argument("session", metavar="SESSION", help="an id, the beginning of one, or a name")
-    parser.add_argument("words", nargs="*", metavar="yes|no|WORDS", help="the answer; after no: why")
-    parser.add_argument("--json", metavar="JSON", help="an answer as `robota state` prints it")
+    parser.add_argument("session", metavar="SESSION", help="session id, id prefix or name")
+    parser.add_argument("words", nargs="*", metavar="yes|no|WORDS", help="the answer; after no, the reason")
+    parser.add_argument("--json", metavar="JSON", help="the answer as JSON, in the form that `robota state` prints")
     parser.add_argument("--output-format", choices=OUTPUT_FORMATS, default="text", metavar="FORMAT")
     parser.add_argument("--include-partial-messages", action="store_true")
-    parser.add_argument("--verbose", action="store_true", help="show on stderr what happens")
+    parser.add_argument("--verbose", action="store_true", help="print everything that happens to stderr")
     parser.add_argument("--model", metavar="MODEL")
     parser.add_argument("--permission-mode", choices=PERMISSION_MODES, metavar="MODE")
     parser.add_argument("--max-turns", type=int, metavar="N")
     parser.add_argument("--cwd", metavar="DIR", help="the workspace (default: here)")
-    parser.add_argument("-y", "--yes", action="store_true", help="also a session that was not written here")
+    parser.add_argument("-y", "--yes", action="store_true", help="also continue a session imported from elsewhere")
     return parser
 
 

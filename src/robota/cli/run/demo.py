@@ -93,9 +93,9 @@ def _is_attended() -> bool:
 
 def parser() -> CommandParser:
     """The options of `robota demo`."""
-    about = "A real task on the built-in scripted model, in a project made for it. No key, no network."
+    about = "Run a real task on the built-in scripted model, in a sample project. No key, no network."
     parser = CommandParser(prog="robota demo", description=about)
-    parser.add_argument("directory", nargs="?", type=Path, help="make the project here and keep it, with its session")
+    parser.add_argument("directory", nargs="?", type=Path, help="create the project here and keep it, with its session")
     return parser
 
 

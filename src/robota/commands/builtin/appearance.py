@@ -21,28 +21,28 @@ from robota.protocol.slash_commands import (
 from robota.protocol.views import TextView
 
 THEMES: Final = {
-    ThemeName.AUTO: "as the terminal's background is",
+    ThemeName.AUTO: "follow the background of the terminal",
     ThemeName.DARK: "for a dark background",
     ThemeName.LIGHT: "for a light background",
-    ThemeName.HIGH_CONTRAST: "bright or bold, and nothing dim",
+    ThemeName.HIGH_CONTRAST: "bright and bold, nothing dimmed",
     ThemeName.COLOUR_BLIND: "blue and yellow instead of green and red",
-    ThemeName.NONE: "without colours",
+    ThemeName.NONE: "no colours",
 }
 THEME: Final = SlashCommandInfo(
     name="theme",
     argument_hint=f"[{' | '.join(THEMES)}]",
-    description="the colours of the terminal UI",
+    description="set the colours of the terminal UI",
     subcommands=tuple(SubcommandInfo(name=name, description=told) for name, told in THEMES.items()),
 )
 STATUS_LINE: Final = SlashCommandInfo(
     name="statusline",
     argument_hint="[on | off | git on | git off | reset]",
-    description="the status line of the terminal UI",
+    description="configure the status line of the terminal UI",
     subcommands=(
         SubcommandInfo(name="on", description="show it"),
-        SubcommandInfo(name="off", description="do not show it"),
-        SubcommandInfo(name="git", argument_hint="on | off", description="show the branch of the repository in it"),
-        SubcommandInfo(name="reset", description="show what it shows unless told otherwise"),
+        SubcommandInfo(name="off", description="hide it"),
+        SubcommandInfo(name="git", argument_hint="on | off", description="show the git branch in it"),
+        SubcommandInfo(name="reset", description="restore the defaults"),
     ),
 )
 SWITCH: Final = {"on": True, "off": False}

@@ -14,25 +14,21 @@ from robota.protocol.slash_commands import (
     SubcommandInfo,
 )
 
-CONTEXT = SlashCommandInfo(
-    name="context", argument_hint="[all]", description="what fills the context window of the model"
-)
+CONTEXT = SlashCommandInfo(name="context", argument_hint="[all]", description="show what fills the context window")
 COMPACT = SlashCommandInfo(
     name="compact",
     argument_hint="[WORDS]",
-    description="shorten the conversation now; words say what matters most",
+    description="condense the conversation now, optionally with guidance",
     subcommands=(
-        SubcommandInfo(name="preview", description="what would stay, what would be summarised and what would go"),
-        SubcommandInfo(
-            name="undo", argument_hint="[ID]", description="show the model again what the newest one, or this, took out"
-        ),
+        SubcommandInfo(name="preview", description="show what would be kept, summarised and dropped"),
+        SubcommandInfo(name="undo", argument_hint="[ID]", description="undo the newest condensation, or this one"),
     ),
     needs_model=True,
 )
 PIN = SlashCommandInfo(
-    name="pin", argument_hint="TURN", description="keep a turn word for word; /context shows their numbers"
+    name="pin", argument_hint="TURN", description="keep a turn verbatim; /context shows turn numbers"
 )
-UNPIN = SlashCommandInfo(name="unpin", argument_hint="TURN", description="let a turn be shortened again")
+UNPIN = SlashCommandInfo(name="unpin", argument_hint="TURN", description="allow a turn to be condensed again")
 
 
 def context_commands(session: Session) -> Iterable[SlashCommand]:

@@ -21,22 +21,20 @@ from robota.protocol.views import TableView
 HISTORY_ROWS: Final = 100
 LONGEST_HINT: Final = 24
 HELP: Final = SlashCommandInfo(
-    name="help", aliases=("?",), argument_hint="[COMMAND]", description="what can be typed, or more about one"
+    name="help", aliases=("?",), argument_hint="[COMMAND]", description="list all commands, or explain one"
 )
 CLEAR: Final = SlashCommandInfo(
     name="clear",
-    description="start afresh: the model forgets this conversation, the log keeps it",
+    description="clear the conversation; the log keeps it",
     while_working=False,
 )
-NEW: Final = SlashCommandInfo(
-    name="new", description="leave this session as it is and go on in a new one", while_working=False
-)
-RETRY: Final = SlashCommandInfo(name="retry", description="try a failed request again now instead of waiting")
-EXIT: Final = SlashCommandInfo(name="exit", aliases=("quit",), description="leave (also Ctrl-D)")
+NEW: Final = SlashCommandInfo(name="new", description="start a new session", while_working=False)
+RETRY: Final = SlashCommandInfo(name="retry", description="retry a failed request now instead of waiting")
+EXIT: Final = SlashCommandInfo(name="exit", aliases=("quit",), description="exit (also Ctrl+D)")
 HISTORY: Final = SlashCommandInfo(
     name="history",
     argument_hint="[COUNT [ROW]]",
-    description="what was said and done so far: the newest rows, or those before a row",
+    description="show the conversation so far: the newest rows, or those before a row",
 )
 
 

@@ -15,10 +15,10 @@ FENCED: Final = r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1[`~]*[ \t]*$"
 COPY: Final = SlashCommandInfo(
     name="copy",
     argument_hint="[code [N] | command]",
-    description="put the last answer on the clipboard",
+    description="copy the last answer to the clipboard",
     subcommands=(
-        SubcommandInfo(name="code", argument_hint="[N]", description="the last block of code in it, or block N"),
-        SubcommandInfo(name="command", description="the last command that was asked about"),
+        SubcommandInfo(name="code", argument_hint="[N]", description="copy its last code block, or block N"),
+        SubcommandInfo(name="command", description="copy the last command you were asked about"),
     ),
 )
 NOTHING: Final = "Nothing was copied."

@@ -26,14 +26,14 @@ STATES: Final = {
     McpServerStatus.CONNECTED: "connected",
     McpServerStatus.FAILED: "failed",
 }
-MCP: Final = SlashCommandInfo(name="mcp", description="the MCP servers of this session and their tools")
-HOOKS: Final = SlashCommandInfo(name="hooks", description="the hooks that run in this session")
-SKILLS: Final = SlashCommandInfo(name="skills", description="the skills and prompt commands that can be typed here")
+MCP: Final = SlashCommandInfo(name="mcp", description="show the MCP servers of this session and their tools")
+HOOKS: Final = SlashCommandInfo(name="hooks", description="show the hooks of this session")
+SKILLS: Final = SlashCommandInfo(name="skills", description="show the available skills and prompt commands")
 TRUST: Final = SlashCommandInfo(
     name="trust",
     argument_hint="[decide]",
-    description="whether this workspace is trusted, and what it brings",
-    subcommands=(SubcommandInfo(name="decide", description="see all of it and decide"),),
+    description="show whether this workspace is trusted, and its configuration",
+    subcommands=(SubcommandInfo(name="decide", description="review all of it and decide"),),
     while_working=False,
 )
 

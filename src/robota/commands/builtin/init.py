@@ -11,7 +11,7 @@ from robota.protocol.slash_commands import CommandOutcome, SlashCommandInfo
 INFO: Final = SlashCommandInfo(
     name="init",
     argument_hint="[WORDS]",
-    description="let the model write AGENTS.md, or improve it; words say what matters",
+    description="let the model write or improve AGENTS.md, optionally with guidance",
     needs_model=True,
 )
 

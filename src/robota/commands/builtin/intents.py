@@ -11,25 +11,27 @@ from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCo
 INFO: Final = SlashCommandInfo(
     name="intents",
     argument_hint="[list | show | new | start | complete | status | map]",
-    description="what agents may work on in this repository, and how far that is",
+    description="manage intents: what agents may work on in this repository",
     subcommands=(
-        SubcommandInfo(name="list", description="all intents"),
-        SubcommandInfo(name="show", argument_hint="ID", description="what it owns, what to keep to, when it is done"),
+        SubcommandInfo(name="list", description="list all intents"),
+        SubcommandInfo(
+            name="show", argument_hint="ID", description="show its scope, constraints and acceptance criteria"
+        ),
         SubcommandInfo(
             name="new",
             argument_hint="NAME -- PATTERN…",
-            description="write down an intent; it is PENDING until it is started",
+            description="create an intent; it is PENDING until started",
         ),
-        SubcommandInfo(name="start", argument_hint="ID", description="let agents work on it"),
         SubcommandInfo(
-            name="complete", argument_hint="ID", description="run its criteria; refused while one does not pass"
+            name="start", argument_hint="ID", description="activate an intent, so that agents may work on it"
         ),
+        SubcommandInfo(name="complete", argument_hint="ID", description="run its criteria and complete it if all pass"),
         SubcommandInfo(
             name="status",
             argument_hint="[ID]",
-            description="files outside of scope, criteria never run, sessions, cost, approvals",
+            description="show out-of-scope files, criteria not run, sessions, cost and approvals",
         ),
-        SubcommandInfo(name="map", description="which files were changed for which intent, as intent_map.md"),
+        SubcommandInfo(name="map", description="map files to the intents they were changed for, as in intent_map.md"),
     ),
 )
 

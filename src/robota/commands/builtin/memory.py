@@ -11,22 +11,24 @@ from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCo
 INFO: Final = SlashCommandInfo(
     name="memory",
     argument_hint="[list | show | add | note | pending | approve | reject | used | forget | check]",
-    description="what is remembered between sessions; # TEXT remembers something",
+    description="manage memory between sessions; # TEXT remembers something",
     subcommands=(
-        SubcommandInfo(name="list", description="what is remembered, and what no longer holds"),
-        SubcommandInfo(name="show", argument_hint="[TOPIC]", description="the index, or what a topic says"),
+        SubcommandInfo(name="list", description="list entries, and which no longer hold"),
+        SubcommandInfo(name="show", argument_hint="[TOPIC]", description="show the index, or a topic"),
         SubcommandInfo(
             name="add",
             argument_hint="[--user] TYPE TOPIC TEXT [--run COMMAND]",
-            description="remember something; --user for all projects; COMMAND must succeed while it holds",
+            description="remember something; --user: for all projects; --run: command that succeeds while it holds",
         ),
-        SubcommandInfo(name="note", argument_hint="[--user] TEXT", description="the same without type and topic"),
-        SubcommandInfo(name="pending", description="what was proposed and waits for you"),
-        SubcommandInfo(name="approve", argument_hint="ID", description="remember what was proposed"),
-        SubcommandInfo(name="reject", argument_hint="ID", description="never propose it again"),
-        SubcommandInfo(name="used", description="what the model was told in this session"),
-        SubcommandInfo(name="forget", argument_hint="ID", description="remember something no longer"),
-        SubcommandInfo(name="check", argument_hint="[ID]", description="run the commands of entries that have one"),
+        SubcommandInfo(
+            name="note", argument_hint="[--user] TEXT", description="remember something without type and topic"
+        ),
+        SubcommandInfo(name="pending", description="list proposed entries waiting for you"),
+        SubcommandInfo(name="approve", argument_hint="ID", description="accept a proposed entry"),
+        SubcommandInfo(name="reject", argument_hint="ID", description="reject a proposed entry for good"),
+        SubcommandInfo(name="used", description="list the entries the model was given in this session"),
+        SubcommandInfo(name="forget", argument_hint="ID", description="remove an entry"),
+        SubcommandInfo(name="check", argument_hint="[ID]", description="run the check commands of entries"),
     ),
 )
 

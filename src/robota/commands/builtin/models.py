@@ -23,13 +23,13 @@ from robota.providers.catalogue import catalogue
 MODEL: Final = SlashCommandInfo(
     name="model",
     argument_hint="[NAME]",
-    description="the model of this session, or go on with another one of the same provider",
+    description="show the model, or switch to another of the same provider",
     while_working=False,
 )
 LANGUAGE: Final = SlashCommandInfo(
     name="language",
     argument_hint="[LANGUAGE]",
-    description="the language of the answers, here and in the sessions after this one",
+    description="set the language of answers, for this and later sessions",
     while_working=False,
 )
 

@@ -19,12 +19,12 @@ from robota.protocol.slash_commands import (
 )
 from robota.protocol.views import TableView
 
-RULES: Final = SubcommandInfo(name="rules", description="the rules that forbid, ask and allow")
+RULES: Final = SubcommandInfo(name="rules", description="show the deny, ask and allow rules")
 MEANINGS: Final = {
-    PermissionMode.PLAN: "only reads; nothing is changed",
-    PermissionMode.DEFAULT: "reads; everything else is asked",
-    PermissionMode.ACCEPT_EDITS: "also edits files of the workspace",
-    PermissionMode.BYPASS: "everything but what is always forbidden",
+    PermissionMode.PLAN: "read-only: nothing is changed",
+    PermissionMode.DEFAULT: "reads without asking; asks for everything else",
+    PermissionMode.ACCEPT_EDITS: "also edits workspace files without asking",
+    PermissionMode.BYPASS: "never asks; only hard denials apply",
 }
 
 
@@ -33,14 +33,14 @@ def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Itera
     mode_info = SlashCommandInfo(
         name="mode",
         argument_hint="[MODE]",
-        description="the mode of the task (code, architect, …), or how much is asked (plan, default, …)",
+        description="set the task mode (code, architect, …) or the permission mode (plan, default, …)",
         subcommands=(*_task_modes(modes), *_permission_modes()),
     )
     permission_info = SlashCommandInfo(
         name="permissions",
         aliases=("permission",),
         argument_hint="[MODE | rules]",
-        description="how much is asked before the agent acts",
+        description="set the permission mode, or show the rules",
         subcommands=(*_permission_modes(), RULES),
     )
 

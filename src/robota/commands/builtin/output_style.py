@@ -28,7 +28,7 @@ NONE_THERE: Final = (
 OUTPUT_STYLE: Final = SlashCommandInfo(
     name="output-style",
     argument_hint="[NAME | default]",
-    description="how the model answers, here and in the sessions after this one",
+    description="set the output style, for this and later sessions",
     while_working=False,
 )
 

@@ -23,23 +23,25 @@ PLUGIN: Final = SlashCommandInfo(
     name="plugin",
     aliases=("plugins",),
     argument_hint="[ACTION …]",
-    description="plugins and the marketplaces they come from",
+    description="manage plugins and marketplaces",
     subcommands=(
-        SubcommandInfo(name="list", description="what is installed"),
-        SubcommandInfo(name="show", argument_hint="NAME", description="what one brings"),
+        SubcommandInfo(name="list", description="list installed plugins"),
+        SubcommandInfo(name="show", argument_hint="NAME", description="show what a plugin contains"),
         SubcommandInfo(
             name="install",
             argument_hint="[NAME@MARKETPLACE | PATH | ADDRESS]",
-            description="see what one brings, and install it; without a name those that the project wants",
+            description="review and install a plugin; without a name, those the project requests",
         ),
-        SubcommandInfo(name="enable", argument_hint="NAME", description="use it again"),
-        SubcommandInfo(name="disable", argument_hint="NAME", description="keep it, but do not use it"),
-        SubcommandInfo(name="update", argument_hint="[NAME]", description="fetch it anew; changes are shown first"),
-        SubcommandInfo(name="uninstall", argument_hint="NAME", description="remove it"),
+        SubcommandInfo(name="enable", argument_hint="NAME", description="enable a disabled plugin"),
+        SubcommandInfo(name="disable", argument_hint="NAME", description="disable a plugin without removing it"),
+        SubcommandInfo(name="update", argument_hint="[NAME]", description="update a plugin after showing the changes"),
+        SubcommandInfo(name="uninstall", argument_hint="NAME", description="remove a plugin"),
         SubcommandInfo(
-            name="marketplace", argument_hint="[list | add SOURCE | update | remove NAME]", description="where they are"
+            name="marketplace",
+            argument_hint="[list | add SOURCE | update | remove NAME]",
+            description="manage marketplaces",
         ),
-        SubcommandInfo(name="reload", description="open this session again with the plugins as they are now"),
+        SubcommandInfo(name="reload", description="reopen this session with the current plugins"),
     ),
 )
 

@@ -23,19 +23,19 @@ from robota.providers.registry import definitions
 from robota.text.visible import single_line
 
 NO_PROVIDER: Final = "No provider is configured. To set one up: robota --configure"
-ADD: Final = SubcommandInfo(name="add", argument_hint="[TYPE]", description="set another one up, by questions")
-TEST: Final = SubcommandInfo(name="test", argument_hint="[PROFILE]", description="ask its server whether it answers")
+ADD: Final = SubcommandInfo(name="add", argument_hint="[TYPE]", description="set up another profile")
+TEST: Final = SubcommandInfo(name="test", argument_hint="[PROFILE]", description="check that its server responds")
 ACTIONS: Final = (
-    SubcommandInfo(name="current", description="who answers in this session"),
-    SubcommandInfo(name="list", description="every profile"),
-    SubcommandInfo(name="use", argument_hint="PROFILE", description="go on with it and its model"),
+    SubcommandInfo(name="current", description="show the provider and model of this session"),
+    SubcommandInfo(name="list", description="list all profiles"),
+    SubcommandInfo(name="use", argument_hint="PROFILE", description="switch to a profile and its model"),
     ADD,
     TEST,
 )
 PROVIDER: Final = SlashCommandInfo(
     name="provider",
     argument_hint="[PROFILE | ACTION]",
-    description="the provider profiles; choosing one goes on with it and its model",
+    description="show provider profiles, or switch to one",
     subcommands=ACTIONS,
     while_working=False,
 )

@@ -20,18 +20,18 @@ from robota.protocol.slash_commands import (
 INFO: Final = SlashCommandInfo(
     name="rewind",
     argument_hint="[list | diff [N] | restore N | undo | redo]",
-    description="go back: files and conversation",
+    description="restore files and conversation to an earlier point",
     subcommands=(
-        SubcommandInfo(name="list", description="the prompts of this session and the files they changed"),
-        SubcommandInfo(name="diff", argument_hint="[N]", description="what prompt N changed, or all"),
+        SubcommandInfo(name="list", description="list the prompts of this session and the files they changed"),
+        SubcommandInfo(name="diff", argument_hint="[N]", description="show what prompt N changed, or all prompts"),
         SubcommandInfo(
             name="restore",
             argument_hint="N|--call CALL [--files|--conversation|--only PATH|--dry-run]",
-            description="go back to before prompt N, or to before a call",
+            description="restore the state before prompt N, or before a tool call",
         ),
-        SubcommandInfo(name="code", argument_hint="N", description="the same with files only"),
-        SubcommandInfo(name="undo", description="undo the last time you went back"),
-        SubcommandInfo(name="redo", description="redo what undo took back"),
+        SubcommandInfo(name="code", argument_hint="N", description="restore only the files"),
+        SubcommandInfo(name="undo", description="undo the last restore"),
+        SubcommandInfo(name="redo", description="redo what undo reverted"),
     ),
 )
 

@@ -36,22 +36,22 @@ RENAME: Final = SlashCommandInfo(name="rename", argument_hint="NAME", descriptio
 EXPORT: Final = SlashCommandInfo(
     name="export",
     argument_hint="[FORMAT] [PATH]",
-    description="write this session to a file; names, paths and keys are covered",
+    description="export this session to a file; user names, paths and secrets are redacted",
     subcommands=tuple(SubcommandInfo(name=name, description=text) for name, text in FORMATS.items()),
 )
 SEARCH: Final = SlashCommandInfo(
-    name="search", argument_hint="WORDS", description="find earlier sessions of this directory by words in them"
+    name="search", argument_hint="WORDS", description="search earlier sessions of this directory"
 )
 RESUME: Final = SlashCommandInfo(
     name="resume",
     argument_hint="[ID | WORDS]",
-    description="go on in another session of this directory",
+    description="switch to another session of this directory",
     while_working=False,
 )
 FORK: Final = SlashCommandInfo(
     name="fork",
     argument_hint="[NAME]",
-    description="go on in a copy of this session; this one stays as it is",
+    description="continue in a copy of this session",
     while_working=False,
 )
 

@@ -37,11 +37,13 @@ def usage_commands(session: Session) -> Iterable[SlashCommand]:
             view=TodoView(items=tuple({"content": item.content, "status": item.status} for item in items))
         )
 
-    yield SlashCommand(info=SlashCommandInfo(name="status", description="the session, its model and modes"), run=status)
     yield SlashCommand(
-        info=SlashCommandInfo(name="cost", aliases=("usage",), description="tokens used and what they cost"), run=cost
+        info=SlashCommandInfo(name="status", description="show the session, its model and modes"), run=status
     )
-    yield SlashCommand(info=SlashCommandInfo(name="todos", description="the todo list of the task"), run=todos)
+    yield SlashCommand(
+        info=SlashCommandInfo(name="cost", aliases=("usage",), description="show tokens used and their cost"), run=cost
+    )
+    yield SlashCommand(info=SlashCommandInfo(name="todos", description="show the todo list of the task"), run=todos)
 
 
 def _cost(session_id: str, usage: TokenUsage) -> CommandShown:

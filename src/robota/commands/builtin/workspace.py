@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 COMMAND_SHOWN: Final = 120
 LINES_READ: Final = 200
 DIFF: Final = SlashCommandInfo(
-    name="diff", argument_hint="[N]", description="what this session changed so far, or only prompt N"
+    name="diff", argument_hint="[N]", description="show what this session changed, or only prompt N"
 )
 BACKGROUND: Final = SlashCommandInfo(
     name="background",
     argument_hint="[list | read ID | stop ID | close ID]",
-    description="the commands that run in the background",
+    description="manage background commands",
     subcommands=(
-        SubcommandInfo(name="list", description="all of this session, also those that have ended"),
-        SubcommandInfo(name="read", argument_hint="ID", description="the end of what one printed"),
-        SubcommandInfo(name="stop", argument_hint="ID | all", description="end one of them, or all"),
-        SubcommandInfo(name="close", argument_hint="ID | all", description="put away one that has ended"),
+        SubcommandInfo(name="list", description="list those of this session, including finished ones"),
+        SubcommandInfo(name="read", argument_hint="ID", description="show the end of its output"),
+        SubcommandInfo(name="stop", argument_hint="ID | all", description="stop one, or all"),
+        SubcommandInfo(name="close", argument_hint="ID | all", description="remove a finished one from the list"),
     ),
 )
 REVIEW: Final = SlashCommandInfo(
     name="review",
     argument_hint="[WORDS]",
-    description="let the model review the changes of the working tree; words say what matters",
+    description="let the model review the working tree, optionally with guidance",
     needs_model=True,
 )
-DOCTOR: Final = SlashCommandInfo(name="doctor", description="look at everything that Robota needs")
+DOCTOR: Final = SlashCommandInfo(name="doctor", description="diagnose the set-up")
 
 
 def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:

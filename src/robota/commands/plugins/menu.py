@@ -42,7 +42,7 @@ def _main(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
     others = (
         _option("marketplaces", "marketplace", "where plugins come from, and what they offer"),
         _option("install", "install ", "from a path, an address or NAME@MARKETPLACE, which you type"),
-        _option("reload", "reload", "open this session again with the plugins as they are now"),
+        _option("reload", "reload", "reopen this session with the current plugins"),
     )
     title = f"{len(plugins)} plugin{'s are' if len(plugins) != 1 else ' is'} installed." if plugins else NONE_INSTALLED
     return CommandChoice(title=title, options=(*installed, *others))

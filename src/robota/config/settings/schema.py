@@ -18,86 +18,91 @@ Rules = tuple[str, ...]
 class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`. Deny wins over ask, ask over allow."""
 
-    allow: Annotated[Rules, Meta(description="Calls that run without asking.")] = ()
-    ask: Annotated[Rules, Meta(description="Calls that are asked about whatever else allows them.")] = ()
+    allow: Annotated[Rules, Meta(description="Calls allowed without asking.")] = ()
+    ask: Annotated[
+        Rules, Meta(description="Calls that always require approval, even if another rule allows them.")
+    ] = ()
     deny: Annotated[Rules, Meta(description="Calls that never run.")] = ()
     default_mode: Annotated[PermissionMode | None, Meta(description="The permission mode to start in.")] = None
     disable_bypass_permissions_mode: Annotated[
-        Literal["disable"] | None, Meta(description="Forbids the mode bypassPermissions.")
+        Literal["disable"] | None, Meta(description="Disables the bypassPermissions mode.")
     ] = None
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """How commands are confined."""
+    """The sandbox that commands run in."""
 
     enabled: Annotated[bool, Meta(description="Whether commands run in a sandbox.")] = True
-    network: Annotated[bool, Meta(description="Whether commands in the sandbox reach the network.")] = False
+    network: Annotated[bool, Meta(description="Whether sandboxed commands have network access.")] = False
     allowed_hosts: Annotated[
         tuple[str, ...],
-        Meta(description="The only hosts that sandboxed commands reach: python.org, *.github.com, example.com:8443."),
+        Meta(description="The only hosts sandboxed commands may reach: python.org, *.github.com, example.com:8443."),
     ] = ()
     pass_env: Annotated[
         tuple[str, ...],
-        Meta(description="Variables that commands, hooks and MCP servers get although they look like secrets."),
+        Meta(description="Variables passed to commands, hooks and MCP servers although they look like secrets."),
     ] = ()
 
 
 class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Saving the workspace before changes, so that they can be taken back."""
+    """Checkpoints of the workspace, taken before changes so that they can be undone."""
 
-    enabled: Annotated[bool, Meta(description="Whether the workspace is saved before calls that change it.")] = True
-    max_file_bytes: Annotated[Annotated[int, Meta(ge=0)], Meta(description="Bigger files are not saved.")] = 20_971_520
-    keep_days: Annotated[Annotated[int, Meta(ge=1)], Meta(description="How long checkpoints are kept.")] = 30
+    enabled: Annotated[
+        bool, Meta(description="Whether a checkpoint is taken before calls that change the workspace.")
+    ] = True
+    max_file_bytes: Annotated[Annotated[int, Meta(ge=0)], Meta(description="Larger files are not saved.")] = 20_971_520
+    keep_days: Annotated[Annotated[int, Meta(ge=1)], Meta(description="Number of days to keep checkpoints.")] = 30
     max_bytes: Annotated[
-        Annotated[int, Meta(ge=0)], Meta(description="If the checkpoints of a workspace take more, the oldest go.")
+        Annotated[int, Meta(ge=0)],
+        Meta(description="Size limit for the checkpoints of a workspace; the oldest are removed first."),
     ] = 2_147_483_648
 
 
 class MemorySettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """What is remembered between sessions."""
 
-    enabled: Annotated[bool, Meta(description="Whether the model is told what is remembered.")] = True
+    enabled: Annotated[bool, Meta(description="Whether memory is given to the model.")] = True
     auto_save: Annotated[
-        bool, Meta(description="Whether what you clearly ask to be remembered is kept without your approval.")
+        bool, Meta(description="Whether entries you explicitly ask for are saved without approval.")
     ] = False
 
 
 class EnvironmentSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What the model is told of the surroundings of a task: once, and then what changed."""
+    """Environment details for the model: in full once, then only what changed."""
 
-    enabled: Annotated[bool, Meta(description="Whether it is told anything of them.")] = True
+    enabled: Annotated[bool, Meta(description="Whether environment details are given to the model.")] = True
     workspace_files: Annotated[
-        Annotated[int, Meta(ge=0, le=2000)], Meta(description="How many names of files it is told at the start.")
+        Annotated[int, Meta(ge=0, le=2000)], Meta(description="Number of file names listed at the start.")
     ] = 200
     git_status_files: Annotated[
         Annotated[int, Meta(ge=0, le=2000)],
-        Meta(description="How many files it is told that git sees as changed; 0 does not ask git."),
+        Meta(description="Number of files listed from git status; 0 leaves it out."),
     ] = 0
-    time: Annotated[bool, Meta(description="Whether it is told the time.")] = True
-    cost: Annotated[bool, Meta(description="Whether it is told what the task has cost.")] = True
+    time: Annotated[bool, Meta(description="Whether to include the current time.")] = True
+    cost: Annotated[bool, Meta(description="Whether to include the cost of the task so far.")] = True
 
 
 class StatusLineSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """The status line of the terminal UI."""
 
-    enabled: Annotated[bool, Meta(description="Whether there is one.")] = True
-    git_branch: Annotated[bool, Meta(description="Whether it shows the branch of the repository.")] = True
+    enabled: Annotated[bool, Meta(description="Whether the status line is shown.")] = True
+    git_branch: Annotated[bool, Meta(description="Whether to show the git branch.")] = True
 
 
 class StatusCommand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A command whose output is shown above the status line; it is told of the session on stdin, as JSON."""
+    """A command whose output is shown above the status line; it gets the session as JSON on stdin."""
 
-    command: Annotated[str, Meta(min_length=1, description="Run by sh with the person's rights, outside the sandbox.")]
-    type: Annotated[Literal["command"], Meta(description="There is no other.")] = "command"
-    padding: Annotated[int, Meta(description="Accepted for the sake of Claude Code; has no effect.")] = 0
+    command: Annotated[str, Meta(min_length=1, description="Run by sh with your rights, outside the sandbox.")]
+    type: Annotated[Literal["command"], Meta(description="The only supported type.")] = "command"
+    padding: Annotated[int, Meta(description="Accepted for compatibility with Claude Code; has no effect.")] = 0
 
 
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether an interactive start looks for a newer version, once a day."""
+    """The daily check for a newer version at an interactive start."""
 
     enabled: bool = True
     index: Annotated[
-        str | None, Meta(description="Package index to ask; without it, the one that pip or uv is set up with.")
+        str | None, Meta(description="Package index to query (default: the one pip or uv is configured with).")
     ] = None
 
 
@@ -114,18 +119,18 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     current_provider: Annotated[str | None, Meta(description="Name of the provider profile to use.")] = None
     providers: Annotated[dict[str, Profile], Meta(description="Provider profiles by name.")] = {}
     model: Annotated[str | None, Meta(description="Model to use instead of the profile's own.")] = None
-    fallback_models: Annotated[
-        tuple[str, ...], Meta(description="Models to go on with when the first does not answer.")
-    ] = ()
+    fallback_models: Annotated[tuple[str, ...], Meta(description="Models to try when the first one fails.")] = ()
     models: Annotated[
-        dict[str, dict[str, Any]], Meta(description="What is known of a model (window, price), by its id.")
+        dict[str, dict[str, Any]], Meta(description="Model facts (context window, price), by model id.")
     ] = {}
     language: Annotated[str | None, Meta(description="Language of the answers: a code such as ko, or a name.")] = None
     auto_compact_threshold: Annotated[
         Annotated[float, Meta(gt=0, le=1)] | bool | None,
-        Meta(description="Share of the context window at which a conversation is condensed; false: never by itself."),
+        Meta(description="Fraction of the context window at which to condense; false: never automatically."),
     ] = None
-    completion: Annotated[CompletionName | None, Meta(description="How a reply without tool calls is read.")] = None
+    completion: Annotated[CompletionName | None, Meta(description="How a reply without tool calls is interpreted.")] = (
+        None
+    )
     permissions: Permissions = Permissions()
     hooks: Annotated[
         dict[str, list[dict[str, Any]]], Meta(description="Commands to run at an event, by the event's name.")
@@ -133,38 +138,36 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     env: Annotated[dict[str, str], Meta(description="Environment variables for commands.")] = {}
     mcp_servers: Annotated[dict[str, dict[str, Any]], Meta(description="MCP servers by name.")] = {}
     enabled_plugins: Annotated[
-        dict[str, bool], Meta(description="Plugins (name@marketplace) that are wanted, or switched off.")
+        dict[str, bool], Meta(description="Plugins (name@marketplace) to enable or disable.")
     ] = {}
     extra_known_marketplaces: Annotated[
-        dict[str, dict[str, Any]], Meta(description="Marketplaces for plugins by name, each with its source.")
+        dict[str, dict[str, Any]], Meta(description="Plugin marketplaces by name, each with its source.")
     ] = {}
     sandbox: SandboxSettings = SandboxSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     title_by_model: Annotated[
-        bool, Meta(description="Whether the model is asked for a title of each new session, in a request of its own.")
+        bool, Meta(description="Whether to ask the model for a session title, in a separate request.")
     ] = False
     checks: Annotated[
-        tuple[str, ...], Meta(description="Commands that tell what is wrong with the project, for @problems.")
+        tuple[str, ...], Meta(description="Commands that report problems of the project, for @problems.")
     ] = ()
-    output_style: Annotated[
-        str | None, Meta(description="Name of the output style: a file that says how the model answers.")
-    ] = None
+    output_style: Annotated[str | None, Meta(description="Name of the output style.")] = None
     environment: EnvironmentSettings = EnvironmentSettings()
     memory: MemorySettings = MemorySettings()
     kept_output_bytes: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="How many bytes of long outputs of commands a session keeps; the oldest go first."),
+        Meta(description="Bytes of long command output that a session keeps; the oldest are removed first."),
     ] = None
     require_intent: Annotated[
-        bool, Meta(description="Whether nothing may be changed without an intent, also where a workspace has none.")
+        bool, Meta(description="Whether every change needs an active intent, even in a workspace without intents.")
     ] = False
     intent_overlap: Annotated[
         IntentOverlap,
-        Meta(description="What becomes of an intent whose files another session works on: split, wait or refuse."),
+        Meta(description="What to do when another session works on files of the same intent: split, wait or refuse."),
     ] = "split"
     theme: Annotated[ThemeName | None, Meta(description="Colours of the terminal UI.")] = None
     prefers_reduced_motion: Annotated[
-        bool, Meta(description="Whether the terminal UI counts no seconds and shows answers block by block.")
+        bool, Meta(description="Whether the terminal UI avoids animation: no counting seconds, answers block by block.")
     ] = False
     statusline: StatusLineSettings = StatusLineSettings()
     status_line: StatusCommand | None = None

@@ -38,9 +38,9 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota doctor`."""
-    parser = CommandParser(prog="robota doctor", description="Checks everything that Robota needs.")
-    parser.add_argument("--fix", action="store_true", help="first mend what can be mended without losing anything")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser = CommandParser(prog="robota doctor", description="Diagnose the set-up: everything that Robota needs.")
+    parser.add_argument("--fix", action="store_true", help="first repair what can be repaired without losing anything")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     return parser
 

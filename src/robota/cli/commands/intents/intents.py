@@ -75,23 +75,38 @@ def parser() -> CommandParser:
     """What may stand behind `robota intents`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser = CommandParser(prog="robota intents", description="What agents may work on in this repository.")
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    parser = CommandParser(
+        prog="robota intents", description="Manage intents: what agents may work on in this repository."
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     by_name = {name: actions.add_parser(name, parents=[shared], help=about) for name, about in HELP.items()}
     for name in ("show", "start", "complete"):
-        by_name[name].add_argument("id", metavar="ID", help="such as INT-001")
-    by_name["status"].add_argument("id", nargs="?", default="", metavar="ID", help="only this one")
+        by_name[name].add_argument("id", metavar="ID", help="intent id, such as INT-001")
+    by_name["status"].add_argument("id", nargs="?", default="", metavar="ID", help="limit to this one")
     new = by_name["new"]
-    new.add_argument("name", metavar="NAME", help="what it is about")
-    new.add_argument("--owns", action="append", default=[], metavar="PATTERN", help="files that belong to it")
-    new.add_argument("--keep-to", action="append", default=[], metavar="TEXT", help="a constraint")
-    new.add_argument("--done-when", action="append", default=[], metavar="TEXT", help="a criterion; `run: COMMAND`")
-    new.add_argument("--start", action="store_true", help="let agents work on it at once")
+    new.add_argument("name", metavar="NAME", help="short description of the intent")
+    new.add_argument(
+        "--owns", action="append", default=[], metavar="PATTERN", help="glob of files in its scope (repeatable)"
+    )
+    new.add_argument("--keep-to", action="append", default=[], metavar="TEXT", help="a constraint to keep (repeatable)")
+    new.add_argument(
+        "--done-when",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="an acceptance criterion; `run: COMMAND` is executed (repeatable)",
+    )
+    new.add_argument("--start", action="store_true", help="activate it at once")
     complete = by_name["complete"]
     complete.add_argument("--yes", action="store_true", help="run its criteria without asking")
     complete.add_argument(
-        "--allowed-tools", "--allowedTools", action="append", default=[], metavar="RULES", help="as for robota -p"
+        "--allowed-tools",
+        "--allowedTools",
+        action="append",
+        default=[],
+        metavar="RULES",
+        help="calls allowed without asking, as for robota -p",
     )
     return parser
 

@@ -51,14 +51,14 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota trace`."""
-    parser = CommandParser(prog="robota trace", description=f"What agents changed here, as {TRACE} has it.")
+    parser = CommandParser(prog="robota trace", description=f"What agents changed here, as {TRACE} records it.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    verify = actions.add_parser("verify", help="name what was edited, dropped, moved or cut off; exit code 1 if so")
-    verify.add_argument("--json", action="store_true", help="print JSON instead of text")
-    actions.add_parser("head", help="the hash that stands for the whole trace, for the trailer of a commit")
-    export = actions.add_parser("export", help="print records of Agent Trace 0.1.0, one a line")
-    export.add_argument("--intent", metavar="ID", help="only those for this intent")
-    note = actions.add_parser("note", help=f"keep the records of a commit as a git note (refs/notes/{NOTES})")
+    verify = actions.add_parser("verify", help="report edited, dropped, moved or truncated records; exit code 1 if any")
+    verify.add_argument("--json", action="store_true", help="print JSON")
+    actions.add_parser("head", help="print the hash of the whole trace, for a commit trailer")
+    export = actions.add_parser("export", help="print Agent Trace 0.1.0 records, one per line")
+    export.add_argument("--intent", metavar="ID", help="only records of this intent")
+    note = actions.add_parser("note", help=f"store the records of a commit as a git note (refs/notes/{NOTES})")
     note.add_argument("revision", nargs="?", default="HEAD", metavar="REV", help="the commit (default: HEAD)")
     return parser
 

@@ -61,26 +61,26 @@ def parser() -> CommandParser:
     """What may stand behind `robota mcp`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    parser = CommandParser(prog="robota mcp", description="MCP servers: configure them, see what they offer, approve.")
+    parser = CommandParser(prog="robota mcp", description="Configure, inspect and approve MCP servers.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     def action(name: str, help: str, *, server: bool = True) -> argparse.ArgumentParser:
         added = actions.add_parser(name, parents=[shared], help=help)
         if server:
-            added.add_argument("server", metavar="SERVER", help="its name")
+            added.add_argument("server", metavar="SERVER", help="name of the server")
         return added
 
-    _add_json(action("list", "start every server and show its tools, and what changed in them", server=False))
-    _add_json(action("test", "start one server and show what it offers"))
-    action("approve", "accept the tools of a server as they are now")
-    _add_add(action("add", "write a server into a configuration"))
-    _add_json(action("get", "show the entry of a server and where it stands"))
-    _add_scope(action("remove", "take a server out of the configuration"), default=None)
-    _add_import(action("import", "take over servers of another agent", server=False))
-    login = action("login", "sign in to a server elsewhere")
-    login.add_argument("--no-browser", action="store_true", help="only print the address")
-    action("logout", "forget the sign-in to a server")
-    _add_serve(action("serve", "let another program use the tools of Robota, over stdin and stdout", server=False))
+    _add_json(action("list", "start every server and list its tools and what changed in them", server=False))
+    _add_json(action("test", "start one server and show what it provides"))
+    action("approve", "accept the current tools of a server")
+    _add_add(action("add", "add a server to the configuration"))
+    _add_json(action("get", "show the entry of a server and the file it is in"))
+    _add_scope(action("remove", "remove a server from the configuration"), default=None)
+    _add_import(action("import", "import the servers of another agent", server=False))
+    login = action("login", "sign in to a remote server (OAuth)")
+    login.add_argument("--no-browser", action="store_true", help="print the URL instead of opening a browser")
+    action("logout", "remove the stored sign-in of a server")
+    _add_serve(action("serve", "serve Robota's tools over stdin and stdout", server=False))
     return parser
 
 
@@ -89,20 +89,36 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_scope(parser: argparse.ArgumentParser, default: str | None = "user") -> None:
-    told = "for you everywhere, in .mcp.json, or for you in this workspace"
-    chosen = f"default: {default}" if default else "default: where it stands"
+    told = "user: all your projects; project: .mcp.json; local: only you, in this workspace"
+    chosen = f"default: {default}" if default else "default: where it is defined"
     parser.add_argument("-s", "--scope", choices=SCOPES, default=default, help=f"{told} ({chosen})")
 
 
 def _add_add(parser: argparse.ArgumentParser) -> None:
     _add_scope(parser)
-    parser.add_argument("-t", "--transport", choices=("stdio", "http"), help="default: http for an address")
-    parser.add_argument("-e", "--env", action="append", default=[], metavar="NAME=VALUE", help="for its environment")
-    parser.add_argument("-H", "--header", action="append", default=[], metavar="NAME: VALUE", help="for requests to it")
-    parser.add_argument("--timeout", type=float, metavar="MS", help="milliseconds that a call may take")
+    parser.add_argument("-t", "--transport", choices=("stdio", "http"), help="default: http for a URL, otherwise stdio")
+    parser.add_argument(
+        "-e",
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="environment variable of the server (repeatable)",
+    )
+    parser.add_argument(
+        "-H",
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME: VALUE",
+        help="HTTP header of requests to it (repeatable)",
+    )
+    parser.add_argument("--timeout", type=float, metavar="MS", help="time limit of a call in milliseconds")
     parser.add_argument("--json", metavar="ENTRY", help=f"the whole entry as a JSON object: {ENTRY_FIELDS}")
-    parser.add_argument("--replace", action="store_true", help="replace an entry that is there already")
-    parser.add_argument("url", nargs="?", metavar="URL | COMMAND ARGS …", help="where it runs, or what to start")
+    parser.add_argument("--replace", action="store_true", help="replace an existing entry")
+    parser.add_argument(
+        "url", nargs="?", metavar="URL | COMMAND ARGS …", help="URL of the server, or the command that starts it"
+    )
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
@@ -136,7 +152,9 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
     _add_scope(parser)
     parser.add_argument("agent", choices=tuple(AGENTS), metavar="AGENT", help=", ".join(AGENTS))
-    parser.add_argument("names", nargs="*", metavar="SERVER", help="only these")
-    parser.add_argument("--file", type=Path, metavar="FILE", help="read this instead of the agent's own places")
-    parser.add_argument("--replace", action="store_true", help="replace entries that are there already")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be written")
+    parser.add_argument("names", nargs="*", metavar="SERVER", help="import only these servers")
+    parser.add_argument(
+        "--file", type=Path, metavar="FILE", help="read this file instead of the agent's own configuration"
+    )
+    parser.add_argument("--replace", action="store_true", help="replace existing entries")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be written, without writing")

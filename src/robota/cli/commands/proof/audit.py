@@ -58,15 +58,17 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota audit`."""
-    about = "One page: what agents were asked for, what was allowed and by whom, what left, whether the logs are sound."
+    about = (
+        "Report what agents were asked to do, who approved what, what was sent out, and whether the logs are intact."
+    )
     parser = CommandParser(prog="robota audit", description=about)
     parser.add_argument("--since", metavar="TIME", help="only what happened since then: 7d, 12h, 2026-10-31")
     parser.add_argument("--format", choices=["markdown", "html"], default="markdown", help="default: markdown")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a page")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the page to a file")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
-    parser.add_argument("--all", action="store_true", help="the sessions of all projects of this machine")
+    parser.add_argument("--all", action="store_true", help="include the sessions of all projects on this machine")
     return parser
 
 

@@ -76,15 +76,15 @@ def parser() -> CommandParser:
     """What may stand behind `robota replay`."""
     about = "Run a recorded session again in a directory of its own, and name the first thing that is not as it was."
     parser = CommandParser(prog="robota replay", description=about)
-    help_session = "the session, or a file that `robota report` made (default: the newest session)"
+    help_session = "session, or a file made by `robota report` (default: the newest session)"
     parser.add_argument("session", nargs="?", metavar="ID", help=help_session)
-    help_tools = "recorded: results of commands come from the log; live: they run again, in the sandbox"
+    help_tools = "recorded: take command results from the log; live: run them again, in the sandbox"
     parser.add_argument("--tools", choices=["recorded", "live"], default="recorded", help=help_tools)
-    help_model = "recorded: replies come from the log; live: a model is asked, too, and what it decides is compared"
+    help_model = "recorded: take replies from the log; live: also ask a model and compare its decisions"
     parser.add_argument("--model", choices=["recorded", "live"], default="recorded", help=help_model)
     parser.add_argument("--provider", metavar="NAME", help="the provider profile for --model live")
     parser.add_argument("--with-model", metavar="NAME", help="the model for --model live")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
     return parser
 

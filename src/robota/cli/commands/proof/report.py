@@ -57,10 +57,12 @@ def parser() -> CommandParser:
     parser = CommandParser(prog="robota report", description=about)
     parser.add_argument("session", nargs="?", metavar="ID", help="the session (default: the newest)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: robota-report-ID.zip")
-    parser.add_argument("--turns", metavar="N-M", help="only these turns, as `robota rewind list` counts them; N, N-")
-    parser.add_argument("--until-call", metavar="ID", help="nothing after this call")
-    help_cover = "a word that is covered, too, wherever it stands (repeatable)"
+    parser.add_argument(
+        "--turns", metavar="N-M", help="only these turns, as `robota rewind list` numbers them; also N, N-"
+    )
+    parser.add_argument("--until-call", metavar="ID", help="leave out everything after this tool call")
+    help_cover = "an additional word to redact everywhere (repeatable)"
     parser.add_argument("--cover", metavar="WORD", action="append", default=[], help=help_cover)
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
     return parser

@@ -62,9 +62,11 @@ def parser() -> CommandParser:
     """What may stand behind `robota why`."""
     about = "Say which call wrote a line, what was said and asked for before it, who allowed it, and what it cost."
     parser = CommandParser(prog="robota why", description=about)
-    parser.add_argument("place", metavar="FILE[:LINE[-LINE]]", help="a file of the project, a line or some lines of it")
-    parser.add_argument("--commit", metavar="REV", help="the file as it is in that commit")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument(
+        "place", metavar="FILE[:LINE[-LINE]]", help="a file of the project, optionally a line or a range of lines"
+    )
+    parser.add_argument("--commit", metavar="REV", help="use the file as of this commit")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
     return parser
 

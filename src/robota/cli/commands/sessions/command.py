@@ -15,7 +15,7 @@ from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
-SESSION_HELP: Final = "an id or the beginning of one, a name, or words of its first prompt"
+SESSION_HELP: Final = "session id, id prefix, name, or words of its first prompt"
 NEWEST: Final = " (default: the newest)"
 # Each module has a function `run` that takes the parsed options and returns the exit code.
 MODULES: Final = {
@@ -63,10 +63,12 @@ def _failed(error: Exception | str, code: int) -> int:
 def parser() -> CommandParser:
     """What may stand behind `robota sessions`."""
     shared = CommandParser(add_help=False)
-    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
+    shared.add_argument("--json", action="store_true", help="print JSON")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    shared.add_argument("--all", action="store_true", help="the sessions of all projects, not only of this one")
-    parser = CommandParser(prog="robota sessions", description="The sessions of a workspace, or of all.")
+    shared.add_argument("--all", action="store_true", help="include the sessions of all projects")
+    parser = CommandParser(
+        prog="robota sessions", description="Manage the sessions of this workspace, or of all workspaces."
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     def action(name: str, help: str, *, session: str | None = SESSION_HELP) -> ArgumentParser:
@@ -76,63 +78,63 @@ def parser() -> CommandParser:
             added.add_argument("session", nargs="?" if is_newest else None, metavar="SESSION", help=session)
         return added
 
-    listing = action("list", "show the sessions, the newest first", session=None)
-    listing.add_argument("--limit", type=_count, metavar="N", help="only the newest N")
+    listing = action("list", "list sessions, newest first", session=None)
+    listing.add_argument("--limit", type=_count, metavar="N", help="show only the newest N")
     _add_show(action("show", "print a whole conversation", session=SESSION_HELP + NEWEST))
-    _add_search(action("search", "find sessions by words in them, and by what they did", session=None))
-    renaming = action("rename", "give a session another name")
-    renaming.add_argument("name", metavar="NAME", help="the new name; an empty one takes the name away")
-    forking = action("fork", "begin a new session with a copy of another")
+    _add_search(action("search", "search sessions by content, file, tool or model", session=None))
+    renaming = action("rename", "rename a session")
+    renaming.add_argument("name", metavar="NAME", help="the new name; an empty one removes the name")
+    forking = action("fork", "start a new session as a copy of another")
     forking.add_argument(
-        "--at", type=_count, metavar="N", help="copy only up to the end of turn N of `robota rewind list`"
+        "--at", type=_count, metavar="N", help="copy only up to the end of turn N, as `robota rewind list` numbers them"
     )
-    forking.add_argument("-n", "--name", help="the name of the new session")
-    forking.add_argument("--session-id", metavar="ID", help="the id of the new session")
-    _add_export(
-        action("export", "write a session for people, programs or another machine", session=SESSION_HELP + NEWEST)
-    )
-    importing = action("import", "take in a bundle, or a transcript of Claude Code or Codex", session=None)
-    importing.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it is shows in its content")
-    watching = action(
-        "watch", "follow a session that runs elsewhere, without touching it", session=SESSION_HELP + NEWEST
-    )
+    forking.add_argument("-n", "--name", help="name of the new session")
+    forking.add_argument("--session-id", metavar="ID", help="id of the new session")
+    _add_export(action("export", "export a session as Markdown, HTML, JSON or a bundle", session=SESSION_HELP + NEWEST))
+    importing = action("import", "import a bundle, or a transcript of Claude Code or Codex", session=None)
+    importing.add_argument("files", nargs="+", type=Path, metavar="FILE", help="file to import; its format is detected")
+    watching = action("watch", "follow a session that is running in another process", session=SESSION_HELP + NEWEST)
     watching.add_argument(
-        "--from-start", action="store_true", help="show the whole conversation first, not only its end"
+        "--from-start", action="store_true", help="show the whole conversation first, not only the end"
     )
     deleting = action("delete", "move a session to the trash")
-    deleting.add_argument("--undo", action="store_true", help="put it back from the trash")
+    deleting.add_argument("--undo", action="store_true", help="restore it from the trash")
     pruning = action("prune", "empty the trash; nothing else is ever removed", session=None)
-    pruning.add_argument("--older-than", metavar="AGE", help="only what was deleted so long ago: 30d, 12h, 2w")
+    pruning.add_argument("--older-than", metavar="AGE", help="only sessions deleted longer ago than this: 30d, 12h, 2w")
     pruning.add_argument("--dry-run", action="store_true", help="show what would be removed")
-    action("verify", "check that a session's log was not changed", session=f"{SESSION_HELP}; or a path{NEWEST}")
+    action("verify", "check that the log of a session is intact", session=f"{SESSION_HELP}; or a path{NEWEST}")
     return parser
 
 
 def _add_show(parser: ArgumentParser) -> None:
-    parser.add_argument("--last", type=_count, metavar="N", help="only the last N entries")
-    parser.add_argument("--output", action="store_true", help="the whole output of every call, not only its end")
-    parser.add_argument("--no-pager", action="store_true", help="do not stop after each screen")
+    parser.add_argument("--last", type=_count, metavar="N", help="show only the last N entries")
+    parser.add_argument("--output", action="store_true", help="show the full output of every call, not only its end")
+    parser.add_argument("--no-pager", action="store_true", help="do not use a pager")
 
 
 def _add_export(parser: ArgumentParser) -> None:
     formats = ("markdown", "html", "stream-json", "bundle")
     parser.add_argument("--format", choices=formats, default="markdown", help="default: markdown")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="default: standard output; a bundle is a file"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="file to write (default: standard output; required for a bundle)",
     )
-    parser.add_argument("--force", action="store_true", help="replace the file if it is there")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument(
-        "--redact", action=BooleanOptionalAction, default=True, help="cover names, paths and keys (default)"
+        "--redact", action=BooleanOptionalAction, default=True, help="redact user names, paths and secrets (default)"
     )
 
 
 def _add_search(parser: ArgumentParser) -> None:
-    words = 'words that must all be there; "quoted words" in this order, begin* for a beginning'
+    words = 'words that must all occur; "quoted phrase" for words in order, prefix* for word beginnings'
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
-    parser.add_argument("--since", metavar="TIME", help="written since then: 7d, 12h, 2026-10-31")
-    parser.add_argument("--file", metavar="PATH", help="sessions with a call that named this file")
-    parser.add_argument("--tool", metavar="NAME", help="sessions that used this tool")
-    parser.add_argument("--model", metavar="NAME", help="sessions with a model of which this is part of the name")
+    parser.add_argument("--since", metavar="TIME", help="only sessions active since then: 7d, 12h, 2026-10-31")
+    parser.add_argument("--file", metavar="PATH", help="only sessions with a tool call on this file")
+    parser.add_argument("--tool", metavar="NAME", help="only sessions that used this tool")
+    parser.add_argument("--model", metavar="NAME", help="only sessions with a model whose name contains this")
     parser.add_argument("--limit", type=_count, default=20, metavar="N", help="at most N sessions (default: 20)")
 
 

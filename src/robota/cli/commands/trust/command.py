@@ -64,21 +64,21 @@ def parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         prog="robota trust",
         usage="robota trust [--show | --yes | --revoke | --own | --import FILE …]",
-        description="Settings, hooks, MCP servers and the like of a workspace take effect only if you trust it.",
+        description="Review and trust the settings, hooks, MCP servers and other configuration of a workspace.",
     )
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--show", action="store_true", help="only say what it would load and whether it is trusted")
+    what.add_argument("--show", action="store_true", help="show what would be loaded and whether it is trusted")
     what.add_argument("--yes", action="store_true", help="trust it as it is now, without asking")
     what.add_argument("--revoke", action="store_true", help="stop trusting it")
-    what.add_argument("--own", action="store_true", help="look at your own skills and hooks, what changed in them")
+    what.add_argument("--own", action="store_true", help="review changes in your own skills and hooks")
     what.add_argument(
         "--import",
         dest="files",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="let its instruction files lead to these files outside of it, as they are now",
+        help="allow its instruction files to import these files from outside the workspace, as they are now",
     )
     return parser
 
