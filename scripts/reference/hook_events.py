@@ -11,7 +11,7 @@ from scripts.reference.schema_tables import table
 HEAD = """\
 # Hook events
 
-Generated from the program by `make reference`. [Hooks](../hooks.md) explains when each event fires and what a hook can do.
+Generated from the program by `make reference`. [Hooks](../hooks.md) explains when they fire and what a hook can do.
 
 | event | has a matcher | concerns a tool call |
 |---|---|---|
