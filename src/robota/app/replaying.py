@@ -48,7 +48,12 @@ from robota.proof.replay.recording import Leg, NotRepeated, NotReplayable, Recor
 from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
 from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools, ReplayManner
-from robota.proof.replay.surroundings import first_other_instruction, first_other_surroundings, texts_told
+from robota.proof.replay.surroundings import (
+    RetoldSurroundings,
+    first_other_instruction,
+    first_other_surroundings,
+    texts_told,
+)
 from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
@@ -118,6 +123,7 @@ class _Replay:
         self._given = 0
         self._leg = recording.legs[0]
         self._model = RecordedModel((), self._at)
+        self._retold = RetoldSurroundings(self._leg, lambda: self._model.given)
         self._compared: ComparedModel | None = None
         self._files: ReplayFiles | None = None
         self._person: RecordedPerson | None = None
@@ -154,6 +160,7 @@ class _Replay:
         if self._files is None:
             _stand_in(self._workspace, leg)
         self._leg, self._model = leg, RecordedModel(leg.replies, self._at)
+        self._retold = RetoldSurroundings(leg, lambda: self._model.given)
         opened = open_session(self._launch(leg), self._own_env, now_ms=lambda: self._now, arrange=self._arranged)
         try:
             self._require_sandbox(opened)
@@ -271,6 +278,7 @@ class _Replay:
             memory=None,
             mentions=None,
             rewind=None,
+            retell_news=self._retold,
         )
 
     def _whole(self, content: str) -> str:
@@ -337,7 +345,7 @@ class _Replay:
         told = (
             first_divergence(leg, again, as_recorded),
             first_other_surroundings(
-                leg.records, again, leg.replies_before, recording.header.model, has_files=self._files is not None
+                leg, self._retold.today, recording.header.model, has_files=self._files is not None
             ),
             first_other_instruction(texts_told(leg.records), texts_told(again), as_recorded, leg.replies_before),
         )

@@ -51,6 +51,8 @@ def reading(path: str, usage: dict[str, int] | None = None) -> dict[str, Any]:
     return {**using("read_file", path=path), **({"usage": usage} if usage else {})}
 
 
+TOO_LONG = {"fault": {"kind": "context_too_long"}}
+NO_SUMMARY = {"text": "<summary></summary>"}
 WRITE = using("write_to_file", path="a.txt", content="one\ntwo\n")
 RUN = using("execute_command", command="touch good")
 
@@ -117,6 +119,18 @@ async def condensed_by_hand(stage: Stage) -> None:
     await stage.until_ask("completion_result")
     await stage.answer("messageResponse", "and on")
     await stage.until_ask("completion_result")
+
+
+async def not_condensed(stage: Stage) -> None:
+    """Once because there was too little of the conversation, once because the model gave no summary."""
+    await stage.start("look")
+    await stage.until_ask("completion_result")
+    for words in ("read", "and on"):
+        await stage.submit(CondenseContext())
+        await stage.until(lambda event: "stays as it is" in str(event))
+        await stage.until_ask("completion_result")
+        await stage.answer("messageResponse", words)
+        await stage.until_ask("completion_result")
 
 
 async def condensed_at_a_failure(stage: Stage) -> None:
@@ -227,9 +241,30 @@ SESSIONS: dict[str, tuple[list[Any], Story, dict[str, Any]]] = {
         SMALL,
     ),
     "too long for the provider": (
-        [reading("long.txt"), reading("c.txt"), {"fault": {"kind": "context_too_long"}}, SUMMARY, DONE],
+        [reading("long.txt"), reading("c.txt"), TOO_LONG, SUMMARY, DONE],
         said("read"),
         {"tells_environment": True},
+    ),
+    "old results cut by their size": (
+        [*[reading(name) for name in ("b.txt", "c.txt") * 2], reading("long.txt", NEARLY_FULL), SUMMARY, DONE],
+        said("read"),
+        {**SMALL, "tells_environment": True},
+    ),
+    "made shorter three times in a row": (
+        [
+            *[reading(f"{name}.txt") for name in ("long", "b", "long", "c", "long", "b", "long", "b", "c")],
+            *[TOO_LONG] * 2,
+            NO_SUMMARY,
+            *[TOO_LONG] * 2,
+            DONE,
+        ],
+        failed,
+        {**SMALL, "tells_environment": True},
+    ),
+    "not condensed": (
+        [DONE, reading("b.txt"), reading("c.txt"), DONE, NO_SUMMARY, reading("b.txt"), DONE],
+        not_condensed,
+        SMALL,
     ),
     "a picture": ([{"text": "A pixel."}], shown_a_picture, {}),
     "a changed command": ([RUN, DONE], changed_by_the_person, {}),

@@ -40,7 +40,11 @@ class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session works with. `redactor` covers secrets in what clients see; `rewind` makes what goes back."""
+    """What a session works with. `redactor` covers secrets in what clients see; `rewind` makes what goes back.
+
+    `retell_news` gives what the model is told in place of the news about its surroundings, in a session that is run
+    again.
+    """
 
     log: LogPort
     model: ModelAccess
@@ -57,4 +61,5 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     memory: "MemoryService | None" = None
     mentions: "ExpandMentions | None" = None
     rewind: "Callable[[], RewindService] | None" = None
+    retell_news: Callable[[str], str] | None = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

@@ -182,13 +182,17 @@ class Task:
         return self._without_calls(reply)
 
     async def _tell_news(self) -> None:
+        news, retell = await self._news(), self.runtime.services.retell_news
+        if told := news if retell is None else retell(news):
+            self._pending.append(TextBlock(text=told))
+
+    async def _news(self) -> str:
         """What is new around the task, if the person spoke or a background process began or ended."""
         running = [process["id"] for process in self.runtime.background_tasks]
         if self.runtime.options.environment is None or not (self._is_news_due or running != self._running):
-            return
-        if news := await self._environment.news():
-            self._pending.append(TextBlock(text=news))
+            return ""
         self._is_news_due, self._running = False, running
+        return await self._environment.news()
 
     def _without_calls(self, reply: Reply) -> Step:
         text = self._cut_text + reply.turn.text

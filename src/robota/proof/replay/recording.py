@@ -31,6 +31,7 @@ class RecordedReply(msgspec.Struct, frozen=True, kw_only=True):
     turn: AssistantTurn = AssistantTurn(content=())
     cost: float | None = None
     fault: RecordedFault | None = None
+    is_summary: bool = False
 
 
 class RunCall(msgspec.Struct, kw_only=True):
@@ -86,7 +87,8 @@ class Leg(msgspec.Struct, kw_only=True):
     gave while something ran, by the number of the reply that came meanwhile; `condensed_at` are the numbers of the
     replies after which they had the conversation condensed. `held_back` is what a hook said after that many replies,
     when the model wanted to stop; `forks` are what tasks of their own were told, by what was typed or by the skill.
-    `is_cut`: it ends in the middle of something.
+    `surroundings` are what requests were told of them, by the number of replies before. `is_cut`: it ends in the middle
+    of something.
     """
 
     first: int
@@ -100,8 +102,13 @@ class Leg(msgspec.Struct, kw_only=True):
     condensed_at: list[int] = []
     held_back: dict[int, str] = {}
     forks: dict[str, str] = {}
+    surroundings: dict[int, str] = {}
     calls: dict[str, deque[RunCall]] = {}
     is_cut: bool = False
+
+    def turns_before(self, replies: int) -> int:
+        """How many turns of the model the session has when so many replies of this leg were given."""
+        return self.replies_before + sum(not (each.fault or each.is_summary) for each in self.replies[:replies])
 
 
 class RecordedHead(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,6 +53,7 @@ from robota.providers.chunks import ToolSpec
 INTERRUPTED: Final = "[interrupted by the user]"
 COMPLETION: Final = "completion_result"
 FAILED: Final = "api_req_failed"
+TOO_LONG: Final = "context_too_long"
 MISTAKES: Final = "mistake_limit_reached"
 EDITED: Final = "objectResponse"
 SPOKEN: Final = frozenset({"text", "user_feedback"})
@@ -61,6 +62,8 @@ RESUME_COMPLETED: Final = "resume_completed_task"
 RESUMPTION: Final = "[TASK RESUMPTION]"
 INTENT: Final = "intent"
 STOPPED_BY_HOOK: Final = "A hook stopped the task: "
+# Then the model is not even asked for a summary.
+TOO_LITTLE: Final = " stays as it is: there is not enough of it yet."
 RAN_AS_TASK: Final = "This ran as a task of its own."
 ONLY_REMINDER: Final = re.compile(r"<system-reminder>\n(.*)\n</system-reminder>", re.DOTALL)
 
@@ -226,14 +229,14 @@ class _RecordingFold:
             self._too_long(task_id)
             summary = str(row.context_condense.get("summary") or "")
             turn = AssistantTurn(content=(TextBlock(text=summary),), stop_reason="end_turn")
-            self._leg.replies.append(RecordedReply(ts=row.ts, turn=turn, cost=_number(row.context_condense, "cost")))
-
+            cost = _number(row.context_condense, "cost")
+            self._leg.replies.append(RecordedReply(ts=row.ts, turn=turn, cost=cost, is_summary=True))
         elif row.say == "condense_context" and not row.partial and not row.context_condense:
             self._not_repeated("condensing was interrupted")
         elif row.say == "error" and (row.text or "").startswith(STOPPED_BY_HOOK):
             self._not_repeated("a hook stopped the task")
         elif row.say == "condense_context_error":
-            self._leg.replies.append(RecordedReply(ts=row.ts, fault=RecordedFault(message=row.text or "")))
+            self._not_condensed(task_id, row)
         elif row.say == COMPLETION:
             self._last_words.add(task_id)
         elif row.say in SPOKEN:
@@ -255,8 +258,20 @@ class _RecordingFold:
         found.counts_mistakes = found.counts_mistakes or row.ask == MISTAKES
         if row.ask == FAILED and is_new and self._is_requested:
             self._is_requested = False
-            fault = RecordedFault(message=row.fault.message if row.fault is not None else row.text or "")
+            fault = RecordedFault(message=row.text or "")
+            if row.fault is not None:
+                fault = RecordedFault(message=row.fault.message, is_too_long=row.fault.kind == TOO_LONG)
             self._leg.replies.append(RecordedReply(ts=row.ts, fault=fault))
+
+    def _not_condensed(self, task_id: str, row: Message) -> None:
+        """A summary that failed, could not be used, or that a hook did not want, fails again."""
+        text = row.text or ""
+        if text.endswith(TOO_LITTLE):
+            return
+        self._too_long(task_id)
+        if self._is_at_rest:
+            self._leg.condensed_at.append(len(self._leg.replies))
+        self._leg.replies.append(RecordedReply(ts=row.ts, fault=RecordedFault(message=text)))
 
     def _too_long(self, task_id: str) -> None:
         """The conversation is made shorter now because the request before was refused as too long, if one failed."""
@@ -309,8 +324,9 @@ class _RecordingFold:
         for block in turn.content:
             if isinstance(block, ToolResultBlock):
                 self._result(block)
-            elif isinstance(block, TextBlock) and SURROUNDINGS.search(f"\n{block.text}"):
+            elif isinstance(block, TextBlock) and (told := SURROUNDINGS.search(f"\n{block.text}")):
                 self._found.tells_surroundings = True
+                self._leg.surroundings[len(self._leg.replies)] = told[0].strip("\n")
         if self._is_command and RAN_THEMSELVES in spoken_in(turn):
             # What a person had run themselves is neither run nor told again.
             self._leg.records.pop()

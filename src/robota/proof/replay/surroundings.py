@@ -10,6 +10,7 @@ from robota.log.kinds.conversation import TurnRecord
 from robota.log.kinds.requests import RequestRecord
 from robota.log.record import Record
 from robota.proof.replay.comparison import SURROUNDINGS, Divergence, difference, payload_in
+from robota.proof.replay.recording import Leg
 from robota.protocol.conversation import AssistantTurn, TextBlock, UserTurn
 
 MODE: Final = "Current Mode"
@@ -26,23 +27,38 @@ _ELEMENT: Final = re.compile(rf'<({INSTRUCTION_TAG}|{QUOTED_TAG}) from="([^"]*)"
 Sections = dict[str, str]
 
 
-def first_other_surroundings(
-    recorded: Collection[Record], replayed: Collection[Record], request: int, model: str, *, has_files: bool
-) -> Divergence | None:
+class RetoldSurroundings:
+    """Tells requests of a leg what they were told of their surroundings then, and keeps what they would be told now.
+
+    So the conversation is as long as it was, and what is left out of it to make room is the same.
+    """
+
+    def __init__(self, leg: Leg, given: Callable[[], int]) -> None:
+        """`given` says how many replies of the leg there were."""
+        self._then = dict(leg.surroundings)
+        self._given = given
+        self.today: dict[int, str] = {}
+
+    def __call__(self, news: str) -> str:
+        self.today.setdefault(self._given(), news)
+        return self._then.pop(self._given(), "")
+
+
+def first_other_surroundings(leg: Leg, today: Mapping[int, str], model: str, *, has_files: bool) -> Divergence | None:
     """Compare them, request by request. `has_files`: the files of the recording are where it is run again.
 
     What the session says now is compared where it says something of it; the time is held against the clock of the log.
     """
-    again = _told(replayed, request)
-    named = {payload.model for record in recorded if isinstance(payload := payload_in(record), RequestRecord)}
+    named = {payload.model for record in leg.records if isinstance(payload := payload_in(record), RequestRecord)}
     models = {model, *named}
-    wrong_times = dict(_wrong_times(recorded, request))
-    for number, then in _told(recorded, request).items():
+    wrong_times = dict(_wrong_times(leg.records, leg.replies_before))
+    for replies, told in leg.surroundings.items():
+        number = leg.turns_before(replies)
         where = f"what request {number + 1} is told of its surroundings"
         if number in wrong_times:
             time, clock = wrong_times[number]
             return difference("prompt", f"{where} (# {TIME})", time, clock, number)
-        now = again.get(number, {})
+        then, now = _sections(told), _sections(today.get(replies, ""))
         for title in COMPARED if has_files else (MODE, COST):
             if title not in then or title not in now:
                 continue
@@ -103,22 +119,9 @@ def _mode_of(text: str, models: Collection[str]) -> str:
     return text[: found.start()] if found is not None and found[1] in models else text
 
 
-def _told(records: Iterable[Record], request: int) -> Mapping[int, Sections]:
-    """The sections of each request, by its number."""
-    found: dict[int, Sections] = {}
-    for record in records:
-        payload = payload_in(record)
-        if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
-            request += 1
-        elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
-            found.setdefault(request, {}).update(_sections(payload.turn))
-    return found
-
-
-def _sections(turn: UserTurn) -> Sections:
-    said = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
+def _sections(told: str) -> Sections:
     found: Sections = {}
-    for block in SURROUNDINGS.findall(f"\n{said}"):
+    for block in SURROUNDINGS.findall(f"\n{told}"):
         inner = block.strip().removeprefix("<environment_details>").removesuffix("</environment_details>")
         parts = _HEADING.split(inner)[1:]
         found.update((title, text.strip("\n")) for title, text in zip(parts[::2], parts[1::2], strict=True))
@@ -133,7 +136,8 @@ def _wrong_times(records: Iterable[Record], request: int) -> Iterator[tuple[int,
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
             request += 1
         elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
-            told = _sections(payload.turn).get(TIME, "")
+            said = "\n".join(block.text for block in payload.turn.content if isinstance(block, TextBlock))
+            told = _sections(said).get(TIME, "")
             at = _seconds(told)
             if not told:
                 pass
