@@ -17,12 +17,12 @@ from robota.proof.replay.recording import NotReplayable
 
 
 def main() -> int:
-    """Name each session that differs; 1 if there is one."""
+    """Name each session that differs or cannot be compared to its end; 1 if one differs."""
     counts: Counter[str] = Counter()
     for directory in _sessions(Path(sys.argv[1])):
         outcome, details = _outcome(directory)
         counts[outcome] += 1
-        if outcome == "different":
+        if details:
             sys.stdout.write(f"{directory}\n  {details}\n")
     for outcome, count in counts.most_common():
         sys.stdout.write(f"{count:6} {outcome}\n")
@@ -46,7 +46,7 @@ def _outcome(directory: Path) -> tuple[str, str]:
     except (NotReplayable, LogError) as error:
         return f"not run: {error}", ""
     if report.not_compared is not None:
-        return f"not comparable to its end: {report.not_compared.why}", ""
+        return "not comparable to its end", f"from request {report.not_compared.request} on: {report.not_compared.why}"
     if report.divergence is not None:
         return "different", report.divergence.text.replace("\n", "\n  ")
     return "identical", ""

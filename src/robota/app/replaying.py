@@ -41,7 +41,7 @@ from robota.proof.replay.comparison import (
     first_other_tool,
     task_ids,
 )
-from robota.proof.replay.recorded_hooks import RecordedHooks, RecordedKnowledge
+from robota.proof.replay.recorded_hooks import RecordedContext, RecordedHooks, RecordedKnowledge
 from robota.proof.replay.recorded_model import ComparedModel, RecordedModel
 from robota.proof.replay.recorded_person import RecordedPerson
 from robota.proof.replay.recording import Leg, NotRepeated, NotReplayable, RecordedReply, Recording
@@ -270,6 +270,7 @@ class _Replay:
             hooks=SessionHooks(
                 before=(RecordedChanges(self._leg.calls, self._on_call),),
                 lifecycle=RecordedHooks(self._leg.held_back, lambda: self._model.given),
+                context=RecordedContext(self._leg.told_again, lambda: self._model.given),
             ),
             checkpoint=None,
             knowledge=RecordedKnowledge(self._leg.forks),

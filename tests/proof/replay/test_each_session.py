@@ -385,6 +385,44 @@ def test_a_session_that_another_process_took_up(workspace: Path, answer: str) ->
     assert report.requests == report.all_requests == 3
 
 
+def test_a_yes_to_an_edit_of_a_file_that_has_changed_since_is_of_no_use_again(workspace: Path) -> None:
+    async def left(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+
+    async def taken_up(stage: Stage) -> None:
+        waiting = next(row for row in stage.session.state().cline_messages if row.ask == "tool")
+        await stage.answer("yesButtonClicked", ts=waiting.ts)
+        await stage.until_ask("completion_result")
+
+    (workspace / "a.txt").write_text("one\ntwo\n")
+    play(workspace, [reading("a.txt"), edit("two", "2")], left)
+    (workspace / "a.txt").write_text("zero\none\ntwo\n")
+    resume(workspace, [DONE], taken_up)
+    report = replayed(workspace, session_in(workspace))
+    assert report.divergence is None, (report.divergence.text, report.notes)
+    assert report.requests == report.all_requests == 3
+
+
+def test_a_command_that_was_typed_before_a_crash_and_refused_after_it(workspace: Path) -> None:
+    async def left(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.submit(QueueMessage(text="touch queued", is_command=True))
+
+    async def taken_up(stage: Stage) -> None:
+        waiting = next(row for row in stage.session.state().cline_messages if row.ask == "command")
+        await stage.answer("noButtonClicked", ts=waiting.ts)
+        ask = await stage.until_ask("command")
+        await stage.answer("noButtonClicked", ts=ask.ts)
+        await stage.until_ask("completion_result")
+
+    play(workspace, [RUN], left)
+    resume(workspace, [DONE], taken_up)
+    report = replayed(workspace, session_in(workspace))
+    assert report.divergence is None, (report.divergence.text, report.notes)
+
+
 def test_a_session_that_was_cut_off_is_run_to_where_it_was(workspace: Path) -> None:
     async def left(stage: Stage) -> None:
         await stage.start()

@@ -11,11 +11,13 @@ from tests.cli.commands.proof.test_replay import rewritten
 from tests.engine.context.context_stage import DONE, SUMMARY
 from tests.engine.stage import Stage, play
 from tests.hooks.hooked import answer, command, decide, on, play_with_hooks
+from tests.intents.project import SELECT, intents, write
 from tests.proof.replay.test_each_session import (
     ACCEPT,
     RUN,
     SMALL,
     WRITE,
+    condensed_by_hand,
     reading,
     recorded,
     replayed,
@@ -151,3 +153,15 @@ def test_going_back_to_a_question_is_said_and_ends_no_replay_with_an_error(works
     report = replayed(workspace, session_in(workspace))
     assert report.divergence is None and report.not_compared is not None
     assert "went back" in report.not_compared.why
+
+
+def test_an_intent_that_is_told_again_with_a_summary_is_told_again(workspace: Path) -> None:
+    intents(workspace)
+    writes = [write(f"src/auth/{number}.py", "x = 1\n" * 300) for number in range(3)]
+    turns = [*({"calls": [each]} for each in (SELECT, *writes)), DONE, SUMMARY, DONE]
+    play(workspace, turns, condensed_by_hand, permission_mode="bypassPermissions")
+    session = session_in(workspace)
+    assert "# Active intent" in (session / "log.jsonl").read_text()
+    report = replayed(workspace, session)
+    assert report.divergence is None and report.not_compared is None
+    assert report.requests == report.all_requests == 7

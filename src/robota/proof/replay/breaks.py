@@ -51,7 +51,11 @@ def _is_left(end: EndRecord, tasks: Mapping[str, bool]) -> bool:
 
 
 def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:
-    """Whether the process that offered to go on is another one shows in what the model is told of it."""
+    """Another process offered to go on if that is the first it did, or if the model is told so."""
+    begun = _last_start(payloads, offer)
+    done = (isinstance(each, MessageRecord | TurnRecord | TaskRecord) for each in payloads[begun:offer])
+    if begun > 0 and not any(done):
+        return Break(first=begun, by_another_process=True)
     for number in range(offer, len(payloads)):
         payload = payloads[number]
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):

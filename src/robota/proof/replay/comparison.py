@@ -22,6 +22,8 @@ CALL_OF_PROMPT: Final = "prompt_"
 SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n.*?</environment_details>", re.DOTALL)
 # What hooks, memory and instruction files added: they are not asked again.
 REMINDER: Final = re.compile(r"\n*<system-reminder>\n.*?</system-reminder>", re.DOTALL)
+# What a person had run themselves is not run again.
+RAN_THEMSELVES: Final = re.compile(r"The user ran a command themselves\. [^\n]*\n<command>\n")
 # How long nobody looked, and which files changed meanwhile, is not known where the session is run again.
 MEANWHILE: Final = re.compile(
     r"(?<=\[TASK RESUMPTION\] The task was )(?:closed|interrupted) .*? ago"
@@ -216,6 +218,8 @@ def spoken_in(turn: UserTurn) -> str:
 
 def _compared_words(turn: UserTurn) -> str:
     """Of that, what a session that is run again says by itself, and not only because the recording does."""
+    if RAN_THEMSELVES.match(spoken_in(turn)):
+        return ""
     return MEANWHILE.sub("", REMINDER.sub("", f"\n{spoken_in(turn)}")).strip("\n")
 
 

@@ -33,6 +33,21 @@ class RecordedHooks:
         """Nothing runs."""
 
 
+class RecordedContext:
+    """A `ContextKeeper` that tells the intent again where it was told: `told_again` by the number of replies."""
+
+    def __init__(self, told_again: Mapping[int, str], given: Callable[[], int]) -> None:
+        self._told_again = told_again
+        self._given = given
+
+    def prompt_section(self) -> str:
+        """It is a part of the recorded system prompt."""
+        return ""
+
+    def after_shortening(self, task_id: str) -> str:
+        return self._told_again.get(self._given(), "")
+
+
 class RecordedKnowledge:
     """A `KnowledgeService` that knows what ran as tasks of their own: `forks`, by what was typed or by the skill."""
 

@@ -87,8 +87,8 @@ class Leg(msgspec.Struct, kw_only=True):
     gave while something ran, by the number of the reply that came meanwhile; `condensed_at` are the numbers of the
     replies after which they had the conversation condensed. `held_back` is what a hook said after that many replies,
     when the model wanted to stop; `forks` are what tasks of their own were told, by what was typed or by the skill.
-    `surroundings` are what requests were told of them, by the number of replies before. `is_cut`: it ends in the middle
-    of something.
+    `surroundings` are what requests were told of them, and `told_again` the intent that was told when turns were left
+    out, by the number of replies before. `is_cut`: it ends in the middle of something.
     """
 
     first: int
@@ -103,6 +103,7 @@ class Leg(msgspec.Struct, kw_only=True):
     held_back: dict[int, str] = {}
     forks: dict[str, str] = {}
     surroundings: dict[int, str] = {}
+    told_again: dict[int, str] = {}
     calls: dict[str, deque[RunCall]] = {}
     is_cut: bool = False
 

@@ -29,7 +29,7 @@ from robota.log.kinds.session import QueueRecord, SessionHeader, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import jump_of
 from robota.proof.replay.breaks import Break, breaks_in
-from robota.proof.replay.comparison import SURROUNDINGS, spoken_in
+from robota.proof.replay.comparison import RAN_THEMSELVES, SURROUNDINGS, spoken_in
 from robota.proof.replay.recording import (
     Leg,
     NotRepeated,
@@ -56,11 +56,11 @@ FAILED: Final = "api_req_failed"
 TOO_LONG: Final = "context_too_long"
 MISTAKES: Final = "mistake_limit_reached"
 EDITED: Final = "objectResponse"
+YES: Final = "yesButtonClicked"
 SPOKEN: Final = frozenset({"text", "user_feedback"})
-RAN_THEMSELVES: Final = "<command>\n"
 RESUME_COMPLETED: Final = "resume_completed_task"
 RESUMPTION: Final = "[TASK RESUMPTION]"
-INTENT: Final = "intent"
+INTENT_AGAIN: Final = re.compile(r"# Active intent\n\n<intent_context>\n.*?\n</intent_context>\n[^\n]*", re.DOTALL)
 STOPPED_BY_HOOK: Final = "A hook stopped the task: "
 # Then the model is not even asked for a summary.
 TOO_LITTLE: Final = " stays as it is: there is not enough of it yet."
@@ -80,8 +80,6 @@ def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) ->
     for number, (record, payload) in enumerate(zip(known, payloads, strict=True)):
         if number in breaks:
             fold.begin_leg(breaks[number])
-        if record.kind == INTENT:
-            fold.has_intent = True
         if payload is not None:
             fold.take(record, payload)
     return fold.recording()
@@ -114,6 +112,7 @@ class _RecordingFold:
         self._modes: dict[str, str] = {}
         self._subtasks: set[str] = set()
         self._asks: dict[int, Message] = {}
+        self._left_open: set[int] = set()
         self._open: dict[str, RunCall] = {}
         self._changing: RunCall | None = None
         self._request: dict[str, Message] = {}
@@ -123,7 +122,6 @@ class _RecordingFold:
         self._last_words: set[str] = set()
         self._first_told: dict[str, str] = {}
         self._is_requested = False
-        self.has_intent = False
         self._is_streaming = False
         self._is_command = False
         self._is_at_rest = False
@@ -145,6 +143,8 @@ class _RecordingFold:
         )
         self._keep_leg()
         self._is_streaming, self._words, self._queued = False, None, {}
+        asked = (row for row in self._asks.values() if row.ask in INTERACTIVE_ASKS and not row.is_answered)
+        self._left_open = {row.ts for row in asked if row.call_id in self._open}
         for call in [call for call in self._open.values() if call.result is None]:
             self._remember(RunCall(call_id=call.call_id, tool=call.tool))
 
@@ -217,7 +217,7 @@ class _RecordingFold:
 
     def _row(self, task_id: str, row: Message) -> None:
         if row.ask is not None:
-            self._ask(row)
+            self._ask(task_id, row)
             if row.ask == FAILED:
                 self._request.pop(task_id, None)
         elif is_request_row(row):
@@ -242,10 +242,14 @@ class _RecordingFold:
         elif row.say in SPOKEN:
             self._is_command = (row.text or "").startswith("!")
 
-    def _ask(self, row: Message) -> None:
+    def _ask(self, task_id: str, row: Message) -> None:
         """Asks say whether somebody was there, and why a request came to nothing in the end."""
         found, is_new = self._found, row.ts not in self._asks
         self._asks[row.ts] = row
+        if row.is_answered and row.ts in self._left_open:
+            self._left_open.discard(row.ts)
+            # It was of no use any more, such as a yes to an edit of a file that had changed meanwhile.
+            self._answer(AnswerRecord(task_id=task_id, ts=row.ts, response=YES), row)
         self._is_at_rest = row.ask in (COMPLETION, FAILED)
         found.is_attended = found.is_attended or row.ask in INTERACTIVE_ASKS
         match row.asked:
@@ -286,11 +290,12 @@ class _RecordingFold:
 
         The summary of a conversation is a reply of its own.
         """
-        if isinstance(record, CondenseRecord) and self.has_intent:
-            self._not_repeated("the intent was told again with what stands for older turns")
-        if not isinstance(record, CondenseRecord):
-            self._too_long(record.task_id)
-        elif record.trigger == "manual":
+        self._too_long(record.task_id)
+        if not isinstance(record, CutRecord):
+            replies = len(self._leg.replies) + isinstance(record, CondenseRecord)
+            put = "\n".join(block.text for block in record.put.content if isinstance(block, TextBlock))
+            self._leg.told_again[replies] = found[0] if (found := INTENT_AGAIN.search(put)) else ""
+        if isinstance(record, CondenseRecord) and record.trigger == "manual":
             replies = len(self._leg.replies)  # its summary is the next
             if self._is_at_rest:
                 self._leg.condensed_at.append(replies)
@@ -324,11 +329,10 @@ class _RecordingFold:
         for block in turn.content:
             if isinstance(block, ToolResultBlock):
                 self._result(block)
-            elif isinstance(block, TextBlock) and (told := SURROUNDINGS.search(f"\n{block.text}")):
+            elif isinstance(block, TextBlock) and (around := SURROUNDINGS.search(f"\n{block.text}")):
                 self._found.tells_surroundings = True
-                self._leg.surroundings[len(self._leg.replies)] = told[0].strip("\n")
-        if self._is_command and RAN_THEMSELVES in spoken_in(turn):
-            # What a person had run themselves is neither run nor told again.
+                self._leg.surroundings[len(self._leg.replies)] = around[0].strip("\n")
+        if self._is_command and RAN_THEMSELVES.match(spoken_in(turn)):
             self._leg.records.pop()
             if self._leg.replies:
                 self._not_repeated("the person ran a command themselves")
@@ -407,6 +411,7 @@ class _RecordingFold:
             case ResultRecord():
                 self._result(payload.result)
             case AnswerRecord() if payload.ts in self._asks:
+                self._left_open.discard(payload.ts)
                 self._answer(payload, self._asks[payload.ts])
             case PinRecord():
                 self._not_repeated("turns were pinned")

@@ -98,7 +98,7 @@ def _quoted(texts: Iterable[str]) -> dict[str, str]:
 def _comparable(title: str, then: str, now: str, models: Collection[str]) -> tuple[str, str]:
     if title == MODE:
         # Which model it is can change in a session; it must be one that requests were made to.
-        return _mode_of(then, models), _mode_of(now, models)
+        return ("", "") if _mode_of(then, models) == _mode_of(now, models) else (then, now)
     if title == FILES:
         # Files can come or go before the first checkpoint, which has none that git leaves out; a name that became
         # another one shows on both sides.
