@@ -6,8 +6,8 @@ from pathlib import Path
 from benchmarks.bench import ROBOTA, Bench
 from benchmarks.measurement import Measurement
 from benchmarks.terminal import Window
+from robota.log.reopening import reopen_session
 from robota.log.snapshot_keeper import SNAPSHOTS
-from robota.log.taking_up import take_up_session
 from tests.log.catalogue.logs import Clock, Written, note_as_own
 
 ROUNDS = 7
@@ -27,7 +27,7 @@ def opening(bench: Bench) -> list[Measurement]:
     note_as_own(user, (short, long))
     megabytes = (long / "log.jsonl").stat().st_size / 1_000_000
     for directory in (short, long):
-        take_up_session(directory, user, Clock()).log.close()
+        reopen_session(directory, user, Clock()).log.close()
     size = f"{MESSAGES:,} messages, {megabytes:.0f} MB"
     rows = _rows(bench, f"open {size}, more than one message")
     anew = _rows(bench, f"open {size}, no snapshot, more than one message", user / SNAPSHOTS)

@@ -13,11 +13,11 @@ from robota.log.catalogue.places import project_places
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.kinds.conversation import MessageRecord
+from robota.log.reopening import reopen_session
 from robota.log.replay.session import replay
 from robota.log.replay.tail import tail_of
 from robota.log.search.search import SearchQuery, search
 from robota.log.snapshot_keeper import SNAPSHOTS
-from robota.log.taking_up import take_up_session
 from robota.protocol.message import Message
 from tests.log.catalogue.logs import Written
 
@@ -124,8 +124,8 @@ def _open(directory: Path) -> float:
 
 def _resume_again(directory: Path, user: Path) -> float:
     """The log opened for writing, repaired if need be, and what it says: from a snapshot on, if it is long."""
-    take_up_session(directory, user, wall_clock_ms).log.close()
-    return _best(lambda: take_up_session(directory, user, wall_clock_ms).log.close())
+    reopen_session(directory, user, wall_clock_ms).log.close()
+    return _best(lambda: reopen_session(directory, user, wall_clock_ms).log.close())
 
 
 def _resume_anew(directory: Path, user: Path) -> float:
@@ -133,7 +133,7 @@ def _resume_anew(directory: Path, user: Path) -> float:
 
     def anew() -> None:
         shutil.rmtree(user / SNAPSHOTS, ignore_errors=True)
-        take_up_session(directory, user, wall_clock_ms).log.close()
+        reopen_session(directory, user, wall_clock_ms).log.close()
 
     return _best(anew)
 

@@ -178,9 +178,9 @@ class _Replay:
 
     async def _take_up(self, opened: OpenSession, leg: Leg) -> None:
         if leg.by_another_process:
-            await opened.take_up()
+            await opened.resume()
         elif leg.first:
-            await opened.session.take_up_task()
+            await opened.session.offer_resumption()
             await asyncio.sleep(0)  # now the task that was taken up asks
 
     async def _at(self, number: int, reply: RecordedReply) -> None:
@@ -279,7 +279,7 @@ class _Replay:
             memory=None,
             mentions=None,
             rewind=None,
-            retell_news=self._retold,
+            replay_environment=self._retold,
         )
 
     def _whole(self, content: str) -> str:

@@ -10,9 +10,9 @@ from robota.app.modes import task_modes
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.engine.runtime.options import Completion
 from robota.log.kinds.session import SessionHeader, kept_name
+from robota.log.reopening import ReopenedSession
 from robota.log.replay.session import ReplayedSession
 from robota.log.store import PROJECT_DIRECTORY
-from robota.log.taking_up import TakenUp
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.environment_profile import environment_profiles
 from robota.text.visible import single_line
@@ -23,7 +23,9 @@ NOT_RESTORED: Final = (
 NOT_OWN: Final = ", because its log is not as it was written here"
 
 
-def as_it_was(launch: LaunchOptions, found: TakenUp, env: Mapping[str, str]) -> tuple[LaunchOptions, tuple[str, ...]]:
+def as_it_was(
+    launch: LaunchOptions, found: ReopenedSession, env: Mapping[str, str]
+) -> tuple[LaunchOptions, tuple[str, ...]]:
     """The launch options with what the session had where they leave it open, and what could not be had again.
 
     The permission mode counts as if it were given on the command line, so settings of an administrator overrule it. The

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from robota.engine.runtime.options import StyleOptions
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
-    from robota.log.taking_up import TakenUp
+    from robota.log.reopening import ReopenedSession
 
 
 # How long each step of closing may take after the session itself, which has limits of its own.
@@ -73,19 +73,19 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     servers: "McpServers | None" = None
     plugins: "tuple[ActivePlugin, ...]" = ()
     notices: tuple[str, ...] = ()
-    taken_up: "TakenUp | None" = None
+    resumed: "ReopenedSession | None" = None
     is_past_shown: bool = False
 
     def with_past_shown(self) -> "OpenSession":
         """The same session, of whose conversation the person has already seen the end."""
         return msgspec.structs.replace(self, is_past_shown=True)
 
-    async def take_up(self) -> None:
+    async def resume(self) -> None:
         """Show where the session stood, if it is not a new one, and ask whether its task goes on."""
-        if self.taken_up is not None:
-            await self.session.take_up(self.taken_up.session, self.taken_up.left_ms)
-            if self.taken_up.damage_in_old_part is not None:
-                _look_beside(self.taken_up.damage_in_old_part, self.session.warn)
+        if self.resumed is not None:
+            await self.session.resume(self.resumed.session, self.resumed.left_ms)
+            if self.resumed.damage_in_old_part is not None:
+                _look_beside(self.resumed.damage_in_old_part, self.session.warn)
 
     async def close(self) -> None:
         """End what runs, then release the log. A step that hangs is not waited for."""
@@ -197,9 +197,9 @@ def _open_again(
 ) -> OpenSession:
     """Go on with a session: what it was started with holds, unless the command line says otherwise."""
     from robota.app.resumed_options import as_it_was
-    from robota.log.taking_up import take_up_session
+    from robota.log.reopening import reopen_session
 
-    found = take_up_session(directory, user_directory(env), now_ms, redactor)
+    found = reopen_session(directory, user_directory(env), now_ms, redactor)
     with ExitStack() as undo:
         undo.callback(found.log.close)
         launch, notices = as_it_was(launch, found, env)
@@ -207,7 +207,7 @@ def _open_again(
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
         opened = _opened(choices, again, redactor, env, arrange)
         undo.pop_all()
-    return msgspec.structs.replace(opened, taken_up=found)
+    return msgspec.structs.replace(opened, resumed=found)
 
 
 def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) -> Choices:
@@ -333,9 +333,9 @@ def _opened(
     session = Session(options, services)
     instructions.on_undecided(session.warn)
     if sandbox is None:
-        session.tell_sandbox("off", "the settings or the permission mode say so")
+        session.report_sandbox("off", "the settings or the permission mode say so")
     else:
-        sandbox.on_detected(lambda kind, reason: session.tell_sandbox(kind, reason, kept_out(kind, settings)))
+        sandbox.on_detected(lambda kind, reason: session.report_sandbox(kind, reason, kept_out(kind, settings)))
         sandbox.on_reached(_noting_hosts(new.log))
         sandbox.keep_from_commands(lambda: _kept_from_commands(choices.policy))
     return OpenSession(

@@ -84,7 +84,7 @@ class KnowledgeService(Protocol):
         ...
 
     async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
-        """What a prompt stands for that begins with the name of a skill or command; None if it is plain words."""
+        """What a prompt stands for that begins with the name of a skill or command; None if it is plain prompt."""
         ...
 
     async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
@@ -130,7 +130,7 @@ class MemoryService(Protocol):
         """What the system prompt of a task says of it; empty if nothing is remembered."""
         ...
 
-    def heard(self, task_id: str, words: str, message: int) -> Recollection:
+    def recall(self, task_id: str, prompt: str, message: int) -> Recollection:
         """The person said something: what the model should now know besides, and what was noted for later.
 
         `message` is the row in which it was said.

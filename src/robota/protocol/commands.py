@@ -199,7 +199,10 @@ class RedoRewind(GoBack, frozen=True, kw_only=True, tag="rewindRedo"):
     """Go the way again that was undone last."""
 
 
+ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
 RewindRequest = RewindTo | UndoRewind | RedoRewind
+RewindCommand = ListRewindPoints | ShowRewindDiff | RewindRequest
+SlashCommand = RunSlashCommand | ListSlashCommands | CompletePrompt
 
 Command = (
     NewTask
@@ -212,20 +215,10 @@ Command = (
     | RemoveQueuedMessage
     | SwitchMode
     | SetPermissionMode
-    | CondenseContext
-    | CondensePreviewRequest
-    | RestoreContext
-    | PinTurn
-    | ContextRequest
+    | ContextCommand
     | RetryNow
-    | RunSlashCommand
-    | ListSlashCommands
-    | CompletePrompt
-    | ListRewindPoints
-    | ShowRewindDiff
-    | RewindTo
-    | UndoRewind
-    | RedoRewind
+    | SlashCommand
+    | RewindCommand
     | OlderRowsRequest
 )
 

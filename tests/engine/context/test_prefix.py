@@ -59,7 +59,7 @@ def play(tmp_path: Path, dialect: str, steps: list[dict[str, Any]], *stories: St
                 opened = open_session(LaunchOptions(**{**fields(launch), "resumes": resumed}), env)
                 try:
                     if resumed is not None:
-                        await opened.take_up()
+                        await opened.resume()
                     await story(Stage(opened))
                 finally:
                     await opened.close()

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from robota.engine.context.old_outputs import old_outputs, shown_instead
+from robota.engine.context.old_outputs import old_outputs, replacement_text
 from robota.engine.context.span import Span, all_but_last_exchange, can_condense, oldest_exchanges, pinned_pairs
 from robota.engine.model.reply import NativeCallFormat
 from robota.engine.record.history import History
@@ -84,7 +84,8 @@ class Reductions(RuleBasedStateMachine):
         if outputs:
             identity = self.fresh("cut")
             results = tuple(
-                CutResult(turn=each.turn, call_id=each.call.id, put=shown_instead(each, None, None)) for each in outputs
+                CutResult(turn=each.turn, call_id=each.call.id, put=replacement_text(each, None, None))
+                for each in outputs
             )
             self.reduce(CutRecord(task_id=TASK, cut_id=identity, results=results), identity)
 

@@ -104,13 +104,13 @@ def test_damage_in_the_part_that_was_not_read_is_named_while_the_session_goes_on
     [log] = (workspace / ".robota/sessions").glob(f"*/{LOG_NAME}")
     log.write_bytes(log.read_bytes().replace(b'"mode":"code"', b'"mode":"coda"', 1))
 
-    async def take_up() -> tuple[str, ...]:
+    async def resume() -> tuple[str, ...]:
         profile = Profile(type="scripted", name="script", model="scripted", options={"turns": []})
         opened = open_session(
             LaunchOptions(cwd=workspace, profile=profile, resumes=log.parent), {"ROBOTA_HOME": str(home)}
         )
         try:
-            await opened.take_up()
+            await opened.resume()
             stage = Stage(opened)
             notice = await stage.until(lambda event: isinstance(event, Notice) and event.level == "warning")
             assert isinstance(notice, Notice) and "damaged" in notice.text and "Line 2 of the log" in notice.text
@@ -118,5 +118,5 @@ def test_damage_in_the_part_that_was_not_read_is_named_while_the_session_goes_on
             await opened.close()
         return opened.notices
 
-    assert not any("damaged" in notice for notice in asyncio.run(take_up()))
+    assert not any("damaged" in notice for notice in asyncio.run(resume()))
     assert not list((home / "snapshots").iterdir())

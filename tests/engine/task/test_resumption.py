@@ -33,7 +33,7 @@ def resume(workspace: Path, turns: Sequence[Any], story: Story, **launch: Any) -
         opened = open_session(wish, {"ROBOTA_HOME": str(workspace.parent / "robota-home"), "ROBOTA_ENVIRONMENT": "0"})
         try:
             async with asyncio.timeout(LONGEST_STORY_S):
-                await opened.take_up()
+                await opened.resume()
                 await story(Stage(opened))
         finally:
             await opened.close()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from robota.log.chain.reader import LOG_NAME
+from robota.log.reopening import reopen_session
 from robota.log.replay.tail import tail_of
-from robota.log.taking_up import take_up_session
 from tests.log.catalogue.logs import Clock, Written
 
 MESSAGES = 16_000
@@ -32,14 +32,14 @@ def cpu_s(place: Path, name: str) -> float:
     directory, took = place / ".robota/sessions" / name, []
     for _ in range(3):
         before = time.process_time()
-        taken_up = take_up_session(directory, place / "user", Clock())
+        taken_up = reopen_session(directory, place / "user", Clock())
         took.append(time.process_time() - before)
         taken_up.log.close()
     return min(took)
 
 
 def test_a_long_session_takes_hardly_more_than_an_empty_one(place: Path) -> None:
-    take_up_session(place / ".robota/sessions/long", place / "user", Clock()).log.close()  # makes the snapshot
+    reopen_session(place / ".robota/sessions/long", place / "user", Clock()).log.close()  # makes the snapshot
     assert cpu_s(place, "long") - cpu_s(place, "empty") < LIMIT_S
 
 

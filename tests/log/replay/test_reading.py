@@ -23,9 +23,9 @@ from robota.log.kinds.conversation import (
 from robota.log.kinds.rewinds import RewindRecord
 from robota.log.kinds.session import EndRecord, NameRecord, QueueRecord, TaskRecord, TodosRecord
 from robota.log.record import FIRST_PREV, kind_of, seal
+from robota.log.reopening import reopen_session
 from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession, replay
-from robota.log.taking_up import take_up_session
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 
@@ -109,7 +109,7 @@ def test_any_log_gives_the_same_session_record_by_record(
         path.write_bytes(b"".join(lines) + at_the_end)
         expected = replay(load(path).records)
         assert streamed(path) == expected
-        taken_up = take_up_session(path.parent, Path(name) / "user", lambda: 1)
+        taken_up = reopen_session(path.parent, Path(name) / "user", lambda: 1)
         taken_up.log.close()
         assert taken_up.session == expected
 
@@ -135,7 +135,7 @@ def test_taking_up_does_not_hold_what_the_log_says_no_longer(tmp_path: Path) -> 
     log.close()
     tracemalloc.start()
     try:
-        taken_up = take_up_session(tmp_path / "s", tmp_path / "user", lambda: 1)
+        taken_up = reopen_session(tmp_path / "s", tmp_path / "user", lambda: 1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -149,7 +149,7 @@ def test_a_text_that_the_log_holds_is_not_written_again(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path / "s", lambda: 1)
     log.keep_text("the system prompt")
     log.close()
-    taken_up = take_up_session(tmp_path / "s", tmp_path / "user", lambda: 1)
+    taken_up = reopen_session(tmp_path / "s", tmp_path / "user", lambda: 1)
     taken_up.log.keep_text("the system prompt")
     taken_up.log.close()
     assert [record.kind for record in load(log.path).records] == ["content"]

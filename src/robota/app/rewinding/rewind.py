@@ -26,8 +26,8 @@ def stored_rewinder(
     """
     from robota.engine.rewind.rewinder import Rewinder
     from robota.log.chain.reader import LOG_NAME
+    from robota.log.reopening import open_to_add
     from robota.log.snapshot_keeper import rewind_index_path
-    from robota.log.taking_up import open_to_add
 
     is_on = has_checkpoints(settings, root, env)
     open_store = (lambda: checkpoint_store(settings, root, env)) if is_on else None

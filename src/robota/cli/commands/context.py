@@ -21,7 +21,7 @@ from robota.config.launch_options import workspace_root
 from robota.config.paths import user_directory
 from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.context.recorded_context import recorded_context
-from robota.engine.context.reducer import CannotRestore, chosen_reduction, refuse_too_much
+from robota.engine.context.reducer import CannotRestore, chosen_reduction, require_room
 from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
 from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
@@ -90,7 +90,7 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
         remaining = tuple(each for each in task.reductions if reduction_id(each.reduction) != chosen)
         restored = msgspec.structs.replace(task, reductions=remaining, undone=task.undone | {chosen})
         before, after = (recorded_context(each, request, _file_readers()).used_tokens for each in (task, restored))
-        refuse_too_much(after, request.context_window or math.inf)
+        require_room(after, request.context_window or math.inf)
         log.append(RestoreRecord(task_id=task.task_id, id=chosen))
         asyncio.run(log.sync())
     finally:

@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     words = " ".join(options.words)
 
     def opening(opened: "OpenSession") -> AskResponse:
-        session = None if opened.taken_up is None else opened.taken_up.session
+        session = None if opened.resumed is None else opened.resumed.session
         waiting = None if session is None or session.root is None else session.root.waiting_ask
         if given is None and waiting is None and session is not None and session.subtask_ask is not None:
             return AskResponse(answer=for_parent(words, session.subtask_ask))

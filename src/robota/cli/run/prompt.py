@@ -126,13 +126,13 @@ def _go_on(opened: "OpenSession") -> "AskResponse | NewTask":
     from robota.protocol.asks.answer import Approve
     from robota.protocol.commands import AskResponse, NewTask
 
-    left = None if opened.taken_up is None else opened.taken_up.session.root
+    left = None if opened.resumed is None else opened.resumed.session.root
     return NewTask(text="") if left is None or left.is_complete else AskResponse(answer=Approve())
 
 
 def _said(opened: "OpenSession", prompt: str) -> "AskResponse | None":
     """The words as an answer to the offer to resume, if a task is there to be resumed."""
-    if opened.taken_up is None or opened.taken_up.session.root is None:
+    if opened.resumed is None or opened.resumed.session.root is None:
         return None
     from robota.protocol.asks.answer import Say
     from robota.protocol.commands import AskResponse
@@ -197,7 +197,7 @@ async def _in_session(opened: "OpenSession", client: "Client", *, is_past_shown:
     for notice in opened.notices:
         _warn(notice)
     try:
-        await opened.take_up()
+        await opened.resume()
         return await client(opened)
     finally:
         await opened.close()

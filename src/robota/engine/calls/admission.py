@@ -1,4 +1,4 @@
-"""The stages before a call runs: may it, with these arguments, now?"""
+"""The stages before a call runs: validation, mode, repetition guard, pre-hooks, policy, approval."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
-from robota.contracts.hook import BlockCall, Halt, Proceed
+from robota.contracts.hook import Proceed
 from robota.contracts.tool import (
     REPORTED_TO_MODEL,
     AnyTool,
@@ -23,19 +23,11 @@ from robota.contracts.tool import (
     ToolCall,
     ToolError,
     Touches,
-    call_title,
 )
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
-from robota.engine.calls.call_stopped import (
-    A_BUG,
-    CallStopped,
-    TaskHalted,
-    denied,
-    describe,
-    mistake,
-    not_logged,
-)
+from robota.engine.calls.call_hooks import is_asked_by_rule, run_pre_hooks, with_hooks
+from robota.engine.calls.call_stopped import A_BUG, CallStopped, TaskHalted, denied, describe, mistake, not_logged
 from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
@@ -48,18 +40,20 @@ from robota.workspace.problems import FileProblem
 if TYPE_CHECKING:
     from robota.engine.calls.approval import Approval, ChangedCall
 
-# A command that has shown something and still runs after this time can be ended by a client.
+
+# A command that has printed something and still runs after this time can be ended by a client.
 OUTPUT_ASK_SECONDS: Final = 1.0
 NOT_KEPT: Final = "(not kept: the session log cannot be written)"
 LONGEST_CYCLE: Final = 4
+NO_HOOKS: Final = Proceed()
 
 
 class CallContext:
-    """The `ToolContext` of one call."""
+    """The `ToolContext` of one call: its files, its processes, its output row."""
 
-    def __init__(self, runtime: TaskRuntime, call: ToolCall) -> None:
+    def __init__(self, runtime: TaskRuntime, call_id: str) -> None:
         self._runtime = runtime
-        self._call = call
+        self._call_id = call_id
         self._output: StreamingRow | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked: Message | None = None
@@ -70,14 +64,14 @@ class CallContext:
 
     @property
     def call_id(self) -> str:
-        return self._call.id
+        return self._call_id
 
     @cached_property
     def files(self) -> Files:
         return self._runtime.services.files.for_call()
 
     def stamps(self) -> Mapping[str, tuple[int, ...]]:
-        """How the files look that the call has shown to the model or written."""
+        """The stamps of the files that the call has read for the model or written."""
         return self.files.stamps() if "files" in self.__dict__ else {}
 
     @property
@@ -86,14 +80,14 @@ class CallContext:
 
     def show(self, output: str) -> None:
         if self._output is None:
-            self._output = self._runtime.rows.stream("command_output", call_id=self._call.id)
+            self._output = self._runtime.rows.stream("command_output", call_id=self._call_id)
             if self._runtime.options.attended:
                 self._timer = asyncio.get_running_loop().call_later(OUTPUT_ASK_SECONDS, self._ask_about_output)
         self._output.append(output)
 
     @property
     def shown_output(self) -> str:
-        """What it has shown so far."""
+        """The output streamed so far."""
         return "" if self._output is None else self._output.text
 
     def keep(self, data: bytes) -> str:
@@ -119,7 +113,7 @@ class CallContext:
         return None if isinstance(answer, Reject) else answer.text
 
     def close(self, *, interrupted: bool = False) -> None:
-        """The tool has ended; so has its output."""
+        """Finish the output row when the tool has ended."""
         if self._timer is not None:
             self._timer.cancel()
         if self._asked is not None:
@@ -130,16 +124,29 @@ class CallContext:
             self._output.finish(**({"interrupted": True} if interrupted else {}))
 
     def _ask_about_output(self) -> None:
-        """Offer to end a command that takes its time; it goes on meanwhile."""
-        self._asked = self._runtime.rows.ask("command_output", "", call_id=self._call.id)
+        """Offer to end a slow command, which runs on meanwhile."""
+        self._asked = self._runtime.rows.ask("command_output", "", call_id=self._call_id)
         self._runtime.asks.show_output(self._asked.ts)
 
 
-class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may run as it was prepared; `feedback` is what the person said when approving it.
+class PendingCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call on its way through the stages. `hooks` is what the pre-hooks decided about its present input.
 
-    `context` is the one it was prepared with, and `hook_context` what hooks want the model to know. `is_shown` says
-    that its row shows it as it is, and not as it was before a person changed it.
+    One context serves all stages, so that a path means the same place when it is judged, shown and used.
+    """
+
+    tool: AnyTool
+    call: ToolCall
+    params: Any
+    hooks: Proceed
+    context: CallContext
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that may run as prepared. `feedback` is the text of the user's approval.
+
+    `hook_context` is what hooks add to the result. `is_shown` says that the row of the call shows it as it will run,
+    and not as it was before the user changed it.
     """
 
     tool: AnyTool
@@ -152,7 +159,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admission:
-    """Takes a call through the stages, in their order."""
+    """Takes calls through the stages in order. A stage that refuses a call raises `CallStopped`."""
 
     def __init__(self, runtime: TaskRuntime) -> None:
         self._runtime = runtime
@@ -161,7 +168,7 @@ class Admission:
 
     @cached_property
     def _approval(self) -> "Approval":
-        # Loaded with the first question: most calls need none.
+        # Imported with the first approval: most calls need none.
         from robota.engine.calls.approval import Approval
 
         return Approval(self._runtime)
@@ -169,8 +176,8 @@ class Admission:
     def tool(self, name: str) -> AnyTool | None:
         return self._tools.get(name)
 
-    def meant(self, call: ToolCall) -> ToolCall:
-        """The call itself, or the one that it stands for; one that cannot be read is found out later."""
+    def resolve_redirect(self, call: ToolCall) -> ToolCall:
+        """The call that a redirecting tool stands for, or the call itself. Bad arguments are reported later."""
         tool = self._tools.get(call.name)
         if tool is None or tool.redirect is None or call.problem is not None:
             return call
@@ -181,47 +188,45 @@ class Admission:
         return msgspec.structs.replace(call, name=other.name, input=other.input)
 
     async def admit(self, call: ToolCall, *, remark: str = "") -> Admitted:
-        """`remark` is told to the person if they have to be asked."""
+        """Take the call through all stages. `remark` precedes the reason if the user has to be asked."""
         tool, params = self._read(call)
         refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
             raise mistake(refusal)
         await self._guard_repetition(call)
-        said = await self._pre_hooks(tool, call)
-        if said.input is not None:
-            call, params = self._rewritten(tool, call, said.input, "A hook")
+        hooks = await run_pre_hooks(self._runtime, tool, call) if self._runtime.services.hooks.before else NO_HOOKS
+        context = CallContext(self._runtime, call.id)
+        pending = PendingCall(tool=tool, call=call, params=params, hooks=hooks, context=context)
+        if hooks.input is not None:
+            pending = self._with_input(pending, hooks.input, "A hook")
         self._require_log(tool)
-        # From here on a path means one place: what is judged is what is shown and done.
-        context = CallContext(self._runtime, call)
-        verdict, call, params, said = await self._verdict(tool, call, params, said, context)
-        admitted = await self._prepared(tool, call, params, context)
-        if verdict.decision is Decision.ALLOW and not self._runtime.has_answer_about(call.id):
-            self._announce(call, admitted.prepared.preview)
+        verdict, pending = await self._decide(pending)
+        admitted = await self._prepare(pending)
+        if verdict.decision is Decision.ALLOW and not self._runtime.has_approval_answer(call.id):
+            self._show(pending.call, admitted.prepared.preview)
         else:
             verdict = msgspec.structs.replace(verdict, reason=f"{remark} {verdict.reason}".lstrip())
-            admitted = await self._approved(tool, call, admitted, verdict, said)
-        return msgspec.structs.replace(admitted, hook_context=said.context)
+            admitted = await self._ask_approval(pending, admitted, verdict)
+        return msgspec.structs.replace(admitted, hook_context=pending.hooks.context)
 
-    async def _approved(
-        self, tool: AnyTool, call: ToolCall, admitted: Admitted, verdict: Verdict, said: Proceed
-    ) -> Admitted:
-        """The call as a person wants it; raises if they do not."""
+    async def _ask_approval(self, pending: PendingCall, admitted: Admitted, verdict: Verdict) -> Admitted:
+        """The call as the user approved it; raises `CallStopped` if they did not."""
         from robota.engine.calls.approval import ApprovedCall, ChangedCall
 
-        title = call_title(tool, call.name, call.input)
-        match await self._approval.ask(tool, call, admitted.prepared, verdict, title, said.refusal):
+        tool, call, hooks = pending.tool, pending.call, pending.hooks
+        match await self._approval.ask(tool, call, admitted.prepared, verdict, hooks.refusal):
             case ApprovedCall(prepared=prepared, feedback=feedback):
                 await self._confirm(tool, call)
                 feedback = "\n".join(part for part in (admitted.feedback, feedback) if part)
                 is_shown = admitted.is_shown and prepared is admitted.prepared
                 return msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback, is_shown=is_shown)
             case ChangedCall() as changed:
-                return await self._with_changed_input(call, changed, said)
+                return await self._admit_changed(pending, changed)
             case never:
                 assert_never(never)
 
     async def _confirm(self, tool: AnyTool, call: ToolCall) -> None:
-        """Much can have happened while a person thought about it."""
+        """Let the guards look at the call again: much can have changed while the user decided."""
         for guard in self._runtime.services.hooks.guards:
             stop = await guard.confirm(tool, call, self._runtime.hook_context)
             if stop is not None:
@@ -245,35 +250,16 @@ class Admission:
             return
         from robota.engine.calls.repeated_call import answer_repetition
 
-        # Where nobody can answer, asking is what ends the run.
+        # Unattended, the ask is what ends the run, so it comes only with the last repetition.
         asks = self._runtime.options.attended or repetition is Repetition.STOPPED
         if asks:
             self.repetition.forget()
         is_last = repetition is Repetition.WARNED
         raise mistake(await answer_repetition(self._runtime, call.name, asks=asks, is_last=is_last))
 
-    async def _pre_hooks(self, tool: AnyTool, call: ToolCall, *, is_final: bool = False) -> Proceed:
-        """What the hooks say together; each one sees the input as the one before it left it, or as it is if final."""
-        said = Proceed()
-        for hook in self._runtime.services.hooks.before:
-            outcome = await hook.before_tool(tool, call, self._runtime.hook_context)
-            if isinstance(outcome, BlockCall):
-                raise CallStopped("denied", outcome.reason)
-            if isinstance(outcome, Halt):
-                raise TaskHalted(outcome.reason)
-            if outcome.input is not None and not is_final:
-                call = msgspec.structs.replace(call, input=outcome.input)
-            said = Proceed(
-                input=outcome.input if outcome.input is not None else said.input,
-                approved_by=outcome.approved_by or said.approved_by,
-                ask_reason=" ".join(filter(None, (said.ask_reason, outcome.ask_reason))) or None,
-                refusal=said.refusal or outcome.refusal,
-                context="\n".join(part for part in (said.context, outcome.context) if part),
-            )
-        return said
-
-    def _rewritten(self, tool: AnyTool, call: ToolCall, changed: dict[str, Any], who: str) -> tuple[ToolCall, Any]:
-        """Somebody wants another input. It must fit the tool and the mode, as the model's own had to."""
+    def _with_input(self, pending: PendingCall, changed: dict[str, Any], who: str) -> PendingCall:
+        """The call with another input, which must fit the tool and the mode like the model's own."""
+        tool = pending.tool
         try:
             params = tool.decode(changed)
         except BadArguments as error:
@@ -281,137 +267,144 @@ class Admission:
         refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
             raise CallStopped("denied", f"{who} changed the input, and it is not allowed: {refusal}")
-        return msgspec.structs.replace(call, input=changed), params
+        call = msgspec.structs.replace(pending.call, input=changed)
+        return msgspec.structs.replace(pending, call=call, params=params)
 
     def _require_log(self, tool: AnyTool) -> None:
         trouble = self._runtime.journal.trouble
         if trouble is not None and tool.changes_something:
             raise CallStopped("denied", not_logged(trouble))
 
-    async def _verdict(
-        self, tool: AnyTool, call: ToolCall, params: Any, said: Proceed, context: CallContext
-    ) -> tuple[Verdict, ToolCall, Any, Proceed]:
-        """Policy decides; a hook can make it stricter, and can spare a question that only the mode raises."""
-        runtime = self._runtime
-        verdict = _with_hooks(self._judged(tool, params, context), said)
-        if runtime.was_typed(call.id) and verdict.decision is Decision.ASK and said.input is None:
+    async def _decide(self, pending: PendingCall) -> tuple[Verdict, PendingCall]:
+        """The verdict of policy and hooks, recorded, and the call as PermissionRequest hooks changed it."""
+        runtime, call_id = self._runtime, pending.call.id
+        verdict = self._judge(pending)
+        if pending.hooks is not NO_HOOKS:
+            verdict = with_hooks(verdict, pending.hooks)
+        if runtime.was_typed(call_id) and verdict.decision is Decision.ASK and pending.hooks.input is None:
             verdict = Verdict(decision=Decision.ALLOW, reason="The person typed it themselves.")
         if verdict.decision is Decision.ASK:
-            verdict, call, params, said = await self._asked_of_hooks(tool, call, params, verdict, said, context)
-        if verdict.decision is Decision.ASK and not runtime.options.attended and not runtime.has_answer_about(call.id):
-            verdict = self._declined(verdict, tool, params, context)
-        self._record(call, tool, verdict)
+            verdict, pending = await self._permission_hooks(pending, verdict)
+        can_be_answered = runtime.options.attended or runtime.has_approval_answer(call_id)
+        if verdict.decision is Decision.ASK and not can_be_answered:
+            verdict = self._decline(verdict, pending)
+        self._record(pending, verdict)
         if verdict.decision is Decision.DENY:
-            raise CallStopped("denied", verdict.reason, said.refusal or denied(message=verdict.reason))
-        return verdict, call, params, said
+            message = pending.hooks.refusal or denied(message=verdict.reason)
+            raise CallStopped("denied", verdict.reason, message)
+        return verdict, pending
 
-    def _judged(self, tool: AnyTool, params: Any, context: CallContext) -> Verdict:
-        """A bug in policy is a denial: whatever else it would have been, nobody allowed it."""
+    def _judge(self, pending: PendingCall) -> Verdict:
+        """The verdict of policy. A bug in policy is a denial, because nobody allowed the call."""
         runtime = self._runtime
         try:
-            subject = self._subject(tool, params, context)
             grants = (*runtime.grants, *runtime.turn_grants)
-            return runtime.services.policy.judge(subject, runtime.permission_mode, grants, runtime.turn_denials)
+            return runtime.services.policy.judge(
+                self._subject(pending), runtime.permission_mode, grants, runtime.turn_denials
+            )
         except Exception as error:  # noqa: BLE001 - it must not end the task
             return _not_judged(error)
 
-    def _declined(self, verdict: Verdict, tool: AnyTool, params: Any, context: CallContext) -> Verdict:
+    def _decline(self, verdict: Verdict, pending: PendingCall) -> Verdict:
         try:
-            return self._runtime.services.policy.decline(verdict, self._subject(tool, params, context))
+            return self._runtime.services.policy.decline(verdict, self._subject(pending))
         except Exception as error:  # noqa: BLE001 - it must not end the task
             return _not_judged(error)
 
-    def _subject(self, tool: AnyTool, params: Any, context: CallContext) -> Subject:
+    def _subject(self, pending: PendingCall) -> Subject:
+        tool, params = pending.tool, pending.params
         return Subject(
             tool=tool.name,
             label=tool.label,
             effects=tool.effects_of(params),
-            touches=_with_real_paths(tool.touches(params), context),
+            touches=_with_real_paths(tool.touches(params), pending.context),
             mode=self._runtime.mode,
         )
 
-    async def _asked_of_hooks(
-        self, tool: AnyTool, call: ToolCall, params: Any, verdict: Verdict, said: Proceed, context: CallContext
-    ) -> tuple[Verdict, ToolCall, Any, Proceed]:
-        """A hook may answer in the person's place, as far as no rule asks for the person themselves."""
+    async def _permission_hooks(self, pending: PendingCall, verdict: Verdict) -> tuple[Verdict, PendingCall]:
+        """Let PermissionRequest hooks answer in the user's place, unless a rule requires the user's own approval."""
         hooks = self._runtime.services.hooks.lifecycle
         if hooks is None:
-            return verdict, call, params, said
-        answer = await hooks.permission(tool, call, verdict, self._runtime.hook_context)
+            return verdict, pending
+        answer = await hooks.permission(pending.tool, pending.call, verdict, self._runtime.hook_context)
         if answer.stopped is not None:
-            self._record(call, tool, Verdict(decision=Decision.DENY, reason=answer.stopped))
+            self._record(pending, Verdict(decision=Decision.DENY, reason=answer.stopped))
             raise TaskHalted(answer.stopped)
         if answer.decision == "deny":
-            verdict = Verdict(decision=Decision.DENY, reason=answer.reason or "A hook said no.")
-            return verdict, call, params, said
-        if answer.decision != "allow" or _is_asked_by_rule(verdict):
-            return verdict, call, params, said
+            return Verdict(decision=Decision.DENY, reason=answer.reason or "A hook said no."), pending
+        if answer.decision != "allow" or is_asked_by_rule(verdict):
+            return verdict, pending
         if answer.updated_input is not None:
-            call, params = self._rewritten(tool, call, answer.updated_input, "A hook")
-            # The hooks before saw another input; this one is what will run.
-            said = await self._pre_hooks(tool, call, is_final=True)
-            verdict = _with_hooks(self._judged(tool, params, context), said)
-        if verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict):
+            pending = self._with_input(pending, answer.updated_input, "A hook")
+            # The pre-hooks saw another input; this one is what will run.
+            final = await run_pre_hooks(self._runtime, pending.tool, pending.call, is_final=True)
+            pending = msgspec.structs.replace(pending, hooks=final)
+            verdict = with_hooks(self._judge(pending), final)
+        if verdict.decision is Decision.ASK and not is_asked_by_rule(verdict):
             verdict = Verdict(decision=Decision.ALLOW, reason=answer.reason or "A hook approved it.")
-        return verdict, call, params, said
+        return verdict, pending
 
-    def _record(self, call: ToolCall, tool: AnyTool, verdict: Verdict) -> None:
+    def _record(self, pending: PendingCall, verdict: Verdict) -> None:
         self._runtime.journal.write(
             VerdictRecord(
                 task_id=self._runtime.task_id,
-                call_id=call.id,
-                tool=tool.name,
+                call_id=pending.call.id,
+                tool=pending.tool.name,
                 decision=verdict.decision,
                 reason=verdict.reason,
                 rule=verdict.rule,
             )
         )
 
-    async def _with_changed_input(self, call: ToolCall, change: "ChangedCall", known: Proceed) -> Admitted:
-        """The person approved another input. What is forbidden stays so; the model is told what really ran.
+    async def _admit_changed(self, pending: PendingCall, change: "ChangedCall") -> Admitted:
+        """Admit the input that the user wrote instead. What is denied stays denied; the model learns what ran.
 
-        If hooks now want a person for a reason that this one was not told, they are asked once more.
+        If hooks want approval of the new input for a reason that the user has not seen, the user is asked once more.
         """
-        tool = self._tools[change.tool]
-        call, params = self._rewritten(tool, msgspec.structs.replace(call, name=tool.name), change.input, "The user")
-        # Hooks saw another input; they may refuse this one, but what the person wrote is not changed again.
-        said = await self._pre_hooks(tool, call, is_final=True)
-        context = CallContext(self._runtime, call)
-        verdict = self._judged(tool, params, context)
+        seen_reason, tool = pending.hooks.ask_reason, self._tools[change.tool]
+        call = msgspec.structs.replace(pending.call, name=tool.name)
+        context = CallContext(self._runtime, call.id)
+        pending = msgspec.structs.replace(pending, tool=tool, call=call, context=context)
+        pending = self._with_input(pending, change.input, "The user")
+        # Hooks saw another input; they may refuse this one, but not change what the user wrote.
+        hooks = await run_pre_hooks(self._runtime, pending.tool, pending.call, is_final=True)
+        pending = msgspec.structs.replace(pending, hooks=hooks)
+        verdict = self._judge(pending)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
-        prepared = await self._prepared(tool, call, params, context)
+        prepared = await self._prepare(pending)
         admitted = msgspec.structs.replace(prepared, feedback=change.note, is_shown=False)
-        if said.ask_reason in (None, known.ask_reason):
-            await self._confirm(tool, call)
+        if hooks.ask_reason in (None, seen_reason):
+            await self._confirm(pending.tool, pending.call)
             return admitted
-        verdict = Verdict(decision=Decision.ASK, reason=said.ask_reason or "", rule="hook", wanted_by_hook=True)
-        return await self._approved(tool, call, admitted, verdict, said)
+        verdict = Verdict(decision=Decision.ASK, reason=hooks.ask_reason or "", rule="hook", wanted_by_hook=True)
+        return await self._ask_approval(pending, admitted, verdict)
 
-    def _announce(self, call: ToolCall, preview: Preview) -> None:
-        """A row for a call that needed no approval, so that the conversation shows what was done."""
+    def _show(self, call: ToolCall, preview: Preview) -> None:
+        """Add a row for a call that needed no approval, so that the conversation shows what was done."""
         if preview.ask == "tool":
             self._runtime.rows.say("tool", preview.text, call_id=call.id)
         elif preview.ask == "command":
-            said = msgspec.json.encode({"tool": "executeCommand", "command": preview.text}).decode()
-            self._runtime.rows.say("tool", said, call_id=call.id)
+            text = msgspec.json.encode({"tool": "executeCommand", "command": preview.text}).decode()
+            self._runtime.rows.say("tool", text, call_id=call.id)
         elif preview.ask == "use_mcp_server":
             self._runtime.rows.say("mcp_server_request_started", preview.text, call_id=call.id)
 
-    async def _prepared(self, tool: AnyTool, call: ToolCall, params: Any, context: CallContext) -> Admitted:
-        """The call worked out, once: what is shown now is what will run."""
+    async def _prepare(self, pending: PendingCall) -> Admitted:
+        """Work the call out, once: what is shown now is what will run."""
+        tool = pending.tool
         try:
-            prepared = await tool.prepare(params, context)
+            prepared = await tool.prepare(pending.params, pending.context)
         except REPORTED_TO_MODEL as error:
-            # What cannot even be worked out cannot be done: the model learns it now, nobody is asked.
+            # A call that cannot be prepared cannot run: the model learns it now, and nobody is asked.
             raise CallStopped("error", str(error), is_mistake=True) from error
         except Exception as error:
             raise CallStopped("error", f"{tool.name} failed: {type(error).__name__}: {error}") from error
-        return Admitted(tool=tool, call=call, prepared=prepared, context=context)
+        return Admitted(tool=tool, call=pending.call, prepared=prepared, context=pending.context)
 
 
 class Repetition(Enum):
-    """What becomes of a call that goes over the limit, from the first time to the third."""
+    """What happens to a repeated call, from the first time over the limit to the third."""
 
     REFUSED = 1
     WARNED = 2
@@ -419,7 +412,7 @@ class Repetition(Enum):
 
 
 class RepetitionGuard:
-    """Notices a model that goes round in circles: one call over and over, or a short cycle of calls.
+    """Detects a model that loops: one call over and over, or a short cycle of calls.
 
     `limit` identical calls in a row pass, and four times as many rounds of a cycle. Each call after that is refused,
     the second time with a warning; the third time the task has to stop, unless many other calls came between.
@@ -430,14 +423,14 @@ class RepetitionGuard:
         self.forget()
 
     def forget(self) -> None:
-        """Count anew, as after a word of the person."""
+        """Start counting again, as after a prompt of the user."""
         self._recent: deque[bytes] = deque(maxlen=LONGEST_CYCLE)
         self._matches = dict.fromkeys(range(1, LONGEST_CYCLE + 1), 0)
         self._refusals = 0
         self._passed = 0
 
     def count(self, name: str, arguments: dict[str, Any]) -> Repetition | None:
-        """Count the call; what becomes of it if it is one too many."""
+        """Count the call; the consequence if it is one too many."""
         if self._limit <= 0:
             return None
         key = sha256(f"{name}:{json.dumps(arguments, sort_keys=True, default=str)}".encode("utf-8", "replace")).digest()
@@ -464,28 +457,8 @@ def _not_judged(error: Exception) -> Verdict:
     return Verdict(decision=Decision.DENY, reason=reason)
 
 
-def _with_hooks(verdict: Verdict, said: Proceed) -> Verdict:
-    if said.ask_reason is not None and verdict.decision is Decision.ALLOW:
-        return Verdict(decision=Decision.ASK, reason=said.ask_reason, rule="hook", wanted_by_hook=True)
-    if said.ask_reason is not None and verdict.decision is Decision.ASK:
-        # The rule keeps a hook from answering; a rule that would stop policy's question does not stop this one.
-        reason, rule = f"{said.ask_reason} {verdict.reason}", verdict.rule or "hook"
-        return msgspec.structs.replace(verdict, reason=reason, rule=rule, suggestions=(), wanted_by_hook=True)
-    is_free = verdict.decision is Decision.ASK and not _is_asked_by_rule(verdict)
-    if is_free and said.approved_by is not None:
-        return Verdict(decision=Decision.ALLOW, reason=f"Approved by a hook: {said.approved_by}")
-    return verdict
-
-
-def _is_asked_by_rule(verdict: Verdict) -> bool:
-    """Whether a rule, and not only the mode, wants the person; of a command it may speak of any part."""
-    return verdict.rule is not None or any(
-        part.decision is Decision.ASK and part.rule is not None for part in verdict.parts
-    )
-
-
 def _with_real_paths(touches: Touches, context: CallContext) -> Touches:
-    """Add what the paths lead to: policy, being pure, does not see through a link, nor where one leads outside."""
+    """Add the resolved paths, because policy is pure and cannot follow symbolic links itself."""
     real = (_real_path(path, context) for path in touches.paths if "\0" not in path)
     return msgspec.structs.replace(touches, paths=tuple(dict.fromkeys((*touches.paths, *real))))
 
@@ -493,5 +466,5 @@ def _with_real_paths(touches: Touches, context: CallContext) -> Touches:
 def _real_path(path: str, context: CallContext) -> str:
     try:
         return str(context.files.resolve(path))
-    except FileProblem:  # the tool will refuse it; policy shall see where it leads all the same
+    except FileProblem:  # the tool will refuse it, but policy should still see the target
         return os.path.realpath(context.cwd / path)

@@ -1,10 +1,10 @@
-"""The approval of a call: what a person is shown, and what their answer makes of it."""
+"""Asks the user to approve a call, and turns the answer into a call that may run, a changed call or a denial."""
 
 from typing import Any, Final, assert_never
 
 import msgspec
 
-from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall, Unseen
+from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall, Unseen, call_title
 from robota.contracts.verdict import Verdict
 from robota.engine.calls.call_stopped import CallStopped, denied, describe
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -29,14 +29,14 @@ REJECTED: Final = "Skipped, because the user rejected an earlier call of this re
 
 
 class ApprovedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call may run as it was prepared; `feedback` is what the person said along with the approval."""
+    """The call may run as prepared; `feedback` is the text of the approval."""
 
     prepared: Prepared
     feedback: str = ""
 
 
 class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Another call was approved instead. It has to pass the stages again; `note` tells the model what ran."""
+    """The user approved another input instead. It passes the stages again; `note` tells the model what ran."""
 
     tool: str
     input: dict[str, Any]
@@ -44,16 +44,16 @@ class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Approval:
-    """Asks a person about a call that policy does not decide alone."""
+    """Asks the user about calls for which policy's verdict is to ask."""
 
     def __init__(self, runtime: TaskRuntime) -> None:
         self._runtime = runtime
 
     async def ask(
-        self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict, title: str, refusal: str
+        self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict, refusal: str
     ) -> ApprovedCall | ChangedCall:
-        """Ask. A no stops the call, and what was planned after it in the same reply; `refusal` tells the model."""
-        preview = prepared.preview
+        """Ask. A rejection raises `CallStopped` and skips the rest of the reply; `refusal` is told to the model."""
+        preview, title = prepared.preview, call_title(tool, call.name, call.input)
         shown = visible_with_warnings(preview.text)
         is_command = preview.ask == "command"
         seed = SeedAsk(preview.ask, shown.text if is_command else preview.text)
@@ -67,9 +67,9 @@ class Approval:
         answer = await self._runtime.ask(asked, seed=seed, call_id=call.id)
         match answer:
             case Approve():
-                self._say(answer)
+                self._show_feedback(answer)
                 if preview.unseen is not None:
-                    await self._ask_about_unseen(preview.unseen, call, title)
+                    await self._ask_about_hidden_lines(preview.unseen, call, title)
                 self._grant(answer, verdict)
                 return ApprovedCall(prepared=prepared, feedback=answer.text)
             case ApproveEdited():
@@ -84,8 +84,8 @@ class Approval:
             case never:
                 assert_never(never)
 
-    async def _ask_about_unseen(self, unseen: Unseen, call: ToolCall, title: str) -> None:
-        """What was not shown needs a yes of its own, from somebody who was told where to look at it."""
+    async def _ask_about_hidden_lines(self, unseen: Unseen, call: ToolCall, title: str) -> None:
+        """Ask separately about lines that were too many to show, and say where the whole change can be read."""
         name = self._runtime.journal.keep(unseen.whole())
         where = "" if name is None else f" All that would be written is in {self._runtime.journal.kept(name)}."
         reason = f"{unseen.lines:,} changed lines were not shown, because they are too many.{where}"
@@ -97,32 +97,33 @@ class Approval:
         answer = await self._runtime.ask(asked, call_id=call.id)
         if not isinstance(answer, Approve):
             raise self._stopped(answer)
-        self._say(answer)
+        self._show_feedback(answer)
 
     def _stopped(self, answer: Answer, refusal: str = "") -> CallStopped:
-        self._say(answer)
-        said = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
-        told = "\n".join(part for part in (refusal, denied(**said) if answer.text or not refusal else "") if part)
-        return CallStopped("denied", "The user said no.", told, closes_reply=REJECTED)
+        self._show_feedback(answer)
+        why = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
+        denial = denied(**why) if answer.text or not refusal else ""
+        message = "\n".join(part for part in (refusal, denial) if part)
+        return CallStopped("denied", "The user said no.", message, skips_rest=REJECTED)
 
-    def _say(self, answer: Answer) -> None:
+    def _show_feedback(self, answer: Answer) -> None:
         if answer.has_words:
             self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
 
     def _grant(self, answer: Approve, verdict: Verdict) -> None:
-        """Let such calls run from now on. Only rules that were offered count: a client cannot make up wider ones."""
+        """Grant the rules chosen with the approval. Only offered rules count: a client cannot make up wider ones."""
         offered = {rule for suggestion in verdict.suggestions for rule in suggestion.rules}
         rules = [rule for rule in answer.grant if rule in offered]
         if not rules:
             return
         self._runtime.grants.extend(rules)
         if answer.grant_scope is not GrantScope.SESSION:
-            problem = self._kept(answer.grant_scope, rules)
+            problem = self._save_rules(answer.grant_scope, rules)
             if problem:
                 self._runtime.bus.emit(Notice(level="warning", text=problem))
 
-    def _kept(self, scope: GrantScope, rules: list[str]) -> str:
-        """What went wrong when the rules were written down; they hold for the session all the same."""
+    def _save_rules(self, scope: GrantScope, rules: list[str]) -> str:
+        """Save the rules to the settings; returns what went wrong. They hold for the session in any case."""
         try:
             return self._runtime.services.policy.remember(scope, rules)
         except Exception as error:  # noqa: BLE001 - what was approved is approved
@@ -130,7 +131,7 @@ class Approval:
 
 
 def _with_chosen_hunks(prepared: Prepared, chosen: tuple[int, ...]) -> ApprovedCall:
-    """The person wants only some of the changes: the file is written with those and no others."""
+    """The call with only the hunks that the user chose."""
     view = prepared.preview.view
     if prepared.with_hunks is None or not isinstance(view, DiffView):
         raise CallStopped("denied", "The user chose hunks of a change that has none.", denied(message=ONE_PIECE))
@@ -154,14 +155,14 @@ def _editable(tool: AnyTool, call: ToolCall) -> EditableField | None:
 
 
 def _choosable_hunks(prepared: Prepared) -> int:
-    """How many hunks one can choose from; of a single one there is no choice."""
+    """How many hunks the user can choose from; 0 if there is nothing to choose."""
     view = prepared.preview.view
     count = len(view.hunks) if isinstance(view, DiffView) and prepared.with_hunks is not None else 0
     return count if count > 1 else 0
 
 
 def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> ApprovalVerdict:
-    """Why it is asked, and which rules would stop the asking."""
+    """The verdict as clients show it: why it is asked, and which rules would stop the question."""
     return ApprovalVerdict(
         reason=verdict.reason,
         rule=verdict.rule,

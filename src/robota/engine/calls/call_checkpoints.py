@@ -1,6 +1,6 @@
-"""Saves the workspace before calls that can change it, and after the last change of a request.
+"""Saves a checkpoint of the workspace before calls that can change it, and after the last change of a request.
 
-A call never fails for want of a checkpoint, and waits for one only so long; what goes wrong is told once.
+A call never fails because of its checkpoint and waits for it at most `PATIENCE_S`; each problem is reported once.
 """
 
 import asyncio
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
 
 PATIENCE_S: Final = 20.0
 MOST_NAMES: Final = 500
-NAMES_TOLD: Final = 3
+NAMES_SHOWN: Final = 3
 
 
-# Saves the workspace; the paths, and those that the commands name, also if the ignore rules leave them out. Blocks.
+# Saves the workspace. Given paths, and paths named in given commands, are saved even if ignore rules exclude them.
 Capture = Callable[[Sequence[str], Sequence[str]], "Captured"]
-# Keeps others from restoring files until what it gives is closed. Blocks while they do.
+# Locks out restores until the returned file is closed. Blocks while a restore runs.
 AtWork = Callable[[], FileIO | None]
 
 
 class CallCheckpoints:
-    """The checkpoints of a session. `open_capture` is called before the first change, so a session that only reads
-    costs nothing.
-    """
+    """The checkpoints of a session. `open_capture` is called before the first change, so reading costs nothing."""
 
     def __init__(self, log: LogPort, open_capture: Callable[[], Capture], at_work: AtWork) -> None:
         self._log = log
@@ -45,16 +43,16 @@ class CallCheckpoints:
         self._running: asyncio.Future[Captured] | None = None
         self._paths: dict[str, None] = {}
         self._commands: dict[str, None] = {}
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._has_changes = False
-        # The workspace as each call found it.
+        # The checkpoint before each call, by call id.
         self.before_calls: dict[str, str] = {}
 
     @asynccontextmanager
     async def around_change(
         self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
     ) -> AsyncIterator[None]:
-        """Save what the call may change, and let nobody restore files while it runs."""
+        """Save a checkpoint, and lock out restores while the call runs."""
         self._has_changes = self._is_changing = True
         self._remember_names(tool, call)
         try:
@@ -67,7 +65,7 @@ class CallCheckpoints:
                 self._work = None
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None:
-        """Save what the calls of a request have changed, if there were any."""
+        """Save a checkpoint if calls changed something since the last one."""
         if self._has_changes:
             self._has_changes = False
             await self._save(task_id, None, tell)
@@ -81,10 +79,10 @@ class CallCheckpoints:
                 self._running = _in_thread(self._captured)
                 saved = await asyncio.shield(self._running)
         except TimeoutError:
-            self._tell_once(tell, f"A checkpoint takes more than {PATIENCE_S:.0f} seconds; work goes on without it.")
+            self._warn_once(tell, f"A checkpoint takes more than {PATIENCE_S:.0f} seconds; work goes on without it.")
             return
         except Exception as error:  # noqa: BLE001 - a call must not fail because it cannot be taken back
-            self._tell_once(tell, f"No checkpoint was saved, so changes cannot be taken back: {error}.")
+            self._warn_once(tell, f"No checkpoint was saved, so changes cannot be taken back: {error}.")
             return
         if call is not None:
             self.before_calls[call.id] = saved.id
@@ -98,7 +96,7 @@ class CallCheckpoints:
                     not_captured=len(saved.details.not_captured),
                 )
             )
-        self._tell_uncaptured(saved.details.not_captured, tell)
+        self._warn_uncaptured(saved.details.not_captured, tell)
 
     def _captured(self) -> "Captured":
         work = self._at_work() if self._is_changing else None
@@ -111,7 +109,7 @@ class CallCheckpoints:
         return self._capture(tuple(self._paths), tuple(self._commands))
 
     def _remember_names(self, tool: AnyTool, call: ToolCall) -> None:
-        """What was named once is looked at from then on, so that what a call makes is seen, too."""
+        """Include the paths of this call in all later checkpoints, so that what it creates is saved too."""
         try:
             touches = tool.touches(tool.decode(call.input))
         except BadArguments:
@@ -120,22 +118,22 @@ class CallCheckpoints:
             self._paths.update(dict.fromkeys(touches.paths))
             self._commands.update({} if touches.command is None else {touches.command: None})
 
-    def _tell_uncaptured(self, paths: "tuple[NotCaptured, ...]", tell: Callable[[str], None]) -> None:
-        news = [each for each in paths if each.path not in self._told]
-        self._told.update(each.path for each in news)
+    def _warn_uncaptured(self, paths: "tuple[NotCaptured, ...]", tell: Callable[[str], None]) -> None:
+        news = [each for each in paths if each.path not in self._warned]
+        self._warned.update(each.path for each in news)
         if news:
-            shown = ", ".join(f"{each.path} ({each.reason})" for each in news[:NAMES_TOLD])
-            more = f" and {len(news) - NAMES_TOLD} more" if len(news) > NAMES_TOLD else ""
+            shown = ", ".join(f"{each.path} ({each.reason})" for each in news[:NAMES_SHOWN])
+            more = f" and {len(news) - NAMES_SHOWN} more" if len(news) > NAMES_SHOWN else ""
             tell(f"Not in the checkpoints of this session: {shown}{more}.")
 
-    def _tell_once(self, tell: Callable[[str], None], words: str) -> None:
-        if words not in self._told:
-            self._told.add(words)
-            tell(words)
+    def _warn_once(self, tell: Callable[[str], None], message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            tell(message)
 
 
 def _in_thread(work: "Callable[[], Captured]") -> "asyncio.Future[Captured]":
-    """Do it beside the loop, in a thread that does not keep the process alive."""
+    """Run `work` in a daemon thread, which does not keep the process alive."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Captured] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""How a stage before a call keeps it from running."""
+"""The exceptions with which a stage before a call stops it, and the texts that go with them."""
 
 from typing import Final
 
@@ -10,61 +10,64 @@ LONGEST_ERROR: Final = 300
 
 
 class CallStopped(Exception):
-    """A stage said no. `message` is for the model, `reason` for a person."""
+    """A stage stopped the call. `message` is for the model, `reason` for the user.
+
+    `skips_rest` is why the later calls of the same reply are skipped, if they are.
+    """
 
     def __init__(
-        self, status: str, reason: str, message: str = "", *, is_mistake: bool = False, closes_reply: str | None = None
+        self, status: str, reason: str, message: str = "", *, is_mistake: bool = False, skips_rest: str | None = None
     ) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
         self.message = message or reason
         self.is_mistake = is_mistake
-        self.closes_reply = closes_reply
+        self.skips_rest = skips_rest
 
     @property
-    def is_news(self) -> bool:
-        """Whether a person should be told: a rule said no, and not they themselves."""
-        return self.status == "denied" and self.closes_reply is None
+    def is_shown_as_error(self) -> bool:
+        """Whether a row shows it: a rule denied the call, rather than the user, who knows."""
+        return self.status == "denied" and self.skips_rest is None
 
 
 class TaskHalted(CallStopped):
-    """A hook wants the task to end with this call, which is not run. `words` tell the person."""
+    """A hook wants the task to stop at this call, which is not run. `halt_message` is shown to the user."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__("denied", reason, closes_reply=HALTED)
-        self.words = halted_by_hook(reason)
+        super().__init__("denied", reason, skips_rest=HALTED)
+        self.halt_message = halted_by_hook(reason)
 
 
 class TaskGivenUp(TaskHalted):
-    """The person wants it."""
+    """The user wants the task to stop at this call."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.words = reason
+        self.halt_message = reason
 
 
 def halted_by_hook(reason: str) -> str:
-    """What a person is told when a hook has ended the task."""
+    """The message for the user when a hook stopped the task."""
     return f"A hook stopped the task: {reason}"
 
 
 def denied(**why: str) -> str:
-    """What the model is told of a call that was refused."""
+    """The result that the model gets for a denied call."""
     return msgspec.json.encode({"status": "denied", **why}).decode()
 
 
 def mistake(message: str) -> CallStopped:
-    """The model made the call wrongly, and is told so."""
-    told = msgspec.json.encode({"status": "error", "message": message}).decode()
-    return CallStopped("error", message, told, is_mistake=True)
+    """The model made an invalid call; the result tells it what is wrong."""
+    content = msgspec.json.encode({"status": "error", "message": message}).decode()
+    return CallStopped("error", message, content, is_mistake=True)
 
 
 def not_logged(trouble: str) -> str:
-    """Why a call that changes something does not run."""
+    """Why a call that changes something is refused while the log cannot be written."""
     return f"Nothing may be changed while the session log cannot be written: {trouble}"
 
 
 def describe(error: Exception) -> str:
-    """An unexpected error in a few words."""
+    """An unexpected error in a few message."""
     return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]

@@ -1,4 +1,4 @@
-"""The one chokepoint: every tool call of every kind passes here.
+"""The executor, through which every tool call passes, whoever made it.
 
 parse and validate → mode allows tool → repetition guard → pre-hooks → policy → ask if needed → checkpoint → run →
 post-hooks → result. A stage that stops a call raises `CallStopped`; nothing later has then happened.
@@ -50,9 +50,9 @@ from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, V
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
 ERROR_CHARACTERS: Final = 500
-# Of a view that the rows of a call do not tell: of a text, of anything else.
-KEPT_TEXT: Final = 2_000
-KEPT_CHARACTERS: Final = 32_000
+# How much the log keeps of a view that cannot be rebuilt from the rows: of a text, and of any other view.
+LOGGED_TEXT_CHARACTERS: Final = 2_000
+LOGGED_VIEW_CHARACTERS: Final = 32_000
 EMPTY_RESULT: Final = "(the tool returned nothing)"
 
 
@@ -63,15 +63,15 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     result: ToolResult
     status: str
     is_mistake: bool = False
-    closes_reply: str | None = None  # why the calls after this one must not run
-    reason: str | None = None  # why it did not run, for a person
-    ends_task: str | None = None  # why the person is next, in words for them
-    touched: tuple[str, ...] = ()  # the paths that it was about, as the model wrote them
-    kept_view: View | None = None  # what the log keeps of what a person is shown
+    skips_rest: str | None = None  # why the calls after this one must not run
+    reason: str | None = None  # why it did not run, for the user
+    ends_task: str | None = None  # why control goes back to the user, as a message for them
+    touched: tuple[str, ...] = ()  # its paths, as the model wrote them
+    logged_view: View | None = None  # what the log keeps of the view
 
     @property
     def block(self) -> ToolResultBlock:
-        """The result as the model is told it."""
+        """The result as the model gets it."""
         return ToolResultBlock(
             tool_use_id=self.call.id,
             content=self.result.content,
@@ -89,22 +89,22 @@ class ToolExecutor:
     """Runs the calls of a reply and returns one result for each, in their order."""
 
     def __init__(self, runtime: TaskRuntime, handle: Callable[[Control, ToolCall], Awaitable[ToolResult]]) -> None:
-        """`handle` does what a tool asks of the engine: question a person, delegate, plan, complete."""
+        """`handle` does what a tool asks of the engine: ask the user, delegate, plan, complete."""
         self._runtime = runtime
         self._handle = handle
         self._admission = Admission(runtime)
         self._reads = asyncio.Semaphore(PARALLEL_READS)
-        self._keeps_each = False
-        self._begun: dict[str, ToolStart] = {}  # what clients were told last of each call that runs
+        self._logs_each_result = False
+        self._started: dict[str, ToolStart] = {}  # the last start event of each running call
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
         done: list[Executed] = []
-        calls = [self._admission.meant(call) for call in calls]
-        self._keeps_each = len(calls) > 1
+        calls = [self._admission.resolve_redirect(call) for call in calls]
+        self._logs_each_result = len(calls) > 1
         for group in self._groups(calls):
-            closed = next((executed.closes_reply for executed in done if executed.closes_reply), None)
+            closed = next((executed.skips_rest for executed in done if executed.skips_rest), None)
             if closed is not None:
-                done.extend(self._not_run(call, closed) for call in group)
+                done.extend(self._skipped(call, closed) for call in group)
             elif len(group) == 1:
                 done.append(await self._run_one(group[0], failed_before=any(each.status == "error" for each in done)))
             else:
@@ -114,11 +114,11 @@ class ToolExecutor:
         return done
 
     def begin_turn(self) -> None:
-        """The person has spoken: a call that they want made again is no repetition."""
+        """The user wrote a prompt, so making an earlier call again is no repetition."""
         self._admission.repetition.forget()
 
     def for_prompt(self) -> "ToolExecutor":
-        """The same for calls that a person's words contain, which are no repetitions of the model's."""
+        """An executor for calls that a prompt contains, which do not count as repetitions of the model's."""
         return ToolExecutor(self._runtime, self._handle)
 
     def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
@@ -139,17 +139,17 @@ class ToolExecutor:
         tool = self._admission.tool(call.name)
         label, first = (tool.label if tool else call.name), first_argument(call.input)
         task, started, waited_s = self._runtime.task_id, monotonic(), self._runtime.waited_s
-        self._tell_start(call)
+        self._emit_start(call)
         executed = Executed(call=call, result=ToolResult(content="", is_error=True), status="interrupted")
         try:
-            executed = await self._through_the_stages(call, failed_before)
-            if self._keeps_each:
+            executed = await self._admit_and_run(call, failed_before)
+            if self._logs_each_result:
                 self._runtime.history.keep_result(executed.block)
             return executed
         finally:
-            # The time in which a person thought about it is none of the call's.
+            # The time in which the call waited for the user does not count.
             took_s = max(0.0, monotonic() - started - (self._runtime.waited_s - waited_s))
-            ended = ToolEnd(
+            end = ToolEnd(
                 task_id=task,
                 call_id=call.id,
                 tool=call.name,
@@ -157,15 +157,15 @@ class ToolExecutor:
                 first_arg=first,
                 status=executed.status,
                 duration_ms=round(took_s * 1000),
-                reason=_why(executed),
+                reason=_reason(executed),
                 input=call.input if executed.status == "denied" else {},
                 view=executed.result.view,
             )
-            self._record(executed, ended)
+            self._record(executed, end)
 
-    def _tell_start(self, call: ToolCall) -> None:
+    def _emit_start(self, call: ToolCall) -> None:
         tool = self._admission.tool(call.name)
-        begun = ToolStart(
+        start = ToolStart(
             task_id=self._runtime.task_id,
             call_id=call.id,
             tool=call.name,
@@ -175,41 +175,41 @@ class ToolExecutor:
             title=call_title(tool, call.name, call.input),
             purpose=tool.purpose if tool else CallPurpose.WORK,
         )
-        self._begun[call.id] = begun
-        self._runtime.bus.emit(begun)
+        self._started[call.id] = start
+        self._runtime.bus.emit(start)
 
-    async def _through_the_stages(self, call: ToolCall, failed_before: bool) -> Executed:
+    async def _admit_and_run(self, call: ToolCall, failed_before: bool) -> Executed:
         try:
             admitted = await self._admitted(call)
         except CallStopped as stop:
-            if stop.is_news:
+            if stop.is_shown_as_error:
                 self._runtime.rows.say("error", f"Not allowed: {call.name}: {stop.reason}", call_id=call.id)
             return _stopped(call, stop)
         if admitted.call.input != call.input:
-            self._tell_start(admitted.call)  # a person or a hook has changed it, and that is what runs
+            self._emit_start(admitted.call)  # again, because the user or a hook changed the input
         started = monotonic()
         result, is_mistake = await self._run_tool(admitted, is_changed=admitted.call.input != call.input)
         if result.alternative is not None:
-            admitted, result = await self._offer(result.alternative, admitted, result)
+            admitted, result = await self._offer_alternative(result.alternative, admitted, result)
         if isinstance(result.control, Complete) and failed_before:
             result = ToolResult(content=COMPLETED_DESPITE_ERROR, is_error=True)
-        closes = _closing(result.control, call)
+        skips_rest = _reason_to_skip_rest(result.control, call)
         if result.control is not None:
             shown = result.view
             result = await self._handle(result.control, call)
             result = result if shown is None else msgspec.structs.replace(result, view=result.view or shown)
         duration_ms = round((monotonic() - started) * 1000)
         ran = CompletedCall(tool=admitted.tool, call=admitted.call, result=result, duration_ms=duration_ms)
-        result, halted = await self._after_hooks(ran)
+        result, halted = await self._run_post_hooks(ran)
         return Executed(
             call=call,
-            result=self._capped(_with_words(result, admitted)),
+            result=self._capped(_with_feedback(result, admitted)),
             status="error" if result.is_error else "success",
             is_mistake=is_mistake,
-            closes_reply=closes or (HALTED if halted is not None else None),
+            skips_rest=skips_rest or (HALTED if halted is not None else None),
             ends_task=None if halted is None else halted_by_hook(halted),
             touched=admitted.tool.touches(admitted.tool.decode(admitted.call.input)).paths,
-            kept_view=_kept_view(result.view, admitted),
+            logged_view=_logged_view(result.view, admitted),
         )
 
     async def _admitted(self, call: ToolCall, remark: str = "") -> Admitted:
@@ -220,30 +220,32 @@ class ToolExecutor:
         except Exception as error:
             raise CallStopped("error", f"{call.name} was not run ({describe(error)}). {A_BUG}") from error
 
-    async def _after_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
-        """The result as hooks leave it, and why the task has to end, if one of them wants that."""
+    async def _run_post_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
+        """Run the post-hooks; returns the result as they leave it, and why the task must stop, if one wants that."""
         halted: str | None = None
         for hook in self._runtime.services.hooks.after:
-            said = await hook.after_tool(ran, self._runtime.hook_context)
-            if isinstance(said, Halt):
-                halted = halted or said.reason
-                said = said.result or ran.result
-            ran = msgspec.structs.replace(ran, result=said)
+            outcome = await hook.after_tool(ran, self._runtime.hook_context)
+            if isinstance(outcome, Halt):
+                halted = halted or outcome.reason
+                outcome = outcome.result or ran.result
+            ran = msgspec.structs.replace(ran, result=outcome)
         return ran.result, halted
 
-    async def _offer(self, other: Alternative, first: Admitted, failed: ToolResult) -> tuple[Admitted, ToolResult]:
-        """Let a person decide whether the call is made again in the other way. Without a yes the failure stands."""
+    async def _offer_alternative(
+        self, other: Alternative, first: Admitted, failed: ToolResult
+    ) -> tuple[Admitted, ToolResult]:
+        """Offer to make the failed call again in the other way. Without approval the failure stands."""
         if not self._runtime.options.attended:
-            return first, _after(other.why, failed)
+            return first, _prefixed(other.why, failed)
         try:
             second = await self._admitted(msgspec.structs.replace(first.call, input=other.input), other.why)
         except CallStopped as stop:
-            return first, _after(f"{other.why} The user was asked to run it {other.manner}: {stop.message}", failed)
+            return first, _prefixed(f"{other.why} The user was asked to run it {other.manner}: {stop.message}", failed)
         result, _ = await self._run_tool(second)
-        return second, _after(f"{other.why} The user let it run {other.manner}, which went like this.", result)
+        return second, _prefixed(f"{other.why} The user let it run {other.manner}, which went like this.", result)
 
     async def _run_tool(self, admitted: Admitted, *, is_changed: bool = False) -> tuple[ToolResult, bool]:
-        """The result, and whether it is a mistake of the model (a failing test run, say, is not)."""
+        """The result, and whether it counts as a mistake of the model (a failing test run does not)."""
         try:
             ran = await self._run_recorded(admitted, is_changed)
         except asyncio.CancelledError:
@@ -267,7 +269,7 @@ class ToolExecutor:
             )
         )
         if tool.changes_something:
-            # What is about to happen must be on the disk before it happens.
+            # The record of a change must be on disk before the change happens.
             await journal.sync()
             if journal.trouble is not None:
                 return ToolResult(content=not_logged(journal.trouble), is_error=True), False
@@ -301,58 +303,59 @@ class ToolExecutor:
         note = f"\n[… {cut} characters left out; the whole result is kept as {kept} …]\n"
         return msgspec.structs.replace(result, content=text[:half] + note + text[-half:])
 
-    def _not_run(self, call: ToolCall, why: str) -> Executed:
+    def _skipped(self, call: ToolCall, why: str) -> Executed:
         result = ToolResult(content=why, is_error=True)
         return Executed(call=call, result=result, status="denied", reason=why)
 
-    def _record(self, executed: Executed, ended: ToolEnd) -> None:
-        runtime, begun = self._runtime, self._begun.pop(ended.call_id)
+    def _record(self, executed: Executed, end: ToolEnd) -> None:
+        runtime, start = self._runtime, self._started.pop(end.call_id)
         runtime.rows.end_call(
             ToolEndRecord(
                 task_id=runtime.task_id,
-                call_id=ended.call_id,
-                tool=ended.tool,
-                status=ended.status,
-                duration_ms=ended.duration_ms,
-                title=begun.title,
-                purpose=begun.purpose,
-                reason=ended.reason and ended.reason[:ERROR_CHARACTERS],
-                view=executed.kept_view,
+                call_id=end.call_id,
+                tool=end.tool,
+                status=end.status,
+                duration_ms=end.duration_ms,
+                title=start.title,
+                purpose=start.purpose,
+                reason=end.reason and end.reason[:ERROR_CHARACTERS],
+                view=executed.logged_view,
             )
         )
-        runtime.meter.tool(ended.tool, failed=ended.status != "success")
-        runtime.bus.emit(ended)
-        if ended.status == "error":
+        runtime.meter.tool(end.tool, failed=end.status != "success")
+        runtime.bus.emit(end)
+        if end.status == "error":
             error = executed.result.content[:ERROR_CHARACTERS]
-            runtime.bus.emit(TaskToolFailed(task_id=runtime.task_id, tool=ended.tool, error=error))
+            runtime.bus.emit(TaskToolFailed(task_id=runtime.task_id, tool=end.tool, error=error))
 
 
-def _why(executed: Executed) -> str | None:
-    """Why a call was denied or failed, for a person."""
+def _reason(executed: Executed) -> str | None:
+    """Why a call was denied or failed, for the user."""
     if executed.reason is None and executed.status == "error":
         return executed.result.content[:ERROR_CHARACTERS]
     return executed.reason
 
 
-def _kept_view(view: View | None, admitted: Admitted) -> View | None:
-    """What the log keeps of a view: nothing that the rows of the call tell, and never much.
-
-    `log.replay.rows.past_calls` puts back what is left out.
-    """
+def _logged_view(view: View | None, admitted: Admitted) -> View | None:
+    """The view for the log, without what `log.replay.rows.past_calls` can restore from the rows of the call."""
     match view:
         case DiffView() if admitted.is_shown and view == admitted.prepared.preview.view:
             return msgspec.structs.replace(view, hunks=())
         case DiffsView() if admitted.is_shown and view == admitted.prepared.preview.view:
             return DiffsView(files=tuple(msgspec.structs.replace(file, hunks=()) for file in view.files))
         case TerminalView():
-            is_told = view.output == admitted.context.shown_output
-            return msgspec.structs.replace(view, output="" if is_told else view.output[-KEPT_CHARACTERS:])
+            is_in_rows = view.output == admitted.context.shown_output
+            return msgspec.structs.replace(view, output="" if is_in_rows else view.output[-LOGGED_VIEW_CHARACTERS:])
         case TextView():
-            return view if len(view.text) <= KEPT_TEXT else TextView(text=f"{view.text[:KEPT_TEXT]} …")
+            return (
+                view
+                if len(view.text) <= LOGGED_TEXT_CHARACTERS
+                else TextView(text=f"{view.text[:LOGGED_TEXT_CHARACTERS]} …")
+            )
         case None:
             return None
         case _:
-            return view if len(msgspec.json.encode(view)) <= KEPT_CHARACTERS else None
+            return view if len(msgspec.json.encode(view)) <= LOGGED_VIEW_CHARACTERS else None
 
 
 COMPLETED_DESPITE_ERROR: Final = (
@@ -360,8 +363,8 @@ COMPLETED_DESPITE_ERROR: Final = (
 )
 
 
-def _closing(control: Control | None, call: ToolCall) -> str | None:
-    """Why the calls after this one must not run, if they must not."""
+def _reason_to_skip_rest(control: Control | None, call: ToolCall) -> str | None:
+    """Why the later calls of the reply are skipped after this one; None if they run."""
     match control:
         case Delegate():
             return f"This call was not run because {call.name} was called in the same reply. Call {call.name} last."
@@ -379,14 +382,14 @@ def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
         result=ToolResult(content=stop.message, is_error=True),
         status=stop.status,
         is_mistake=stop.is_mistake,
-        closes_reply=stop.closes_reply,
+        skips_rest=stop.skips_rest,
         reason=stop.reason,
-        ends_task=stop.words if isinstance(stop, TaskHalted) else None,
+        ends_task=stop.halt_message if isinstance(stop, TaskHalted) else None,
     )
 
 
-def _with_words(result: ToolResult, admitted: Admitted) -> ToolResult:
-    """What the person said along with the approval comes first, what hooks have to add comes last."""
+def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
+    """The result with the feedback of the approval before it and the context of hooks after it."""
     parts = [result.content]
     if admitted.feedback:
         parts.insert(0, _json({"status": "approved", "feedback": admitted.feedback}))
@@ -395,8 +398,8 @@ def _with_words(result: ToolResult, admitted: Admitted) -> ToolResult:
     return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))
 
 
-def _after(words: str, result: ToolResult) -> ToolResult:
-    return msgspec.structs.replace(result, content=f"{words}\n{result.content}")
+def _prefixed(note: str, result: ToolResult) -> ToolResult:
+    return msgspec.structs.replace(result, content=f"{note}\n{result.content}")
 
 
 def _json(value: Any) -> str:

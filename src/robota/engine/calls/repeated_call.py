@@ -1,4 +1,4 @@
-"""What becomes of a call that the model makes over and over."""
+"""The answer to a call that the repetition guard refuses."""
 
 from typing import Final
 
@@ -12,14 +12,14 @@ LAST_WARNING: Final = "This is the last warning: the next repetition ends the ta
 
 
 async def answer_repetition(runtime: TaskRuntime, tool: str, *, asks: bool, is_last: bool) -> str:
-    """What the model is told of it; `asks` also the person. Raises `TaskGivenUp` if they have had enough."""
-    told = f"Tool call repetition limit reached for {tool}. Please try a different approach."
-    told = f"{told} {LAST_WARNING}" if is_last else told
+    """The message for the model. With `asks` the user is asked too, and `TaskGivenUp` is raised if they say no."""
+    message = f"Tool call repetition limit reached for {tool}. Please try a different approach."
+    message = f"{message} {LAST_WARNING}" if is_last else message
     if asks:
         answer = await runtime.ask(MistakesAsk(message=REPEATING, mistake=MistakeKind.REPEATED_CALL))
         if answer.has_words:
             runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-            told = f"{told} The user says: {answer.text}"
+            message = f"{message} The user says: {answer.text}"
         elif not isinstance(answer, Approve):
             raise TaskGivenUp("The user gave up, because the model made the same call over and over.")
-    return told
+    return message

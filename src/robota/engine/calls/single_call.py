@@ -10,9 +10,9 @@ from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options
-from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.runtime.user_input import AskTable, MessageQueue
 from robota.log.kinds.session import EndRecord, TaskRecord
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock
 from robota.workspace.problems import FileProblem
@@ -22,8 +22,8 @@ CALL_ID: Final = "call_1"
 
 
 async def call_once(options: Options, services: SessionServices, tool: str, arguments: dict[str, Any]) -> Executed:
-    """Run the only call of a session, which may overwrite a file that nobody has read."""
-    _know_what_is_there(services, tool, arguments)
+    """Run one call as a session of its own. It may overwrite a file that was not read before."""
+    _mark_as_read(services, tool, arguments)
     return await run_call(options, services, tool, arguments)
 
 
@@ -34,7 +34,7 @@ async def run_call(options: Options, services: SessionServices, tool: str, argum
     runtime.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=tool, input=arguments),)))
     outcome = "interrupted"
     try:
-        [executed] = await ToolExecutor(runtime, _only_in_a_task).run([call])
+        [executed] = await ToolExecutor(runtime, _refuse_control).run([call])
         result = executed.result
         runtime.history.add_user(
             [ToolResultBlock(tool_use_id=CALL_ID, content=result.content, is_error=result.is_error)]
@@ -66,10 +66,10 @@ def _runtime(options: Options, services: SessionServices) -> TaskRuntime:
     )
 
 
-def _know_what_is_there(services: SessionServices, name: str, arguments: dict[str, Any]) -> None:
-    """A file must be read before it is overwritten, so that a model does not do it blindly.
+def _mark_as_read(services: SessionServices, name: str, arguments: dict[str, Any]) -> None:
+    """Mark the files of a writing call as read.
 
-    There is no model here and no earlier call that could have read it: who makes this one call means it.
+    A model must read a file before it overwrites it. Here there is no model and no earlier call that could have.
     """
     tool = next((tool for tool in services.tools.all if tool.name == name), None)
     if tool is None or Effect.WRITE not in tool.effects:
@@ -80,6 +80,6 @@ def _know_what_is_there(services: SessionServices, name: str, arguments: dict[st
                 services.files.note_read(services.files.read(path, MAX_SOURCE_BYTES))
 
 
-async def _only_in_a_task(control: Control, call: ToolCall) -> ToolResult:
+async def _refuse_control(control: Control, call: ToolCall) -> ToolResult:
     text = f"{call.name} works only in a task, where there is a model or a person to act on it. Nothing was done."
     return ToolResult(content=text, is_error=True)

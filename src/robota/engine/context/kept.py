@@ -24,7 +24,7 @@ from robota.protocol.conversation import (
 from robota.protocol.message import TodoItem
 
 REMINDER: Final = "<system-reminder>"
-NOT_OF_A_PERSON: Final = (
+NOT_USER_TEXT: Final = (
     REMINDER,
     ENVIRONMENT_BEGIN,
     NO_TOOL_USED,
@@ -37,7 +37,7 @@ ANSWER_BEGIN: Final = "<user_message>\n"
 ANSWER_END: Final = "\n</user_message>"
 FILES_NAMED: Final = 100
 
-WORDS_FOLLOW: Final = (
+USER_TEXT_FOLLOWS: Final = (
     "The beginning of this conversation was taken out to make room in the context window. What the user said in it "
     "follows word for word, oldest first. After it comes what you need to go on."
 )
@@ -48,7 +48,7 @@ GO_ON: Final = (
 SIGNS: Final = {"completed": "[x]", "in_progress": "[-]"}
 
 
-class KeptWords(msgspec.Struct, frozen=True, kw_only=True):
+class UserMessages(msgspec.Struct, frozen=True, kw_only=True):
     """What a person said in some turns, oldest first, and the images that came with the newest words."""
 
     messages: tuple[str, ...] = ()
@@ -104,18 +104,18 @@ class TouchedFiles:
             return False
 
 
-def words_of(turns: Iterable[Turn]) -> KeptWords:
+def user_messages(turns: Iterable[Turn]) -> UserMessages:
     """What a person said, in prompts and in answers to questions."""
     messages: list[str] = []
     images: tuple[ImageBlock, ...] = ()
     for turn in turns:
         if not isinstance(turn, UserTurn):
             continue
-        said = [words for block in turn.content if (words := words_in(block))]
+        said = [words for block in turn.content if (words := user_text(block))]
         if said:
             messages += said
             images = tuple(block for block in turn.content if isinstance(block, ImageBlock))
-    return KeptWords(messages=tuple(messages), images=images)
+    return UserMessages(messages=tuple(messages), images=images)
 
 
 def bounded(messages: Sequence[str], room: int) -> list[str]:
@@ -132,11 +132,11 @@ def bounded(messages: Sequence[str], room: int) -> list[str]:
     return [kept[place] for place in sorted(kept)]
 
 
-def kept_turn(words: KeptWords, room: int, told: str, todos: Sequence[TodoItem], files: TouchedFiles) -> UserTurn:
+def summary_turn(words: UserMessages, room: int, told: str, todos: Sequence[TodoItem], files: TouchedFiles) -> UserTurn:
     """The turn that stands for those taken out: words, then what is told of the rest, plan and files."""
     content: list[UserBlock] = []
     if words.messages:
-        content = [reminder(WORDS_FOLLOW), *words.images]
+        content = [reminder(USER_TEXT_FOLLOWS), *words.images]
         content += [TextBlock(text=message) for message in bounded(words.messages, room)]
     plan = "\n".join(f"{SIGNS.get(item.status, '[ ]')} {item.content}" for item in todos)
     sections = (
@@ -154,10 +154,10 @@ def reminder(text: str) -> TextBlock:
     return TextBlock(text=f"{REMINDER}\n{text}\n</system-reminder>")
 
 
-def words_in(block: UserBlock) -> str:
+def user_text(block: UserBlock) -> str:
     """What a person said in a block of a turn; empty if it is not theirs."""
     if isinstance(block, TextBlock):
-        return "" if block.text.startswith(NOT_OF_A_PERSON) else block.text
+        return "" if block.text.startswith(NOT_USER_TEXT) else block.text
     if isinstance(block, ToolResultBlock) and block.content.startswith(ANSWER_BEGIN):
         return block.content.removeprefix(ANSWER_BEGIN).removesuffix(ANSWER_END)
     return ""

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 import msgspec
 
 from robota.contracts.knowledge import INSTRUCTION_TAG, MEMORY_TAG, QUOTED_TAG
-from robota.engine.context.kept import ANSWER_BEGIN, NOT_OF_A_PERSON, REMINDER, words_in
+from robota.engine.context.kept import ANSWER_BEGIN, NOT_USER_TEXT, REMINDER, user_text
 from robota.engine.model.environment import ENVIRONMENT_BEGIN
 from robota.engine.record.history import characters_of_block
 from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
@@ -149,7 +149,7 @@ def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, _AskedCall]) -> It
             characters=characters_of_block(block),
             turn=piece.number,
             call_id=call_id,
-            said=words_in(block) if kind is LedgerKind.PERSON else None,
+            said=user_text(block) if kind is LedgerKind.PERSON else None,
             is_told_to_nobody=isinstance(block, ImageBlock),
             reduction_id=piece.cuts.get(call_id or "", put_by),
         )
@@ -173,7 +173,7 @@ def _kind_and_title(block: UserBlock, calls: dict[str, _AskedCall]) -> tuple[Led
         case ImageBlock():
             return LedgerKind.PERSON, "an image"
         case TextBlock():
-            is_ours = block.text.startswith(NOT_OF_A_PERSON)
+            is_ours = block.text.startswith(NOT_USER_TEXT)
             title = _short(block.text.removeprefix(REMINDER).removeprefix(ENVIRONMENT_BEGIN))
             return (LedgerKind.REMINDER if is_ours else LedgerKind.PERSON), title
         case ToolResultBlock():

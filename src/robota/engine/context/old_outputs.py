@@ -45,7 +45,7 @@ def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int, file_readers
     return found
 
 
-def shown_instead(output: OldOutput, reader: str | None, kept_as: str | None) -> str:
+def replacement_text(output: OldOutput, reader: str | None, kept_as: str | None) -> str:
     """What was there, and how the model can see it again; the tool `reader` shows the artifact `kept_as`."""
     content = output.result.content
     images = f" and {len(output.result.images)} images" if output.result.images else ""

@@ -5,9 +5,9 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from robota.contracts.tool import ToolRole, names_with_role
-from robota.engine.context.kept import bounded, words_of
+from robota.engine.context.kept import bounded, user_messages
 from robota.engine.context.ledger import LedgerItem, entries_of, ledger_items
-from robota.engine.context.reducer import LAST_EXCHANGE_SHARE, words_room
+from robota.engine.context.reducer import LAST_EXCHANGE_SHARE, user_text_room
 from robota.engine.context.span import Span, all_but_last_exchange, can_condense, pinned_pairs
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.events import CondensePreview
@@ -27,7 +27,7 @@ def condense_preview(
     if span is None:
         return None
     readers = names_with_role(runtime.services.tools.all, ToolRole.FILE_READER)
-    items = with_fates(ledger_items(system, tools, history.pieces, readers), span, kept, words_room(room))
+    items = with_fates(ledger_items(system, tools, history.pieces, readers), span, kept, user_text_room(room))
     entries = entries_of(items, used, runtime.services.model.info.context_window, history.pins)
     stays = sum(entry.tokens for entry in entries if entry.fate in (Fate.KEPT, Fate.PINNED))
     return CondensePreview(task_id=runtime.task_id, prev_context_tokens=used, kept_tokens=stays, entries=entries)
@@ -35,7 +35,7 @@ def condense_preview(
 
 def with_fates(items: Sequence[LedgerItem], span: Span, kept: Set[int], room_for_words: int) -> list[LedgerItem]:
     """The items, each with what becomes of it when `span` is condensed."""
-    words = frozenset(bounded(words_of(span.turns).messages, room_for_words))
+    words = frozenset(bounded(user_messages(span.turns).messages, room_for_words))
     return [msgspec.structs.replace(item, fate=_fate(item, span, kept, words)) for item in items]
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.contracts.tool import ToolRole, names_with_role
-from robota.engine.context.kept import TouchedFiles, kept_turn, words_of
-from robota.engine.context.old_outputs import NOTE_LENGTH, OldOutput, old_outputs, shown_instead
+from robota.engine.context.kept import TouchedFiles, summary_turn, user_messages
+from robota.engine.context.old_outputs import NOTE_LENGTH, OldOutput, old_outputs, replacement_text
 from robota.engine.context.span import (
     Span,
     all_but_head,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from robota.engine.context.window import Gauge
 
 # What the words of the person (in characters at least) and the last exchange may take of the room beside the summary.
-WORDS_SHARE: Final = 0.1
-FEWEST_WORDS: Final = 2_000
+USER_TEXT_SHARE: Final = 0.1
+LEAST_USER_TEXT: Final = 2_000
 LAST_EXCHANGE_SHARE: Final = 0.25
 
 
@@ -63,9 +63,9 @@ class CutOutputs(msgspec.Struct, frozen=True, kw_only=True):
     sizes: Sizes
 
 
-def words_room(room: int) -> int:
+def user_text_room(room: int) -> int:
     """How many characters the older words of the person may have beside a summary; both in characters."""
-    return max(FEWEST_WORDS, round(WORDS_SHARE * room))
+    return max(LEAST_USER_TEXT, round(USER_TEXT_SHARE * room))
 
 
 class Reducer:
@@ -122,7 +122,7 @@ class Reducer:
         if restored is None:
             raise CannotRestore("The log does not have all of what was taken out. Nothing was changed.")
         tokens = self._gauge.tokens_after(before, sum(map(characters_of, restored.turns)))
-        refuse_too_much(tokens, room)
+        require_room(tokens, room)
         history.restore(chosen, restored)
         return self._sizes(before)
 
@@ -132,7 +132,7 @@ class Reducer:
         kept_as = None
         if reader is not None and not output.is_of_file:
             kept_as = self._runtime.journal.keep(output.result.content.encode("utf-8", "replace"))
-        put = shown_instead(output, reader, kept_as)
+        put = replacement_text(output, reader, kept_as)
         return CutResult(turn=output.turn, call_id=output.result.tool_use_id, put=put)
 
     def drop(self, limit: float, target: float) -> Dropped | None:
@@ -161,7 +161,7 @@ class Reducer:
         span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room), self._kept)
         if span is None:
             raise CannotCondense("all of it is pinned.")
-        put = self._stand_in(span, f"# Summary of the conversation so far\n\n{summary}", room)
+        put = self._replacement(span, f"# Summary of the conversation so far\n\n{summary}", room)
         if characters_of(put) >= span.characters:
             raise CannotCondense("the summary is longer than what it would replace.")
         return CondenseRecord(
@@ -181,7 +181,7 @@ class Reducer:
         if span is None:
             return 0
         told = f"{len(span.turns)} older messages of this conversation were left out to fit the context window."
-        put = self._stand_in(span, told, room)
+        put = self._replacement(span, told, room)
         if characters_of(put) >= span.characters:
             return 0
         self._history.reduce(
@@ -201,13 +201,13 @@ class Reducer:
         if results:
             self._history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
 
-    def _stand_in(self, span: Span, told: str, room: int) -> UserTurn:
+    def _replacement(self, span: Span, told: str, room: int) -> UserTurn:
         """The turn that takes the place of a span."""
         self._files.note(self._history.turns)
         hooks = self._runtime.services.hooks.context
         again = "" if hooks is None else hooks.after_shortening(self._runtime.task_id)
         told = f"{told}\n\n{again}" if again else told
-        return kept_turn(words_of(span.turns), words_room(room), told, self._todos(), self._files)
+        return summary_turn(user_messages(span.turns), user_text_room(room), told, self._todos(), self._files)
 
     def _sizes(self, before: int) -> Sizes:
         tokens = self._gauge.tokens(before)
@@ -224,7 +224,7 @@ def chosen_reduction(identity: str | None, known: Sequence[str]) -> str:
     return identity or known[-1]
 
 
-def refuse_too_much(tokens: int, room: float) -> None:
+def require_room(tokens: int, room: float) -> None:
     """Raise `CannotRestore` if a conversation of so many tokens does not fit."""
     if tokens > room:
         raise CannotRestore(

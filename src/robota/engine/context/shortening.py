@@ -53,7 +53,7 @@ class Shortening:
             self._runtime.rows.change(row, partial=False, interrupted=True)
             raise
         finally:
-            self._runtime.tell_usage()
+            self._runtime.emit_usage()
         model = self._runtime.options.model
         said = await self._runtime.fire(HookEvent.SESSION_START, "compact", source="compact", model=model)
         self._runtime.history.add_user([reminder(said.context)] if said.context else [])
@@ -71,7 +71,7 @@ class Shortening:
         }
         self._runtime.rows.say("sliding_window_truncation", context_truncation=told)
         self._reduced("truncated", "auto", dropped.sizes)
-        self._runtime.tell_usage()
+        self._runtime.emit_usage()
         return True
 
     def cut_outputs(self, least: float, room: float) -> bool:
@@ -82,13 +82,13 @@ class Shortening:
         told = {"truncationId": cut.cut_id, "outputsCut": cut.count, **msgspec.to_builtins(cut.sizes)}
         self._runtime.rows.say("tool_outputs_cut", context_truncation=told)
         self._reduced("cut", "auto", cut.sizes)
-        self._runtime.tell_usage()
+        self._runtime.emit_usage()
         return True
 
     def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> None:
         """Show the model again what a reduction hid, or the newest. Raises `CannotRestore`."""
         self._reduced("restored", "manual", self._reducer.restore(identity, recorded, room))
-        self._runtime.tell_usage()
+        self._runtime.emit_usage()
 
     async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:
         """Nothing is waited for once the summary is there, so that no interruption can leave it half done."""

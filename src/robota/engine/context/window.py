@@ -127,11 +127,11 @@ class Context:
             await self.condense_now(self._requested_focus)
         threshold = self._runtime.meter.condense_at
         if threshold is not None and self.tokens >= max(threshold, self._next_try_at) and not self._cut_outputs():
-            await self._condense_by_itself(self._room)
+            await self._condense_automatically(self._room)
         if self.tokens > self._room and not self._cut_outputs(self.tokens - self._room):
             self._shortening.drop(self._room, DROPPED_SHARE * self._room)
 
-    async def make_room_by_force(self) -> bool:
+    async def force_reduction(self) -> bool:
         """The provider found the request too long. Whether it is shorter now and worth another try."""
         if self._forced >= FORCED_REDUCTIONS:
             self._reset_force()
@@ -142,7 +142,7 @@ class Context:
             return True
         if not self._was_forced_to_condense:
             self._was_forced_to_condense = True
-            if await self._condense_by_itself(target) and self.tokens <= target:
+            if await self._condense_automatically(target) and self.tokens <= target:
                 return True
         return self._shortening.drop(target, target)
 
@@ -158,7 +158,7 @@ class Context:
         self._requested_focus = None
         await self._shortening.condense("manual", focus, self._room)
 
-    async def _condense_by_itself(self, room: float) -> bool:
+    async def _condense_automatically(self, room: float) -> bool:
         if not self._shortening.can_condense:
             return False
         try:

@@ -36,20 +36,20 @@ class Environment:
 
     def __init__(self, runtime: TaskRuntime) -> None:
         self._runtime = runtime
-        self._told: dict[str, str] = {}
-        self._told_time_s: float | None = None
+        self._sent: dict[str, str] = {}
+        self._sent_time_s: float | None = None
         self._known_changes: Mapping[str, tuple[int, ...]] = {}
 
-    async def news(self) -> str:
+    async def changes(self) -> str:
         """All that the model is not told yet, as a part of the next turn; empty if nothing changed."""
         options = self._runtime.options.environment
         if options is None:
             return ""
         is_first_turn = self._runtime.history.recorded == 0
-        if not is_first_turn and not self._told:
+        if not is_first_turn and not self._sent:
             # Of a task that goes on, its model is told of changed files by whoever takes it up.
             self._known_changes = self._runtime.services.files.changed_by_others()
-        sections = [*self._changed_files(), *self._what_differs(await self._state(options)), *self._time(options)]
+        sections = [*self._changed_files(), *self._changed_sections(await self._state(options)), *self._time(options)]
         if is_first_turn and options.workspace_files:
             sections += await self._workspace_files(options.workspace_files)
         if not sections:
@@ -69,16 +69,16 @@ class Environment:
             "Current Mode": f"{runtime.mode}, with the model {runtime.options.model}",
         }
 
-    def _what_differs(self, state: Mapping[str, str]) -> Iterator[Section]:
+    def _changed_sections(self, state: Mapping[str, str]) -> Iterator[Section]:
         for title, content in state.items():
-            if content != self._told.get(title, ""):
-                self._told[title] = content
+            if content != self._sent.get(title, ""):
+                self._sent[title] = content
                 yield title, content or "(nothing any more)"
 
     def _time(self, options: EnvironmentOptions) -> Iterator[Section]:
         now_s = self._runtime.journal.next_ts() / 1000
-        if options.time and (self._told_time_s is None or now_s - self._told_time_s >= TIME_STEP_S):
-            self._told_time_s = now_s
+        if options.time and (self._sent_time_s is None or now_s - self._sent_time_s >= TIME_STEP_S):
+            self._sent_time_s = now_s
             local = datetime.fromtimestamp(now_s).astimezone()
             yield "Current Time", f"{local.isoformat(timespec='seconds')} ({local.tzname()})"
 

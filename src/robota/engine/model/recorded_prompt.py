@@ -13,7 +13,7 @@ STYLE: Final = "\n# Output style: "
 MODE_LINE: Final = "- "
 AFTER_ROLE: Final = "\n\n# "
 # What depends on the machine, the day and the mode; it is taken as it was.
-TAKEN_OVER: Final = re.compile(r"\\{(?:cwd|system|shell|date|git|mode)\\}")
+COPIED: Final = re.compile(r"\\{(?:cwd|system|shell|date|git|mode)\\}")
 
 
 class PromptPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def _paired(recorded: list[str], template_lines: list[str]) -> PromptPair:
             while len(today) < len(recorded) and recorded[len(today)].startswith(MODE_LINE):
                 today.append(recorded[len(today)])
             continue
-        pattern = TAKEN_OVER.sub("(.*)", re.escape(line))
+        pattern = COPIED.sub("(.*)", re.escape(line))
         is_as_it_was = at < len(recorded) and re.fullmatch(pattern, recorded[at]) is not None
         today.append(recorded[at] if is_as_it_was else line)
     return PromptPair(recorded="\n".join(recorded[: len(today)]), today="\n".join(today))

@@ -30,7 +30,7 @@ class RequestGivenUp(Exception):
     """The request failed for good and the person does not want to try again."""
 
 
-class SaidInstead(Exception):
+class AnsweredWithPrompt(Exception):
     """The person answered a failed request with words. They go to the model with the next one."""
 
     def __init__(self, answer: Say | Approve) -> None:
@@ -45,7 +45,7 @@ class ContextWindow(Protocol):
         """Shorten the conversation before a request, if it is time for that."""
         ...
 
-    async def make_room_by_force(self) -> bool:
+    async def force_reduction(self) -> bool:
         """The provider found the request too long. Whether it is shorter now and worth another try."""
         ...
 
@@ -93,7 +93,7 @@ class Requester:
             try:
                 reply = await self._request_retry.persist(self._attempt)
             except ProviderFault as fault:
-                if fault.kind is FaultKind.CONTEXT_TOO_LONG and await self._context.make_room_by_force():
+                if fault.kind is FaultKind.CONTEXT_TOO_LONG and await self._context.force_reduction():
                     continue
                 await self._ask_to_retry(fault)
             else:
@@ -117,7 +117,7 @@ class Requester:
             self._close_request(row, reader, cancelReason="streaming_failed", streamingFailedMessage=fault.message)
             raise
         except asyncio.CancelledError:
-            self._keep_what_came(reader.interrupted(), row)
+            self._keep_partial_reply(reader.interrupted(), row)
             self._close_request(row, reader, cancelReason="user_cancelled")
             raise
         self._close_request(row, reader)
@@ -186,9 +186,9 @@ class Requester:
             info["cacheSavings"] = reader.saved
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
         self._rows.change(row, text=json.dumps(info))
-        self._runtime.tell_usage()
+        self._runtime.emit_usage()
 
-    def _keep_what_came(self, text: str, row: Message) -> None:
+    def _keep_partial_reply(self, text: str, row: Message) -> None:
         """A person who interrupts has read this; the model must know it too."""
         if text.strip():
             block = TextBlock(text=f"{text}\n\n[interrupted by the user]")
@@ -207,7 +207,7 @@ class Requester:
             raise RequestGivenUp(fault.message)
         self._rows.say("api_req_retried")
         if answer.has_words:
-            raise SaidInstead(answer)
+            raise AnsweredWithPrompt(answer)
 
 
 class RequestRetry:

@@ -1,4 +1,4 @@
-"""What hooks are told while a person is waited for."""
+"""The fields of a Notification hook event, sent while the user is asked something."""
 
 from typing import assert_never
 

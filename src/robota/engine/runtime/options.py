@@ -1,4 +1,4 @@
-"""What is fixed for a session when it starts."""
+"""The options that a session is started with."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -29,7 +29,7 @@ class ToolFormat(StrEnum):
 
 
 class EnvironmentOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model is told of the surroundings of a task: how many files at most, and what else."""
+    """Which environment details the model gets: how many files at most, the time, the cost."""
 
     workspace_files: int = 200
     git_status_files: int = 0
@@ -38,7 +38,7 @@ class EnvironmentOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StyleOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """An output style: how the model answers. Without `keeps_coding` it is not told how to go about code."""
+    """An output style: how the model answers. Without `keeps_coding` it replaces the coding instructions."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ class StyleOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Choices of the person who starts the session."""
+    """The choices with which a session is started."""
 
     session_id: str
     cwd: Path
@@ -73,7 +73,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chosen_state(options: Options) -> SessionState:
-    """What clients are told of these choices."""
+    """The session state that clients see, as far as the options determine it."""
     return SessionState(
         session_id=options.session_id,
         cwd=str(options.cwd),
@@ -87,7 +87,7 @@ def chosen_state(options: Options) -> SessionState:
 
 
 def session_header(options: Options) -> SessionHeader:
-    """What the log of a session begins with, and is told again when one of these changes."""
+    """The header record of the log, written again when one of these options changes."""
     return SessionHeader(
         id=options.session_id,
         cwd=str(options.cwd),

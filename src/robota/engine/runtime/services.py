@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """The model of a session: who answers, what is known of it, and how failed requests are tried again.
+    """The model of a session: its provider, its facts, and how failed requests are retried.
 
-    `note_fault` is called when a request has failed, before it is tried again.
+    `note_fault` is called when a request has failed, before the retry.
     """
 
     provider: Provider
@@ -40,10 +40,9 @@ class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session works with. `redactor` covers secrets in what clients see; `rewind` makes what goes back.
+    """The services of a session. `redactor` masks secrets in what clients see; `rewind` creates the rewind service.
 
-    `retell_news` gives what the model is told in place of the news about its surroundings, in a session that is run
-    again.
+    `replay_environment` replaces the environment details in a replayed session by those of the recording.
     """
 
     log: LogPort
@@ -61,5 +60,5 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     memory: "MemoryService | None" = None
     mentions: "ExpandMentions | None" = None
     rewind: "Callable[[], RewindService] | None" = None
-    retell_news: Callable[[str], str] | None = None
+    replay_environment: Callable[[str], str] | None = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

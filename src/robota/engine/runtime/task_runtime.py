@@ -13,8 +13,8 @@ from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options
-from robota.engine.runtime.person_input import AskTable, GivenAnswer, MessageQueue, is_answered_by_queue
 from robota.engine.runtime.services import SessionServices
+from robota.engine.runtime.user_input import AskTable, MessageQueue, ResumedAnswer, is_answered_by_queue
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.answer import Answer, Say
@@ -47,9 +47,9 @@ from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 
-# From so many sizes of the conversation it is told how fast it grows.
+# How many recent sizes of the conversation the growth rate is computed from.
 SIZES_KEPT: Final = 10
-# What other clients are told became of an ask that a command interrupted.
+# The response that other clients see for an ask that a condense command interrupted.
 CONDENSED: Final = "condenseTaskContextRequest"
 ASKED_ANEW: Final = (
     "What would be done now is not what was asked about before, so the answer was not used and nothing was done. "
@@ -58,7 +58,7 @@ ASKED_ANEW: Final = (
 
 
 class Spent:
-    """What a task and its subtasks together used since the person last said that they may."""
+    """What a task and its subtasks have used together since the user last confirmed a limit."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -66,13 +66,13 @@ class Spent:
 
 
 class Meter:
-    """Tokens, cost and tool calls of one task. `context_tokens` is what the conversation fills of the window.
+    """Tokens, cost and tool calls of one task. `context_tokens` is the size of the conversation.
 
-    A subtask adds to what its parent has `spent`. A cost is None from the first request on whose price nobody knows.
+    A subtask shares `spent` with its parent. A cost is None from the first request on whose price is unknown.
     """
 
     def __init__(self, condense_at: int | None = None) -> None:
-        """`condense_at` is how many tokens the conversation may have before it is condensed by itself."""
+        """`condense_at` is the number of tokens at which the conversation is condensed automatically."""
         self.spent = Spent()
         self.usage = Usage()
         self.cost: float | None = 0.0
@@ -90,17 +90,17 @@ class Meter:
             self._sizes = [*self._sizes[1 - SIZES_KEPT :], usage.context_tokens]
 
     def reduced(self, context_tokens: int) -> None:
-        """The conversation has another size now, which says nothing about how fast it grows."""
+        """Set the size after a reduction, and forget the sizes before it: they say nothing about growth."""
         self.context_tokens = context_tokens
         self._sizes.clear()
 
     @property
     def requests_to_condensing(self) -> int | None:
-        """How many more requests there are before condensing, at the present rate; None if that cannot be told."""
+        """About how many requests remain before condensing; None if that is unknown."""
         return requests_until(self.condense_at, self._sizes)
 
     def side_request(self, usage: Usage, cost: float | None, saved: float | None) -> None:
-        """A request that is no part of the conversation, such as one for a summary of it."""
+        """Count a request outside the conversation, such as one for a summary."""
         self.requests += 1
         self.usage = self.usage + usage
         self.cost = _sum(self.cost, cost)
@@ -130,7 +130,7 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 def requests_until(limit: int | None, sizes: Sequence[int]) -> int | None:
-    """How many more requests it takes to grow to `limit`, if it goes on as the newest sizes did; the last holds now.
+    """How many requests it takes to grow to `limit` at the average rate of `sizes`, whose last entry is the present.
 
     None if there is no limit, or nothing grew.
     """
@@ -141,7 +141,7 @@ def requests_until(limit: int | None, sizes: Sequence[int]) -> int | None:
 
 
 class TaskRuntime(msgspec.Struct, kw_only=True):
-    """The shared things of a task, and the one way to ask a person something. Only the modes and counts change."""
+    """What the parts of a task share, and the one way to ask the user something."""
 
     options: Options
     services: SessionServices
@@ -154,22 +154,24 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     mode: str
     permission_mode: PermissionMode
     grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
-    turn_grants: list[str] = msgspec.field(default_factory=list)  # until the person is next
+    turn_grants: list[str] = msgspec.field(default_factory=list)  # until control goes back to the user
     turn_denials: list[str] = msgspec.field(default_factory=list)  # likewise
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
     agent_type: str | None = None  # of a subtask
-    prompt_id: str | None = None  # which words of the person it works on
-    waited_s: float = 0.0  # for answers of a person
-    given: dict[str, GivenAnswer] = msgspec.field(default_factory=dict)  # by call, to asks of an earlier process
-    typed_calls: set[str] = msgspec.field(default_factory=set)  # those that the person typed themselves
+    prompt_id: str | None = None  # the prompt that it works on
+    waited_s: float = 0.0  # for answers of the user
+    resumed_answers: dict[str, ResumedAnswer] = msgspec.field(
+        default_factory=dict
+    )  # by call, to asks of an earlier process
+    typed_calls: set[str] = msgspec.field(default_factory=set)  # shell commands that the user typed
 
     @property
     def task_id(self) -> str:
         return self.rows.task_id
 
     def end_turn_rules(self) -> None:
-        """What a skill allowed or forbade was for the prompt that named it."""
+        """Drop the grants and denials of a skill, which were for the prompt that named it."""
         self.turn_grants.clear()
         self.turn_denials.clear()
 
@@ -180,7 +182,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     @property
     def background_tasks(self) -> list[dict[str, str]]:
-        """What still runs beside the task, as hooks are told."""
+        """The running background processes, in the form that hooks get."""
         return [
             {"id": process.id, "type": "shell", "status": "running", "command": process.command}
             for process in self.services.processes.background
@@ -189,7 +191,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     @property
     def hook_context(self) -> HookContext:
-        """What hooks are told of this task as it is now."""
+        """The context that hooks get for this task now."""
         return HookContext(
             permission_mode=self.permission_mode,
             task_id=self.task_id,
@@ -200,23 +202,23 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         )
 
     def warn(self, message: str) -> None:
-        """Tell the person something that a script's output is no reason to leave out."""
+        """Show a warning to the user."""
         self.bus.emit(Notice(level="warning", text=message))
 
-    def tell_usage(self) -> None:
-        """Tell clients what the task has used so far, and how full its window is."""
+    def emit_usage(self) -> None:
+        """Send the usage of the task and the size of its context to clients."""
         for event in self.usage_events:
             self.bus.emit(event)
 
     @property
     def usage_events(self) -> tuple[Event, ...]:
-        """What the task has used so far, and how full its window is."""
+        """The usage of the task and the size of its context, as events."""
         meter = self.meter
-        told = TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage)
-        return told, self.context_update(meter.context_tokens)
+        usage = TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage)
+        return usage, self.context_update(meter.context_tokens)
 
     def context_update(self, used: int, entries: tuple[LedgerEntry, ...] = ()) -> ContextUpdate:
-        """How full the window is with `used` tokens in it, and what fills it, if that was asked for."""
+        """How full the context window is with `used` tokens; `entries` are what fills it, if a client asked."""
         meter, window = self.meter, self.services.model.info.context_window
         return ContextUpdate(
             task_id=self.task_id,
@@ -241,46 +243,46 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     async def ask(
         self, asked: Ask, *, seed: SeedAsk | None = None, call_id: str | None = None, row: Message | None = None
     ) -> Answer:
-        """Ask, and wait until somebody answers. `seed` is the form of the ask for clients that know only that.
+        """Ask, and wait for the answer. `seed` is the ask in the form of the seed protocol.
 
-        `row` is given if the same was asked before and is shown already.
+        `row` is the row of the same ask if it is shown already.
         """
-        given = self.given.pop(call_id or "", None)
-        if given is not None and self._is_what_was_asked(asked, given.row):
-            self.settle(given.row, given.answer)
-            return given.answer
-        if given is not None:
-            self.rows.change(given.row, is_answered=True)
+        resumed = self.resumed_answers.pop(call_id or "", None)
+        if resumed is not None and self._is_same_ask(asked, resumed.row):
+            self.settle(resumed.row, resumed.answer)
+            return resumed.answer
+        if resumed is not None:
+            self.rows.change(resumed.row, is_answered=True)
             self.rows.say("error", ASKED_ANEW)
         answer = await self._ask(asked, seed or seed_ask(asked), call_id=call_id, row=row)
         assert not isinstance(answer, CondenseContext)
         return answer
 
     def settle(self, row: Message, answer: Answer) -> None:
-        """Write down what was answered, and let every client know."""
+        """Record the answer and tell every client."""
         response, text = seed_form(answer)
         self.journal.write(AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None))
         self._close_ask(row, response)
 
-    def has_answer_about(self, call_id: str) -> bool:
-        """Whether a person has said already if the call may run. A no counts even where nobody would be asked now."""
-        given = self.given.get(call_id)
-        return given is not None and given.is_about_running
+    def has_approval_answer(self, call_id: str) -> bool:
+        """Whether the user answered the approval of this call on resuming. A no counts even if policy now allows it."""
+        resumed = self.resumed_answers.get(call_id)
+        return resumed is not None and resumed.is_approval
 
     def was_typed(self, call_id: str) -> bool:
-        """Whether a person who is there typed this call. Told once: if it is tried in another way, they are asked."""
+        """Whether an attending user typed this call. True only once, so a second attempt needs approval."""
         is_typed = call_id in self.typed_calls and self.options.attended
         self.typed_calls.discard(call_id)
         return is_typed
 
-    def forget_given(self) -> None:
-        """The calls have been made. What was answered to a question that did not come again is of no use."""
-        for given in self.given.values():
-            self.rows.change(given.row, is_answered=True)
-        self.given.clear()
+    def discard_resumed_answers(self) -> None:
+        """Drop answers whose question did not come again, after the calls were made."""
+        for resumed in self.resumed_answers.values():
+            self.rows.change(resumed.row, is_answered=True)
+        self.resumed_answers.clear()
 
     async def ask_or_command(self, asked: Ask) -> Answer | CondenseContext:
-        """Ask where a client may give a command instead of an answer; whoever obeys it asks again."""
+        """Ask; a client may send a command instead of an answer. The caller carries it out and asks again."""
         return await self._ask(asked, seed_ask(asked), takes_commands=True)
 
     async def _ask(
@@ -308,7 +310,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         else:
             began = monotonic()
             try:
-                answer = await self.asks.wait_or_obey(row, takes_commands=takes_commands)
+                answer = await self.asks.wait_for_answer_or_command(row, takes_commands=takes_commands)
             finally:
                 self.waited_s += monotonic() - began
         if isinstance(answer, CondenseContext):
@@ -318,7 +320,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         return answer
 
     def _queued_answer(self, asked: Ask) -> Say | None:
-        """What was queued and answers this: nothing that waits for the end of the turn answers a question in it."""
+        """The queued message that answers the ask. Messages for the end of the turn answer only the completion ask."""
         if not is_answered_by_queue(asked):
             return None
         queued = self.queue.take(is_turn_over=isinstance(asked, CompletionAsk))
@@ -329,26 +331,26 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         self.bus.emit(TaskActive(task_id=self.task_id))
         self.bus.emit(TaskAskResponded(task_id=self.task_id, ts=row.ts, response=response))
 
-    def _is_what_was_asked(self, asked: Ask, row: Message) -> bool:
-        """Whether the person was shown the same. Why it was asked may have changed: today's policy has judged it."""
+    def _is_same_ask(self, asked: Ask, row: Message) -> bool:
+        """Whether `row` showed the same ask. The verdict may differ, because policy has judged the call again."""
         before = ask_of(row)
         return before is not None and self._shown(asked) == self._shown(before)
 
     def _shown(self, asked: Ask) -> bytes:
-        """What a person sees of it; the log has it with secrets covered."""
+        """The visible part of an ask, with secrets masked as in the log."""
         if isinstance(asked, ApprovalAsk):
             asked = msgspec.structs.replace(asked, verdict=ApprovalVerdict())
         return self.services.redactor(encode(asked))
 
     def _notify(self, asked: Ask) -> None:
-        """Tell hooks that a person is waited for, while we wait."""
+        """Fire the Notification hooks while the ask is open."""
         if self.services.hooks.lifecycle is None or not self.options.attended:
             return
-        # Only for those who have hooks.
+        # Imported only if there are hooks.
         from robota.engine.runtime.notification import notification_of
 
-        told = notification_of(asked)
-        job = asyncio.create_task(self.fire(HookEvent.NOTIFICATION, told["notification_type"], **told))
+        fields = notification_of(asked)
+        job = asyncio.create_task(self.fire(HookEvent.NOTIFICATION, fields["notification_type"], **fields))
         self.background.add(job)
         job.add_done_callback(self.background.discard)
 

@@ -1,4 +1,4 @@
-"""What runs in the background of a session, as clients are told it."""
+"""The background processes of a session as an event for clients."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ PREVIEW_LENGTH: Final = 120
 
 
 def background_tasks(processes: Processes) -> BackgroundTasks:
-    """All that clients show of it."""
+    """The list of background processes, as clients show it."""
     return BackgroundTasks(tasks=tuple(_task(each) for each in processes.background if not each.is_put_away))
 
 

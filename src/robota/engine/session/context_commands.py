@@ -1,4 +1,4 @@
-"""What clients can do about the context of the model: look at it, condense it, undo that, pin turns."""
+"""Commands about the model's context window: show it, condense it, undo a reduction, pin turns."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from robota.engine.context.reducer import CannotRestore
 from robota.engine.record.journal import EventBus, Journal
-from robota.engine.runtime.person_input import AskTable
+from robota.engine.runtime.user_input import AskTable
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.errors import LogError
@@ -15,6 +15,7 @@ from robota.protocol.commands import (
     Accepted,
     CondenseContext,
     CondensePreviewRequest,
+    ContextCommand,
     ContextRequest,
     PinTurn,
     Receipt,
@@ -22,8 +23,6 @@ from robota.protocol.commands import (
     RestoreContext,
 )
 from robota.protocol.events import CondensePreview, ContextUpdate
-
-ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
 
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
@@ -33,7 +32,7 @@ NOTHING_TO_CONDENSE: Final = Refused(
 
 
 class ContextCommands:
-    """Commands about the context of the task that runs now, or that waits to be taken up."""
+    """Handles the context commands for the running task, or for the one that waits to be resumed."""
 
     def __init__(
         self,
@@ -43,20 +42,20 @@ class ContextCommands:
         bus: EventBus,
         open_task: Callable[[], Awaitable[Task | Refused]],
     ) -> None:
-        """`open_task` gives the task to do something about, or says why there is none."""
+        """`open_task` returns the task to act on, or the refusal if there is none."""
         self._runner = runner
         self._asks = asks
         self._journal = journal
         self._bus = bus
         self._open_task = open_task
 
-    async def obey(self, command: ContextCommand) -> Receipt:
-        """Do it, or refuse and change nothing."""
+    async def handle(self, command: ContextCommand) -> Receipt:
+        """Carry the command out, or refuse it and change nothing."""
         match command:
             case ContextRequest():
-                return self._tell(await self.update())
+                return self._emit(await self.update())
             case CondensePreviewRequest():
-                return self._tell(await self.preview())
+                return self._emit(await self.preview())
             case CondenseContext():
                 return await self._condense(command)
             case RestoreContext():
@@ -67,23 +66,23 @@ class ContextCommands:
                 assert_never(command)
 
     async def update(self) -> ContextUpdate | Refused:
-        """What fills the model's window, thing by thing; refused without a task."""
+        """What fills the context window, entry by entry."""
         task = await self._open_task()
         return task if isinstance(task, Refused) else task.context_update()
 
     async def preview(self) -> CondensePreview | Refused:
-        """What would become of the conversation if it were condensed now."""
+        """What condensing would do to the conversation now."""
         task = await self._open_task()
         return task if isinstance(task, Refused) else task.condense_preview() or NOTHING_TO_CONDENSE
 
-    def _tell(self, event: ContextUpdate | CondensePreview | Refused) -> Receipt:
+    def _emit(self, event: ContextUpdate | CondensePreview | Refused) -> Receipt:
         if isinstance(event, Refused):
             return event
         self._bus.emit(event)
         return Accepted()
 
     async def _condense(self, command: CondenseContext) -> Receipt:
-        """A task that only waits to be talked to condenses now and waits on; any other does before its next request."""
+        """A task that waits for a prompt condenses now; any other does so before its next request."""
         task = await self._open_task()
         if isinstance(task, Refused):
             return task
@@ -99,7 +98,7 @@ class ContextCommands:
         return Accepted(is_deferred=True)
 
     async def _restore(self, command: RestoreContext) -> Receipt:
-        """The log has what was hidden. While it is read, the task may go on, so that is looked at after it."""
+        """Undo a reduction from the log. The task may start a request while the log is read, so check again after."""
         task = await self._open_task()
         if isinstance(task, Refused):
             return task
@@ -125,6 +124,6 @@ class ContextCommands:
         return Accepted()
 
     def _is_answering(self, task: Task) -> bool:
-        """Whether a request runs, or is about to: then its conversation must stay as it is."""
+        """Whether a request runs or is about to start, so that the conversation must not change."""
         pending = self._asks.newest
         return task.runtime.rows.info.is_streaming or (pending is not None and pending.is_settled)

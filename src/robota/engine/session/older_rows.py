@@ -1,4 +1,4 @@
-"""Pages of the rows of a task: the newest are in memory, older ones are read from the log when they are asked for."""
+"""Pages of a task's rows: the newest are in memory, older ones are read from the log on request."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MOST_ROWS: Final = 1_000
 
 
 async def page_of(rows: Rows, log: Path, request: OlderRowsRequest) -> OlderRows | Refused:
-    """The rows that are asked for, and how many there are before them."""
+    """The requested rows, and how many there are before them."""
     most = max(0, min(request.limit, MOST_ROWS))
     before = request.before_ts
     known = [row for row in rows.messages if before is None or row.ts < before]
@@ -41,5 +41,5 @@ async def page_of(rows: Rows, log: Path, request: OlderRowsRequest) -> OlderRows
 
 
 def calls_of(rows: Rows, shown: Sequence[Message]) -> tuple[PastCall, ...]:
-    """The calls that these rows tell of, which are some of those in memory."""
+    """The past calls that belong to these rows, which are in memory."""
     return past_calls(shown, (*rows.known_calls, *map(placed, rows.call_ends)))

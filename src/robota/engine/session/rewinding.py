@@ -1,4 +1,4 @@
-"""Going back while a session is open: commands of clients, answered with events."""
+"""Rewinding a session while it is open: handles the commands of clients and answers with events."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,37 +11,44 @@ from robota.engine.record.journal import Journal
 from robota.log.kinds.session import EndRecord
 from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession
-from robota.protocol.commands import Accepted, ListRewindPoints, Receipt, Refused, RewindRequest, ShowRewindDiff
+from robota.protocol.commands import (
+    Accepted,
+    ListRewindPoints,
+    Receipt,
+    Refused,
+    RewindCommand,
+    RewindRequest,
+    ShowRewindDiff,
+)
 from robota.protocol.events import Event, RewindDiff, RewindPoints, RewindPreview, Rewound
 from robota.protocol.rewind import PromptPoint, RewindResult
 
 T = TypeVar("T")
-RewindCommand = ListRewindPoints | ShowRewindDiff | RewindRequest
 
 BUSY: Final = Refused(
     code="task_busy", message="Something runs. Nothing was changed; stop it first, or wait until it is done."
 )
-NO_WAY_BACK: Final = Refused(code="no_rewind", message="This session cannot be taken back. Nothing was changed.")
+CANNOT_REWIND: Final = Refused(code="no_rewind", message="This session cannot be taken back. Nothing was changed.")
 
 
 class RewoundSession(Protocol):
-    """What of a session is needed to go back in it."""
+    """The part of `Session` that rewinding uses."""
 
-    async def is_at_rest(self) -> bool:
-        """Whether nothing runs: no task, or one that has nothing more to do than to be talked to."""
+    async def is_idle(self) -> bool:
+        """Whether nothing runs: there is no task, or it only waits for the next prompt."""
         ...
 
     async def stop_task(self) -> None:
-        """End the task here and now."""
+        """Stop the task immediately."""
         ...
 
-    async def go_on_where_it_went_back(self) -> None:
-        """Go on with the task as the log has it, or with none; what is open again is asked again."""
+    async def resume_after_rewind(self) -> None:
+        """Reload the task from the log; a question that is open again is asked again."""
         ...
 
 
 async def session_as_logged(journal: Journal) -> tuple[ReplayedSession, int]:
-    """The session as its log tells it now, and when it was last written. Subtasks that nobody runs any more end."""
+    """The session as its log has it now, and the time of the last record. Orphaned subtasks are marked as ended."""
     reading = LogReading()
     loaded = await asyncio.to_thread(reading.read, journal.path)
     replayed = reading.session()
@@ -52,7 +59,7 @@ async def session_as_logged(journal: Journal) -> tuple[ReplayedSession, int]:
 
 
 class SessionRewind:
-    """Obeys the commands about going back. `make_service` is called when the first of them comes."""
+    """Handles the rewind commands. `make_service` is called with the first of them."""
 
     def __init__(
         self,
@@ -78,17 +85,17 @@ class SessionRewind:
         return await self._answer(lambda service: service.preview(order))
 
     async def go(self, order: RewindRequest) -> RewindResult | Refused:
-        """Go back. Every client is told, and then what there is to do next is asked."""
-        if not await self._session.is_at_rest():
+        """Rewind, tell every client, and offer to resume the task."""
+        if not await self._session.is_idle():
             return BUSY
-        result = await self._answer(lambda service: self._gone(service, order))
+        result = await self._answer(lambda service: self._rewind(service, order))
         if not isinstance(result, Refused):
             self._emit(Rewound(result=result, request_id=order.request_id))
-            await asyncio.sleep(0)  # now the task that was taken up asks, so that the next command finds it at rest
+            await asyncio.sleep(0)  # lets the reloaded task ask, so that the next command finds the session idle
         return result
 
-    async def obey(self, command: RewindCommand) -> Receipt:
-        """Answer the command of a client with an event."""
+    async def handle(self, command: RewindCommand) -> Receipt:
+        """Answer a command with an event."""
         match command:
             case ListRewindPoints():
                 points = await self.points()
@@ -101,10 +108,10 @@ class SessionRewind:
                     return diff
                 self._emit(RewindDiff(diff=diff, request_id=command.request_id))
             case _:
-                return await self._obey_order(command)
+                return await self._handle_request(command)
         return Accepted()
 
-    async def _obey_order(self, order: RewindRequest) -> Receipt:
+    async def _handle_request(self, order: RewindRequest) -> Receipt:
         result = await (self.preview(order) if order.is_preview else self.go(order))
         if isinstance(result, Refused):
             return result
@@ -112,21 +119,21 @@ class SessionRewind:
             self._emit(RewindPreview(result=result, request_id=order.request_id))
         return Accepted()
 
-    async def _gone(self, service: RewindService, order: RewindRequest) -> RewindResult:
+    async def _rewind(self, service: RewindService, order: RewindRequest) -> RewindResult:
         preview = await service.preview(order)
         if not preview.changes_conversation:
             return await service.carry_out(order)
-        # What the end of a task writes must stand before the way back, on the branch that is left.
+        # The records of the task's end must come before the rewind, on the branch that is abandoned.
         await self._session.stop_task()
         try:
             result = await service.carry_out(order)
         finally:
-            await self._session.go_on_where_it_went_back()
+            await self._session.resume_after_rewind()
         return msgspec.structs.replace(result, saved_new_work=result.saved_new_work or preview.saved_new_work)
 
     async def _answer(self, ask: Callable[[RewindService], Awaitable[T]]) -> T | Refused:
         if self._make_service is None:
-            return NO_WAY_BACK
+            return CANNOT_REWIND
         self._service = self._service or self._make_service()
         try:
             return await ask(self._service)

@@ -1,10 +1,10 @@
-"""`Session`: the one façade clients use. Commands in, events out."""
+"""`Session`, the façade that clients use: commands go in, events come out."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
@@ -13,8 +13,8 @@ from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options, chosen_state, session_header
-from robota.engine.runtime.person_input import AskTable, MessageQueue, is_answered_by_queue
 from robota.engine.runtime.services import SessionServices
+from robota.engine.runtime.user_input import AskTable, MessageQueue, is_answered_by_queue
 from robota.engine.task.runner import TaskRunner
 from robota.log.kinds.session import NameRecord
 from robota.protocol.asks.answer import Approve, Reject, Say
@@ -28,30 +28,21 @@ from robota.protocol.commands import (
     CancelTask,
     ClearTask,
     Command,
-    CompletePrompt,
     CondenseContext,
-    CondensePreviewRequest,
-    ContextRequest,
+    ContextCommand,
     EditQueuedMessage,
-    ListRewindPoints,
-    ListSlashCommands,
     NewTask,
     OlderRowsRequest,
-    PinTurn,
     QueueMessage,
     Receipt,
-    RedoRewind,
     Refused,
     RemoveQueuedMessage,
-    RestoreContext,
     RetryNow,
-    RewindTo,
-    RunSlashCommand,
+    RewindCommand,
     SetPermissionMode,
-    ShowRewindDiff,
+    SlashCommand,
     SwitchMode,
     TerminalOperation,
-    UndoRewind,
 )
 from robota.protocol.events import (
     Event,
@@ -69,8 +60,8 @@ from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
     from robota.engine.runtime.task_runtime import TaskRuntime
-    from robota.engine.session.context_commands import ContextCommand, ContextCommands
-    from robota.engine.session.rewinding import RewindCommand, SessionRewind
+    from robota.engine.session.context_commands import ContextCommands
+    from robota.engine.session.rewinding import SessionRewind
     from robota.engine.session.task_factory import TaskFactory
     from robota.engine.session.titling import Titling
     from robota.engine.session.tool_gathering import ToolGathering
@@ -78,14 +69,15 @@ if TYPE_CHECKING:
     from robota.engine.task.task import Task
     from robota.log.replay.session import ReplayedSession
 
-# A disk that does not answer must not keep anybody from leaving; the kernel has everything that was written.
+# A hanging disk must not block the exit: everything written is already in the kernel's page cache.
 LAST_SYNC_SECONDS: Final = 10.0
-GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
+# While one of these is open the task does nothing, so a new task may replace it.
+NOTHING_TO_DO_ASKS: Final = IDLE_ASKS | RESUMABLE_ASKS
 BYPASS_FORBIDDEN: Final = (
     "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
     "The mode is as it was."
 )
-# A mode that is changed later changes what is asked, never what confines commands: that is settled at the start.
+# The permission mode only changes what is asked. Whether commands are sandboxed is decided when the session starts.
 SANDBOX_STAYS: Final = {
     True: "Commands go on running in the sandbox, as when the session began.",
     False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
@@ -96,7 +88,7 @@ NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
 class Session:
-    """Runs one task at a time (and its subtasks) and tells every subscriber what happens."""
+    """Runs one task at a time (with its subtasks) and sends its events to every subscriber."""
 
     def __init__(self, options: Options, services: SessionServices) -> None:
         self._options = options
@@ -108,7 +100,7 @@ class Session:
         self._gathering: ToolGathering | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
-        self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopened, self._send_state)
+        self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopen, self._send_state)
         self._rewind: SessionRewind | None = None
         self._titling: Titling | None = None
         self._wants_title = options.title_by_model and options.name is None
@@ -123,27 +115,17 @@ class Session:
             TerminalOperation: self._terminal_operation,
             SwitchMode: self._switch_mode,
             SetPermissionMode: self._set_permission_mode,
-            CondenseContext: self._obey_about_context,
-            ContextRequest: self._obey_about_context,
-            CondensePreviewRequest: self._obey_about_context,
-            RestoreContext: self._obey_about_context,
-            PinTurn: self._obey_about_context,
             RetryNow: self._retry_now,
-            RunSlashCommand: self._has_no_commands,
-            ListSlashCommands: self._has_no_commands,
-            CompletePrompt: self._has_no_commands,
-            ListRewindPoints: self._obey_about_rewind,
-            ShowRewindDiff: self._obey_about_rewind,
-            RewindTo: self._obey_about_rewind,
-            UndoRewind: self._obey_about_rewind,
-            RedoRewind: self._obey_about_rewind,
             OlderRowsRequest: self._send_older_rows,
+            **dict.fromkeys(get_args(ContextCommand), self._handle_context_command),
+            **dict.fromkeys(get_args(RewindCommand), self._handle_rewind_command),
+            **dict.fromkeys(get_args(SlashCommand), self._refuse_slash_command),
         }
         self._journal.write(session_header(options))
 
     @cached_property
     def _tasks(self) -> "TaskFactory":
-        """Makes the tasks; loaded with the first of them."""
+        """Imported with the first task, to keep start-up fast."""
         from robota.engine.session.task_factory import TaskFactory
 
         shared = (self._services, self._bus, self._journal, self._asks, self._queue, self._grants)
@@ -152,31 +134,32 @@ class Session:
     async def submit(self, command: Command) -> Receipt:
         return await self._handlers[type(command)](command)
 
-    async def take_up(self, found: "ReplayedSession", left_ms: int) -> None:
-        """Go on with what the log tells: show its current task and ask whether it goes on. `left_ms` is when it ended.
+    async def resume(self, replayed: "ReplayedSession", left_ms: int) -> None:
+        """Restore a session from its log: show its task and ask whether to continue it.
 
-        Approvals and grants are not restored. Returns when the person is being asked, or at once if there is no task.
+        `left_ms` is the time of the last record. Approvals and grants are not restored. Returns once the person is
+        asked, or at once if the log has no task.
         """
-        # Most sessions are new; they need not wait for what takes up an old one.
+        # Imported here because most sessions are new.
         from robota.engine.task.resumption import PausedTask
 
-        self._queue.restore(found.queue)
+        self._queue.restore(replayed.queue)
         self._wants_title = False
-        task = found.root
+        task = replayed.root
         if task is not None:
             runtime = self._tasks.runtime_of(self._options, task)
-            await self._runner.resume(PausedTask(runtime, task, left_ms, found.subtask_ask))
+            await self._runner.resume(PausedTask(runtime, task, left_ms, replayed.subtask_ask))
 
     def events(self) -> AsyncIterator[Event]:
         for task in self._runner.stack:
             task.runtime.rows.flush()
-        runtime = self._shown
+        runtime = self._visible_runtime
         usage = runtime.usage_events if runtime is not None and runtime.meter.requests else ()
         return self._bus.subscribe(State(state=self.state()), *usage, *self._journal.warning)
 
     def state(self) -> SessionState:
-        """Everything a client needs to start drawing, as it is now."""
-        runtime, options = self._shown, self._options
+        """A snapshot of everything a client needs to start drawing."""
+        runtime, options = self._visible_runtime, self._options
         shown = self._runner.current or self._runner.paused
         rows = runtime.rows.newest() if runtime else ()
         return msgspec.structs.replace(
@@ -196,45 +179,45 @@ class Session:
         )
 
     def _past_calls(self, rows: Rows, shown: Sequence[Message]) -> tuple[PastCall, ...]:
-        # A new session has none.
+        # Imported here because a new session has no past calls.
         from robota.engine.session.older_rows import calls_of
 
         return calls_of(rows, shown)
 
     def usage(self) -> TokenUsage:
-        """What the task has used so far."""
-        runtime = self._shown
+        """The token usage of the task so far."""
+        runtime = self._visible_runtime
         return runtime.meter.totals if runtime is not None else TokenUsage()
 
     @property
     def is_working(self) -> bool:
-        """Whether a task runs that does more than wait to be talked to."""
+        """Whether a task is running and not just waiting for the next prompt."""
         pending = self._asks.newest
-        return self._runner.is_running and (pending is None or pending.message.ask not in GIVES_WAY)
+        return self._runner.is_running and (pending is None or pending.message.ask not in NOTHING_TO_DO_ASKS)
 
     @property
     def grants(self) -> tuple[str, ...]:
-        """The rules that the person granted for this session."""
+        """The permission rules granted for this session."""
         return tuple(self._grants)
 
     def rename(self, name: str) -> None:
-        """Give the session another name, which also holds when it is taken up again."""
+        """Rename the session. The name is logged, so it survives a resume."""
         self._options = msgspec.structs.replace(self._options, name=name)
         self._journal.write(NameRecord(name=name))
         self._journal.write(session_header(self._options))
         self._send_state()
 
-    def tell_sandbox(self, kind: str, reason: str, keeps_out: str = "") -> None:
-        """What confines commands has been found out."""
+    def report_sandbox(self, kind: str, reason: str, keeps_out: str = "") -> None:
+        """Publish which sandbox confines commands, once it has been detected."""
         self._sandbox = Sandbox(kind=kind, reason=reason, keeps_out=keeps_out)
         self._bus.emit(self._sandbox)
 
     def warn(self, text: str) -> None:
-        """Tell every client something a person should know."""
+        """Show a warning in every client."""
         self._bus.emit(Notice(level="warning", text=text))
 
     async def close(self) -> None:
-        """Stop what runs and end every subscription. The log stays as it is: resumable."""
+        """Stop the task and end every subscription. The session can be resumed from its log."""
         if self._titling is not None:
             await self._titling.finish()
         await self._runner.stop(is_leaving=True)
@@ -249,55 +232,55 @@ class Session:
 
     @property
     def rewind(self) -> "SessionRewind":
-        """What goes back in this session."""
+        """Handles the rewind commands; created with the first of them."""
         if self._rewind is None:
             from robota.engine.session.rewinding import SessionRewind
 
             self._rewind = SessionRewind(self, self._services.rewind, self._bus.emit)
         return self._rewind
 
-    async def is_at_rest(self) -> bool:
-        """Whether nothing runs: no task, or one that has nothing more to do than to be talked to."""
+    async def is_idle(self) -> bool:
+        """Whether nothing runs: there is no task, or it only waits for the next prompt."""
         pending = self._asks.newest
         if pending is None:
             return await self._runner.has_ended()
-        return pending.message.ask in GIVES_WAY and not pending.is_settled
+        return pending.message.ask in NOTHING_TO_DO_ASKS and not pending.is_settled
 
     async def stop_task(self) -> None:
-        """End the task here and now."""
+        """Stop the task immediately."""
         await self._runner.stop()
 
-    async def take_up_task(self) -> None:
-        """Offer to go on with the task as the log has it, or have none. Nothing may run."""
-        await self._take_up_logged(asks_again=False)
+    async def offer_resumption(self) -> None:
+        """Reload the task from the log and offer to resume it. The session must be idle."""
+        await self._reload_task(asks_again=False)
 
-    async def go_on_where_it_went_back(self) -> None:
-        """The same after a rewind, but that a question which is open again is asked again."""
-        await self._take_up_logged(asks_again=True)
+    async def resume_after_rewind(self) -> None:
+        """Reload the task after a rewind. A question that is open again at this point is asked again."""
+        await self._reload_task(asks_again=True)
 
-    async def _take_up_logged(self, *, asks_again: bool) -> None:
+    async def _reload_task(self, *, asks_again: bool) -> None:
         from robota.engine.session.rewinding import session_as_logged
 
         replayed, last_ts = await session_as_logged(self._journal)
         self._services.files.forget_reads()
-        known = replayed.root
-        if known is None:
+        logged = replayed.root
+        if logged is None:
             self._runner.forget()
             self._send_state()
             return
-        self._services.files.recall(known.files)
-        if asks_again and known.waiting_ask is not None and known.waiting_ask.ask in INTERACTIVE_ASKS:
-            await self.take_up(replayed, last_ts)
-            await self._answer(AskResponse(answer=Approve()))  # so that it is asked again
+        self._services.files.recall(logged.files)
+        if asks_again and logged.waiting_ask is not None and logged.waiting_ask.ask in INTERACTIVE_ASKS:
+            await self.resume(replayed, last_ts)
+            await self._answer(AskResponse(answer=Approve()))  # "resume", which asks the open question again
             return
-        options = msgspec.structs.replace(self._options, mode=known.mode or self._options.mode)
-        task = self._tasks.new(options, known.task_id, known=known)
-        self._runner.take_up(task, ResumeAsk(is_completed=known.is_complete))
+        options = msgspec.structs.replace(self._options, mode=logged.mode or self._options.mode)
+        task = self._tasks.new(options, logged.task_id, replayed=logged)
+        self._runner.offer_resumption(task, ResumeAsk(is_completed=logged.is_complete))
 
     async def _new_task(self, command: NewTask) -> Receipt:
         if not await self.gather_tools():
             return STOPPED
-        if not await self._make_room():
+        if not await self._end_idle_task():
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
         if not command.text.strip() and not command.images:
             return Refused(code="empty_task", message="A task needs words or an image.")
@@ -306,20 +289,20 @@ class Session:
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._tasks.new(options, command.task_id)
         self._runner.start(task, command.text, command.images, is_command=command.is_command)
-        self._find_title(task, command.text)
+        self._start_titling(task, command.text)
         return Accepted(id=task.runtime.task_id)
 
-    def _find_title(self, task: "Task", prompt: str) -> None:
-        """Ask for a title while the first task of the session works, if that is wanted."""
+    def _start_titling(self, task: "Task", prompt: str) -> None:
+        """Request a title from the model while the first task works, if the settings want one."""
         if self._wants_title:
             from robota.engine.session.titling import Titling
 
             self._titling, self._wants_title = Titling(task.runtime, prompt), False
 
     async def gather_tools(self) -> bool:
-        """Start whoever brings more tools, once.
+        """Start the MCP servers, once, so that their tools are known.
 
-        False if a person did not want to wait for it any longer; it is tried again with the next task.
+        False if the person cancelled the wait; it is tried again with the next task.
         """
         if self._services.tools.is_complete:
             return True
@@ -329,12 +312,12 @@ class Session:
             self._gathering = ToolGathering(self._services, self._bus.emit)
         return await self._gathering.finish()
 
-    async def _make_room(self) -> bool:
-        """Whether a new task may start: one that has nothing more to do than to be talked to gives way."""
+    async def _end_idle_task(self) -> bool:
+        """End a task that only waits for a prompt. Returns whether a new task may start now."""
         pending = self._asks.newest
         if pending is None:
             return await self._runner.has_ended()
-        if pending.message.ask not in GIVES_WAY:
+        if pending.message.ask not in NOTHING_TO_DO_ASKS:
             return False
         if not pending.is_settled:
             await self._runner.stop()
@@ -345,12 +328,11 @@ class Session:
         return await self._runner.has_ended(wait=True)
 
     async def _clear_task(self, command: ClearTask) -> Receipt:
-        runtime = self._shown
+        runtime = self._visible_runtime
         await self._runner.stop()
-        self._runner.stack.clear()
-        self._runner.paused = None
+        self._runner.forget()
         if runtime is not None:
-            await self._runner.tell_cleared(runtime)
+            await self._runner.fire_cleared(runtime)
             self._bus.emit(TaskAborted(task_id=runtime.task_id))
         self._send_state()
         return Accepted()
@@ -359,8 +341,8 @@ class Session:
         if self._gathering is not None and self._gathering.stop():
             return Accepted()
         pending = self._asks.newest
-        is_at_rest = pending is not None and pending.message.ask in GIVES_WAY and not pending.is_settled
-        if not is_at_rest and self._runner.interrupt():
+        is_idle = pending is not None and pending.message.ask in NOTHING_TO_DO_ASKS and not pending.is_settled
+        if not is_idle and self._runner.interrupt():
             return Accepted()
         return Refused(code="no_active_task", message="Nothing is running.")
 
@@ -376,13 +358,13 @@ class Session:
         return self._queue.add(QueueMessage(text=answer.text, images=answer.images)) if answer.has_words else Accepted()
 
     async def _queue_message(self, command: QueueMessage) -> Receipt:
-        """A message that something waits for is delivered at once; any other waits its turn."""
+        """Deliver the message at once if an open ask takes it as its answer; otherwise queue it."""
         pending = self._asks.newest
         asked = None if pending is None else pending.message.asked
         is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
         if is_answered_by_queue(asked) and not is_for_later:
-            said = Say(text=command.text, images=command.images, is_command=command.is_command)
-            return self._asks.answer(AskResponse(answer=said))
+            answer = Say(text=command.text, images=command.images, is_command=command.is_command)
+            return self._asks.answer(AskResponse(answer=answer))
         is_starting = self._gathering is not None and self._gathering.is_under_way
         if not is_starting and await self._runner.has_ended():
             return NO_TASK
@@ -404,7 +386,7 @@ class Session:
         return Refused(code="no_command", message="No command is running.")
 
     async def _switch_mode(self, command: SwitchMode) -> Receipt:
-        """Without a task it is the mode of the next one."""
+        """Switch the mode of the task, or of the next one if there is none."""
         if command.text not in self._services.modes.roles:
             return self._no_such_mode()
         task = self._runner.current
@@ -422,7 +404,7 @@ class Session:
         return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes.roles)}.")
 
     async def _open_task(self) -> "Task | Refused":
-        """The task whose conversation can be looked into: the one that runs, or the one that waits to be taken up."""
+        """The task whose conversation commands act on: the running one, or the one that waits to be resumed."""
         paused = self._runner.paused
         if paused is not None and self._runner.current is None:
             return self._tasks.opened(self._options, paused) if await self.gather_tools() else PAUSED
@@ -442,10 +424,12 @@ class Session:
         return Accepted()
 
     async def older_rows(self, request: OlderRowsRequest) -> OlderRows | Refused:
-        """A page of the rows of the task."""
+        """A page of older rows of the task, from memory or from the log."""
         from robota.engine.session.older_rows import page_of
 
-        return await page_of(self._shown.rows, self._journal.path, request) if self._shown else NO_TASK
+        return (
+            await page_of(self._visible_runtime.rows, self._journal.path, request) if self._visible_runtime else NO_TASK
+        )
 
     async def _send_older_rows(self, request: OlderRowsRequest) -> Receipt:
         found = await self.older_rows(request)
@@ -456,17 +440,17 @@ class Session:
 
     @property
     def context(self) -> "ContextCommands":
-        """What clients can do about the context of the model."""
-        # Most sessions end before anybody asks about it.
+        """Handles the commands about the model's context window."""
+        # Imported here because most sessions never need it.
         from robota.engine.session.context_commands import ContextCommands
 
         return ContextCommands(self._runner, self._asks, self._journal, self._bus, self._open_task)
 
-    async def _obey_about_context(self, command: "ContextCommand") -> Receipt:
-        return await self.context.obey(command)
+    async def _handle_context_command(self, command: ContextCommand) -> Receipt:
+        return await self.context.handle(command)
 
-    async def _obey_about_rewind(self, command: "RewindCommand") -> Receipt:
-        return await self.rewind.obey(command)
+    async def _handle_rewind_command(self, command: RewindCommand) -> Receipt:
+        return await self.rewind.handle(command)
 
     async def _retry_now(self, command: RetryNow) -> Receipt:
         task = self._runner.current
@@ -476,19 +460,19 @@ class Session:
             return Refused(code="nothing_to_retry", message="Nothing waits to be tried again.")
         return Accepted()
 
-    async def _has_no_commands(self, command: RunSlashCommand | ListSlashCommands | CompletePrompt) -> Receipt:
+    async def _refuse_slash_command(self, command: SlashCommand) -> Receipt:
         return Refused(code="no_commands", message="This session has no slash commands.")
 
     def _new_subtask(self, parent: "Task", order: Delegate) -> "Task":
         return self._tasks.subtask(self._options, parent, order)
 
-    async def _reopened(self, paused: "PausedTask") -> "Task | None":
-        """A paused task with its conversation; None if somebody did not want to wait for the tools."""
-        return self._tasks.reopened(self._options, paused) if await self.gather_tools() else None
+    async def _reopen(self, paused: "PausedTask") -> "Task | None":
+        """The paused task with its conversation; None if the person cancelled the wait for its tools."""
+        return self._tasks.reopen(self._options, paused) if await self.gather_tools() else None
 
     @property
-    def _shown(self) -> "TaskRuntime | None":
-        """Of the task that clients see: the one that runs, or the one that waits to be taken up."""
+    def _visible_runtime(self) -> "TaskRuntime | None":
+        """The runtime of the task that clients see: the running one, or the one that waits to be resumed."""
         shown = self._runner.current or self._runner.paused
         return None if shown is None else shown.runtime
 

@@ -1,4 +1,4 @@
-"""Makes the tasks of a session: new ones, those that somebody went back to, and those that another process left."""
+"""Creates the tasks of a session: new ones, subtasks, and tasks restored from the log."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Completion, Options, ToolFormat
-from robota.engine.runtime.person_input import AskTable, MessageQueue
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import Meter, TaskRuntime
+from robota.engine.runtime.user_input import AskTable, MessageQueue
 from robota.engine.task.task import Task
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.events import TaskCreated
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class TaskFactory:
-    """Gives every task of a session what they share."""
+    """Creates tasks with the services, log, asks and queue that all tasks of a session share."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class TaskFactory:
         grants: list[str],
         delegate: Callable[[Delegate], Awaitable[str]],
     ) -> None:
-        """`grants` are the rules that the person granted for the session; `delegate` runs subtasks."""
+        """`grants` are the permission rules granted for the session; `delegate` runs subtasks."""
         self._services = services
         self._bus = bus
         self._journal = journal
@@ -52,27 +52,27 @@ class TaskFactory:
         options: Options,
         task_id: str | None = None,
         parent_id: str | None = None,
-        known: "ReplayedTask | None" = None,
+        replayed: "ReplayedTask | None" = None,
     ) -> Task:
-        """A task that begins, or one that is as the log has it: `known`."""
+        """A new task, or with `replayed` one restored from the log."""
         identity = task_id or f"task-{self._journal.next_ts()}"
         self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
         call_format = _call_format(options)
-        rows = Rows(identity, self._journal, self._bus) if known is None else self._rows_of(known)
+        rows = Rows(identity, self._journal, self._bus) if replayed is None else self._rows_of(replayed)
         runtime = self._runtime(options, rows)
-        if known is not None:
-            runtime.history = History(identity, self._journal, call_format, known.conversation())
-            runtime.meter.context_tokens = known.context_tokens
+        if replayed is not None:
+            runtime.history = History(identity, self._journal, call_format, replayed.conversation())
+            runtime.meter.context_tokens = replayed.context_tokens
         runtime.agent_type = None if parent_id is None else options.mode
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
         task = Task(runtime, call_format, self._delegate, is_subtask=parent_id is not None)
-        if known is not None:
-            task.todos = known.todos
-            task.context.recall(known.context_tokens)
+        if replayed is not None:
+            task.todos = replayed.todos
+            task.context.recall(replayed.context_tokens)
         return task
 
     def subtask(self, options: Options, parent: Task, order: Delegate) -> Task:
-        """A task that another one hands work to, with the limits that hold for that one."""
+        """A subtask of `parent`, which counts against the parent's limits."""
         own = msgspec.structs.replace(
             options,
             mode=order.mode,
@@ -91,38 +91,38 @@ class TaskFactory:
 
         self._bus.emit(background_tasks(self._services.processes))
 
-    def runtime_of(self, options: Options, left: "ReplayedTask") -> TaskRuntime:
-        """Of a task that another process left: its rows, and what it used so far, but no conversation yet."""
-        runtime = self._runtime(options, self._rows_of(left))
-        totals, meter = left.totals, runtime.meter
+    def runtime_of(self, options: Options, replayed: "ReplayedTask") -> TaskRuntime:
+        """The runtime of a task from an earlier process: its rows and usage, but no conversation yet."""
+        runtime = self._runtime(options, self._rows_of(replayed))
+        totals, meter = replayed.totals, runtime.meter
         meter.usage, meter.cost, meter.requests = totals.usage, totals.cost, totals.requests
-        meter.saved, meter.context_tokens = totals.saved, left.context_tokens
+        meter.saved, meter.context_tokens = totals.saved, replayed.context_tokens
         return runtime
 
-    def reopened(self, options: Options, paused: "PausedTask") -> Task:
-        """A paused task that goes on."""
+    def reopen(self, options: Options, paused: "PausedTask") -> Task:
+        """Continue a paused task with the session's current modes."""
         task = self.opened(options, paused)
         task.runtime.mode, task.runtime.permission_mode = options.mode, options.permission_mode
         self._journal.write(TaskRecord(task_id=paused.task.task_id, mode=options.mode))
         return task
 
     def opened(self, options: Options, paused: "PausedTask") -> Task:
-        """A paused task with its conversation, which nobody has decided about yet. It is made once."""
+        """The paused task with its conversation, before the person has decided about it. Created once."""
         if paused.opened is not None:
             return paused.opened
-        left, call_format = paused.task, _call_format(options)
-        history = History(left.task_id, self._journal, call_format, left.open_conversation(), left.results)
+        replayed, call_format = paused.task, _call_format(options)
+        history = History(replayed.task_id, self._journal, call_format, replayed.open_conversation(), replayed.results)
         runtime = msgspec.structs.replace(
             paused.runtime, history=history, mode=options.mode, permission_mode=options.permission_mode
         )
         task = Task(runtime, call_format, self._delegate)
-        task.todos = left.todos
-        task.context.recall(left.context_tokens)
+        task.todos = replayed.todos
+        task.context.recall(replayed.context_tokens)
         paused.opened = task
         return task
 
-    def _rows_of(self, known: "ReplayedTask") -> Rows:
-        return Rows(known.task_id, self._journal, self._bus, known.messages, known.older, known.calls)
+    def _rows_of(self, replayed: "ReplayedTask") -> Rows:
+        return Rows(replayed.task_id, self._journal, self._bus, replayed.messages, replayed.older, replayed.calls)
 
     def _runtime(self, options: Options, rows: Rows) -> TaskRuntime:
         return TaskRuntime(
@@ -150,6 +150,6 @@ def _call_format(options: Options) -> CallFormat:
 
 
 def _condense_at(options: Options, model: ModelInfo) -> int | None:
-    """How many tokens a conversation may have before it is condensed by itself."""
+    """The number of tokens at which the conversation is condensed automatically."""
     threshold = options.auto_compact_threshold
     return None if threshold is None else round(threshold * model.input_room)

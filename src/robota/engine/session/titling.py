@@ -1,4 +1,4 @@
-"""A title for a session that a model thought of, where the settings allow the request."""
+"""Asks the model for a title of the session, if the settings allow the extra request."""
 
 import asyncio
 import re
@@ -16,19 +16,19 @@ from robota.providers.fault import ProviderFault
 PROMPT_SHOWN: Final = 4_000
 LONGEST_TITLE: Final = 80
 MOST_TOKENS: Final = 1_000
-# Somebody who leaves does not wait longer for a title than this.
+# Closing the session waits at most this long for a title.
 LAST_SECONDS: Final = 5.0
 
 
 class Titling:
-    """One request for a title, while the task works. Without an answer the session keeps its first words."""
+    """One title request that runs beside the task. Without an answer the session is named after its first prompt."""
 
     def __init__(self, runtime: TaskRuntime, prompt: str) -> None:
         self._runtime = runtime
         self._work = asyncio.create_task(self._ask(prompt))
 
     async def finish(self) -> None:
-        """Wait a little for the answer, then do without."""
+        """Wait for the answer up to `LAST_SECONDS`, then give up."""
         await asyncio.wait([self._work], timeout=LAST_SECONDS)
         self._work.cancel()
         with suppress(asyncio.CancelledError):
@@ -54,7 +54,7 @@ class Titling:
 
 
 def title_in(reply: str) -> str:
-    """The first line that says something, without what models put around titles; empty if it is no title."""
+    """The first non-empty line without quotes and heading marks; empty if it is too long for a title."""
     lines = (line.strip() for line in re.sub(r"<think>.*?</think>", "", reply, flags=re.DOTALL).splitlines())
     first = next((line for line in lines if line), "")
     title = re.sub(r"^(?:#+|title:)\s*", "", first, flags=re.IGNORECASE).strip("\"'`*. \t")

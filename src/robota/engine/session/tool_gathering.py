@@ -1,4 +1,4 @@
-"""Starts whoever brings more tools to a session, once; a person may stop waiting for it."""
+"""Starts the MCP servers of a session, once, and collects their tools. The wait can be cancelled."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from robota.protocol.events import Event, Notice
 
 
 class ToolGathering:
-    """The servers of a session start with its first task. If somebody stops that, it is tried again with the next."""
+    """Servers start with the first task of the session. A cancelled start is tried again with the next task."""
 
     def __init__(self, services: SessionServices, emit: Callable[[Event], None]) -> None:
         self._services = services
@@ -18,11 +18,11 @@ class ToolGathering:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether somebody waits for it now."""
+        """Whether servers are starting now."""
         return self._lock.locked()
 
     async def finish(self) -> bool:
-        """Have all tools there; False if a person did not want to wait for it any longer."""
+        """Wait until all tools are known; False if the person cancelled the wait."""
         tools = self._services.tools
         if tools.is_complete:
             return True
@@ -41,7 +41,7 @@ class ToolGathering:
         return True
 
     def stop(self) -> bool:
-        """Stop it; False if nothing is being started."""
+        """Cancel the wait; False if nothing is starting."""
         if self._running is None:
             return False
         self._running.cancel()

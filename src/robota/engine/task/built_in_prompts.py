@@ -1,4 +1,4 @@
-"""Prompts that Robota itself brings: what the model is told in place of `/review` and `/init`."""
+"""The prompts behind `/review` and `/init`."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ PROMPTS: Final = {"init": INIT, "review": REVIEW}
 
 
 def built_in_prompt(line: str) -> str | None:
-    """The prompt that a line stands for; None if it stands for none of them. Words behind it say what matters."""
+    """The prompt for a line such as `/review` with its arguments as emphasis; None for any other line."""
     typed = typed_command(line)
     prompt = None if typed is None else PROMPTS.get(typed.name)
     if typed is None or prompt is None:

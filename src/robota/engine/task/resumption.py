@@ -1,4 +1,4 @@
-"""A task that another process left: the ask whether it goes on, and what its model is told when it does."""
+"""Resuming a task from an earlier process: the ask whether to continue, and the note for the model if so."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from robota.contracts.tool import ToolCall
-from robota.engine.runtime.person_input import GivenAnswer, Words, words_in
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.runtime.user_input import ResumedAnswer, UserInput, input_from
 from robota.engine.task.task import Task
 from robota.log.replay.task import ReplayedTask
 from robota.protocol.asks.answer import Answer, Approve
@@ -26,22 +26,22 @@ GO_ON: Final = "Look at where it stands and go on."
 
 
 class ResumeDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person said: to the offer to resume, or, with `row`, to the ask that had been left open."""
+    """The user's answer to the offer to resume, or, with `row`, to the ask that the earlier process left open."""
 
     answer: Answer
     row: Message | None = None
 
 
 class PausedTask:
-    """A task as its log tells it, until the person decides whether it goes on. `runtime` has no history yet.
+    """A task restored from the log that waits for the user's decision. `runtime` has no history yet.
 
-    `opened` is the task with its conversation, once somebody wants to look into it.
+    `opened` is the task with its conversation, created when a command needs it.
     """
 
     def __init__(
         self, runtime: TaskRuntime, task: ReplayedTask, left_ms: int, subtask_ask: Message | None = None
     ) -> None:
-        """`left_ms` is when the last thing happened in it; `subtask_ask` is what a subtask of it was left asking."""
+        """`left_ms` is the time of its last record; `subtask_ask` is an ask that one of its subtasks left open."""
         self.runtime = runtime
         self.task = task
         self.opened: Task | None = None
@@ -54,7 +54,7 @@ class PausedTask:
         return self.task.todos
 
     async def decision(self) -> ResumeDecision:
-        """Ask whether to resume. An ask that was left open can be answered instead, by its own `ts`."""
+        """Ask whether to resume. A client may answer the ask that was left open instead, by its own `ts`."""
         left_open = asyncio.create_task(self._left_open())
         offered = asyncio.create_task(self._offered())
         try:
@@ -65,36 +65,39 @@ class PausedTask:
             offered.cancel()
 
     def goes_on_after(self, decision: ResumeDecision) -> bool:
-        """A no to a call is for the model to hear, any other one ends the task; a complete one goes on with words."""
+        """Whether the task continues. The answer to an open call always does: even a rejection goes to the model.
+
+        Otherwise a yes continues an incomplete task, and text continues any.
+        """
         if decision.row is not None and decision.row.call_id is not None:
             return True
         is_wanted = isinstance(decision.answer, Approve) and not self.task.is_complete
         return is_wanted or decision.answer.has_words
 
     def decline(self, decision: ResumeDecision) -> None:
-        """The person does not want it to go on: an ask that was left open is answered all the same."""
+        """The task does not continue; record the answer to the ask that was left open, if it was one."""
         if decision.row is not None:
             self._settle_ask(decision, ())
 
     def go_on(self, task: Task, decision: ResumeDecision) -> None:
-        """Prepare the task to go on as the person decided. Nothing that was approved before is approved now."""
+        """Prepare the task to continue as decided. Approvals of the earlier process no longer count."""
         calls = self._calls_to_make(decision)
         self._settle_ask(decision, calls)
-        break_ = self._told_of_break(task, calls)
+        note = self._resumption_note(task, calls)
         if calls:
             task.make_calls(calls)
-            task.remind(break_)
+            task.remind(note)
             return
         self._keep_cut_answer(task)
         answer = decision.answer
         if answer.has_words:
-            task.remind(break_)
-            task.go_on_with(words_in(answer))
+            task.remind(note)
+            task.begin_turn(input_from(answer))
         else:
-            task.hear(Words(text=f"{break_} {GO_ON}", is_prompt=False))
+            task.add_input(UserInput(text=f"{note} {GO_ON}", is_prompt=False))
 
     async def _left_open(self) -> ResumeDecision:
-        """What is answered to the ask that was left open; never returns if there is none."""
+        """The answer to the ask that was left open; never returns if there is none."""
         if self._waiting is None:
             return await asyncio.Future()
         answer = await self.runtime.asks.wait(self._waiting)
@@ -107,9 +110,9 @@ class PausedTask:
         return ResumeDecision(answer=await self.runtime.ask(asked, row=last if is_there else None))
 
     def _calls_to_make(self, decision: ResumeDecision) -> tuple[ToolCall, ...]:
-        """The calls that waited for the person. They are made again, from the first question about them on.
+        """The calls that waited for the user. Each passes all stages again.
 
-        A command that had been started is not among them: it may have done some of its work.
+        A call that had started and changes something is left out: it may have done part of its work.
         """
         waiting = self._waiting
         asked = None if waiting is None else next((c for c in self.task.open_calls if c.id == waiting.call_id), None)
@@ -123,7 +126,7 @@ class PausedTask:
         return tuple(ToolCall(id=call.id, name=call.name, input=call.input) for call in left)
 
     def _settle_ask(self, decision: ResumeDecision, calls: Sequence[ToolCall]) -> None:
-        """The ask that was left open is answered now, or asked again, or nobody needs an answer any more."""
+        """Close the ask that was left open: record its answer, keep the answer for the call, or drop the ask."""
         waiting, runtime = self._waiting, self.runtime
         if decision.row is not None:
             offer = runtime.rows.messages[-1]
@@ -132,29 +135,29 @@ class PausedTask:
         if waiting is None:
             return
         if decision.row is not None and waiting.call_id is not None and calls:
-            is_about_running = waiting.call_id not in self.task.started_calls
-            given = GivenAnswer(row=waiting, answer=decision.answer, is_about_running=is_about_running)
-            runtime.given[waiting.call_id] = given
+            is_approval = waiting.call_id not in self.task.started_calls
+            resumed = ResumedAnswer(row=waiting, answer=decision.answer, is_approval=is_approval)
+            runtime.resumed_answers[waiting.call_id] = resumed
         elif decision.row is not None:
             runtime.settle(waiting, decision.answer)
         else:
             runtime.rows.change(waiting, is_answered=True)
 
     def _keep_cut_answer(self, task: Task) -> None:
-        """What came of an answer before it was cut off was read by the person, so the model must know it."""
+        """Add the partial reply that was cut off to the history: the user has read it, so the model must know it."""
         text = _cut_answer(self.task.messages)
         if text.strip() and task.runtime.history.awaits_reply:
             block = TextBlock(text=f"{text}\n\n[interrupted]")
             task.runtime.history.add_reply(AssistantTurn(content=(block,), model=task.runtime.options.model))
 
-    def _told_of_break(self, task: Task, calls: Sequence[ToolCall]) -> str:
-        """What happened between then and now, in words for the model; the person learns what changed as well."""
+    def _resumption_note(self, task: Task, calls: Sequence[ToolCall]) -> str:
+        """The note for the model about the interruption. Changed files are also shown to the user."""
         ago = duration_in_words(task.runtime.journal.next_ts() - self._left_ms)
         changed = task.runtime.services.files.recall(self.task.files)
         if changed:
             task.runtime.bus.emit(Notice(level="info", text=f"Changed since the agent last saw it: {_names(changed)}."))
-        told = "was closed" if self.task.is_complete else "was interrupted"
-        parts = [f"[TASK RESUMPTION] The task {told} {ago} ago and is taken up again now."]
+        how = "was closed" if self.task.is_complete else "was interrupted"
+        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and is taken up again now."]
         made = {call.id for call in calls}
         cut_off = [call.name for call in self.task.open_calls if call.id in self.task.started_calls - made]
         if cut_off:
@@ -162,14 +165,14 @@ class PausedTask:
         if isinstance(self._waiting and self._waiting.asked, QuestionAsk) and not calls:
             parts.append("Your question was not answered.")
         if self._subtask_ask is not None:
-            parts.append(f"The subtask is gone; it was waiting for the user to answer: {_words_of(self._subtask_ask)}")
+            parts.append(f"The subtask is gone; it was waiting for the user to answer: {_ask_text(self._subtask_ask)}")
         if changed:
             parts.append(f"Not as you last saw them: {_names(changed)}. Read them again before you rely on them.")
         return " ".join(parts)
 
 
-def _words_of(row: Message) -> str:
-    """What an ask is about, in one line."""
+def _ask_text(row: Message) -> str:
+    """The question or title of an ask, in one line."""
     match asked := ask_of(row):
         case QuestionAsk():
             return f'"{asked.question}"'
@@ -180,7 +183,7 @@ def _words_of(row: Message) -> str:
 
 
 def duration_in_words(milliseconds: int) -> str:
-    """About how long that is, in the largest unit that fits."""
+    """A duration in the largest unit that fits, such as "3 hours"."""
     for name, length in UNITS:
         count = milliseconds // length
         if count >= 1:
@@ -189,7 +192,7 @@ def duration_in_words(milliseconds: int) -> str:
 
 
 def _cut_answer(messages: Sequence[Message]) -> str:
-    """The text of the last reply, if nobody was there to see it end."""
+    """The text of the last reply, if its request was interrupted."""
     pieces: list[str] = []
     for row in reversed(messages):
         if is_request_row(row):

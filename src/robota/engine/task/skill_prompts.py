@@ -1,4 +1,4 @@
-"""Prompts that name a skill, mention files or are a command: what the model is told, and the calls made for it."""
+"""Expands prompts that name a skill, mention files or run a shell command, with the tool calls this takes."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -23,19 +23,19 @@ from robota.protocol.events import Notice
 
 IMAGES_LEFT_OUT = "Images that are mentioned are not shown to a task of its own."
 NOTHING_MENTIONED = MentionedText()
-RAN_THEMSELVES = "The user ran a command themselves. There is nothing to do about it unless they say so."
+RUN_BY_USER = "The user ran a command themselves. There is nothing to do about it unless they say so."
 NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
 
 
-class ToldPrompt(msgspec.Struct, frozen=True):
-    """What the model is told in place of a prompt, and the images that the prompt mentions."""
+class PromptContent(msgspec.Struct, frozen=True):
+    """The text that the model gets for a prompt, and the images that the prompt mentions."""
 
     text: str
     images: tuple[ImageSource, ...] = ()
 
 
 class SkillPrompts:
-    """Puts skills in place of the prompts and calls that name them, and adds what prompts mention."""
+    """Replaces prompts and calls that name a skill with its instructions, and adds what prompts mention."""
 
     def __init__(
         self, runtime: TaskRuntime, executor: ToolExecutor, delegate: Callable[[Delegate], Awaitable[str]]
@@ -44,8 +44,8 @@ class SkillPrompts:
         self._executor = executor
         self._delegate = delegate
 
-    async def told(self, prompt: str) -> ToldPrompt | None:
-        """What the model is told of a prompt; None if a call in it was not allowed, as the person then reads."""
+    async def expand(self, prompt: str) -> PromptContent | None:
+        """The prompt as the model gets it; None if a call that it needs was denied, which is shown to the user."""
         knowledge, prompts = self._runtime.services.knowledge, self._runtime.services.prompts
         call = partial(self._call, self._executor.for_prompt())
         built_in = built_in_prompt(prompt)
@@ -66,29 +66,31 @@ class SkillPrompts:
         if expanded is None or expanded.subtask is None:
             self._runtime.turn_grants.extend(() if expanded is None else expanded.rules)
             self._runtime.turn_denials.extend(() if expanded is None else expanded.denied)
-            return ToldPrompt(text, mentioned.images)
+            return PromptContent(text, mentioned.images)
         if mentioned.images:
             self._runtime.bus.emit(Notice(level="warning", text=IMAGES_LEFT_OUT))
         answer = await self._in_subtask(text, expanded, expanded.subtask)
-        return ToldPrompt(f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}")
+        return PromptContent(
+            f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}"
+        )
 
-    async def ran(self, command: str) -> str:
-        """Run a command that the person typed; what the model is told of it. Who typed it need not be asked again."""
+    async def run_shell_command(self, command: str) -> str:
+        """Run a shell command that the user typed, without asking for approval; the text for the model."""
         [shell] = names_with_role(self._runtime.services.tools.all, ToolRole.SHELL)
         call = ToolCall(id=self._call_id(), name=shell, input={"command": command})
-        if not self._runtime.queue.only_log_says_typed(command):
+        if not self._runtime.queue.is_from_log(command):
             self._runtime.typed_calls.add(call.id)
         [executed] = await self._executor.for_prompt().run([call])
         output = executed.result.content if executed.status != "denied" else f"It was not run: {executed.reason}"
-        return f"{RAN_THEMSELVES}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"
+        return f"{RUN_BY_USER}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"
 
-    async def use(self, wanted: UseSkill) -> ToolResult:
-        """The instructions of a skill that the model called for, or the answer of the task that followed them."""
+    async def use(self, request: UseSkill) -> ToolResult:
+        """The instructions of a skill that the model called, or the result of the subtask that followed them."""
         knowledge = self._runtime.services.knowledge
         if knowledge is None:
             return NO_SKILLS
         try:
-            skill = await knowledge.skill(wanted.name, wanted.arguments, partial(self._call, self._executor))
+            skill = await knowledge.skill(request.name, request.arguments, partial(self._call, self._executor))
         except PromptNotSent as problem:
             return ToolResult(content=str(problem), is_error=True)
         if skill.subtask is None:
@@ -108,7 +110,7 @@ class SkillPrompts:
         )
 
     async def _mentioned(self, prompt: str, call: CallTool) -> MentionedText:
-        """What is added behind a prompt for what it mentions; only the person's own words mention anything."""
+        """The text and images for `@` mentions of a prompt. Only text typed by the user is searched."""
         expand = self._runtime.services.mentions
         if expand is None or "@" not in prompt:
             return NOTHING_MENTIONED
@@ -118,7 +120,7 @@ class SkillPrompts:
         return mentioned
 
     async def _call(self, executor: ToolExecutor, tool: str, arguments: dict[str, Any]) -> ToolResult:
-        """A call that a prompt or the text of a skill contains, made like one of the model's."""
+        """Run a call that a prompt or a skill contains, through the same stages as a call of the model."""
         call = ToolCall(id=self._call_id(), name=tool, input=arguments)
         [executed] = await executor.run([call])
         if executed.ends_task is not None:

@@ -1,4 +1,4 @@
-"""What a task does next."""
+"""The steps of the task loop: what a task does next."""
 
 import msgspec
 
@@ -6,29 +6,29 @@ from robota.contracts.tool import ToolCall
 
 
 class AskModel(msgspec.Struct, frozen=True):
-    """The model is next."""
+    """Send a request to the model."""
 
 
 class RunCalls(msgspec.Struct, frozen=True):
-    """The tools are next."""
+    """Run the tool calls of a reply."""
 
     calls: tuple[ToolCall, ...]
 
 
 class HandBack(msgspec.Struct, frozen=True):
-    """The person is next: the model considers the task done."""
+    """Hand control back to the user, because the model considers the task done."""
 
     result: str
 
 
 class Halted(msgspec.Struct, frozen=True):
-    """The person is next, because a hook or they themselves want it so. `words` tell them."""
+    """Hand control back to the user, because a hook or the user stopped the task. `message` is shown."""
 
-    words: str
+    message: str
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """Nobody is next. `result` is absent if the task was given up."""
+    """The task is over. `result` is None if it was given up."""
 
     result: str | None = None
 

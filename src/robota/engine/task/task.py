@@ -1,4 +1,4 @@
-"""The loop of one task: ask the model, run its calls, until it hands the floor back."""
+"""The loop of one task: ask the model, run its tool calls, repeat until it hands control back to the user."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,11 +22,11 @@ from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.environment import Environment
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
-from robota.engine.model.request import Requester, RequestRetry, SaidInstead
+from robota.engine.model.request import AnsweredWithPrompt, Requester, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
 from robota.engine.runtime.options import Completion
-from robota.engine.runtime.person_input import Words, words_in
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.runtime.user_input import UserInput, input_from
 from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, RunCalls, Step
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.answer import Answer, Approve
@@ -59,7 +59,7 @@ MISTAKES_TEXT: Final = (
 
 
 class Task:
-    """One conversation with one goal. `work` runs it; being cancelled at any await leaves it resumable."""
+    """One conversation with one goal. `work` runs it; it can be cancelled at any await and resumed later."""
 
     def __init__(
         self,
@@ -74,16 +74,16 @@ class Task:
         self.is_subtask = is_subtask
         self.is_complete = False
         self._delegate = delegate
-        self._heard: list[Words] = []
+        self._inputs: list[UserInput] = []
         self._pending: list[UserBlock] = []
         self._halted: str | None = None
-        self._held_back = 0
+        self._stop_hook_blocks = 0
         self._mistakes = 0
         self._requests = 0
         self._cut_text = ""
         self._first_calls: tuple[ToolCall, ...] = ()
         self._environment = Environment(runtime)
-        self._is_news_due = False
+        self._is_environment_due = False
         self._running: Sequence[str] = ()
         head = mode_prompt(runtime, call_format)
         request_retry = RequestRetry(runtime)
@@ -93,7 +93,7 @@ class Task:
 
     @cached_property
     def _executor(self) -> "ToolExecutor":
-        # Loaded with the first call: a question may be answered without any.
+        # Imported with the first call: many prompts are answered without one.
         from robota.engine.calls.executor import ToolExecutor
 
         return ToolExecutor(self.runtime, self._handle)
@@ -104,33 +104,33 @@ class Task:
 
         return SkillPrompts(self.runtime, self._executor, self._delegate)
 
-    def hear(self, words: Words) -> None:
-        """Words for the model's next turn; those of the person are shown to hooks first."""
-        self._heard.append(words)
-        self._is_news_due = True
+    def add_input(self, user_input: UserInput) -> None:
+        """Queue input for the model's next turn. Prompts pass the UserPromptSubmit hooks first."""
+        self._inputs.append(user_input)
+        self._is_environment_due = True
         self.runtime.bus.emit(TaskUserMessage(task_id=self.runtime.task_id))
 
     def remind(self, text: str) -> None:
-        """Words of ours or of a hook that the model should know beside those of the person."""
+        """Add a `<system-reminder>` to the model's next turn; an empty text adds nothing."""
         if text:
             self._pending.append(TextBlock(text=f"<system-reminder>\n{text}\n</system-reminder>"))
 
     def context_update(self) -> ContextUpdate:
-        """How full the context window is, and all that fills it."""
+        """How full the context window is, with everything that fills it."""
         _, system, tools = self.requester.contents
         return self.context.update(system, tools)
 
     def condense_preview(self) -> CondensePreview | None:
-        """What would become of the conversation if it were condensed now; None if there is nothing to condense."""
+        """What condensing would do to the conversation now; None if there is nothing to condense."""
         _, system, tools = self.requester.contents
         return self.context.preview(system, tools)
 
     def halt(self, reason: str) -> None:
-        """A hook wants the person to be next, before the model is asked anything."""
+        """Stop before the next model request and hand control to the user, because a hook wants that."""
         self._halted = reason
 
     def make_calls(self, calls: Sequence[ToolCall]) -> None:
-        """Begin with these calls of the last reply, which an earlier process has not made."""
+        """Start with these calls of the last reply, which an earlier process left open."""
         self._first_calls = tuple(calls)
 
     async def work(self) -> Ended:
@@ -146,9 +146,9 @@ class Task:
                 return await self._ask_model()
             case RunCalls(calls):
                 return await self._run_calls(calls)
-            case Halted(words):
-                self.runtime.rows.say("error", words)
-                return Ended() if self.is_subtask else await self._give_floor("")
+            case Halted(message):
+                self.runtime.rows.say("error", message)
+                return Ended() if self.is_subtask else await self._wait_for_user("")
             case HandBack(result):
                 return await self._hand_back(result)
             case _:
@@ -157,15 +157,15 @@ class Task:
     async def _ask_model(self) -> Step:
         if not await self._within_limits():
             return Ended()
-        is_heard = await self._listen()
+        has_input = await self._process_inputs()
         if self._halted is not None:
             from robota.engine.calls.call_stopped import halted_by_hook
 
             reason, self._halted = self._halted, None
             return Halted(halted_by_hook(reason))
-        if not is_heard and self._requests == 0:
-            return await self._give_floor("")
-        await self._tell_news()
+        if not has_input and self._requests == 0:
+            return await self._wait_for_user("")
+        await self._add_environment_details()
         self.runtime.history.add_user(self._pending)
         self._pending.clear()
         self.runtime.journal.sync_soon()
@@ -173,26 +173,26 @@ class Task:
         self.runtime.meter.spent.requests += 1
         try:
             reply = await self.requester.reply()
-        except SaidInstead as said:
-            self.feedback(words_in(said.answer))
+        except AnsweredWithPrompt as prompt:
+            self.add_feedback(input_from(prompt.answer))
             return AskModel()
         if reply.calls:
             self._cut_text = ""
             return RunCalls(reply.calls)
         return self._without_calls(reply)
 
-    async def _tell_news(self) -> None:
-        news, retell = await self._news(), self.runtime.services.retell_news
-        if told := news if retell is None else retell(news):
-            self._pending.append(TextBlock(text=told))
+    async def _add_environment_details(self) -> None:
+        details, replay = await self._environment_details(), self.runtime.services.replay_environment
+        if details := details if replay is None else replay(details):
+            self._pending.append(TextBlock(text=details))
 
-    async def _news(self) -> str:
-        """What is new around the task, if the person spoke or a background process began or ended."""
+    async def _environment_details(self) -> str:
+        """What changed around the task, after user input or when a background process started or ended."""
         running = [process["id"] for process in self.runtime.background_tasks]
-        if self.runtime.options.environment is None or not (self._is_news_due or running != self._running):
+        if self.runtime.options.environment is None or not (self._is_environment_due or running != self._running):
             return ""
-        self._is_news_due, self._running = False, running
-        return await self._environment.news()
+        self._is_environment_due, self._running = False, running
+        return await self._environment.changes()
 
     def _without_calls(self, reply: Reply) -> Step:
         text = self._cut_text + reply.turn.text
@@ -207,45 +207,45 @@ class Task:
         self._mistakes = 0
         return HandBack(text)
 
-    def _correct(self, words: str) -> AskModel:
+    def _correct(self, message: str) -> AskModel:
         self._mistakes += 1
-        self._pending.append(TextBlock(text=words))
+        self._pending.append(TextBlock(text=message))
         return AskModel()
 
     async def _run_calls(self, calls: Sequence[ToolCall]) -> Step:
         executed = await self._executor.run(calls)
-        self.runtime.forget_given()
+        self.runtime.discard_resumed_answers()
         self._count_mistakes(executed)
         results = tuple(each.block for each in executed)
         self.runtime.history.add_user(results)
         self.runtime.bus.emit(TurnResults(task_id=self.runtime.task_id, results=results))
-        self._tell_instructions(executed)
+        self._add_touched_instructions(executed)
         completed = next((each.completion for each in executed if each.completion is not None), None)
         halted = next((each.ends_task for each in executed if each.ends_task is not None), None)
         if halted is not None:
             return Halted(halted)
         return AskModel() if completed is None else HandBack(completed)
 
-    def _tell_instructions(self, executed: "Sequence[Executed]") -> None:
-        """Instructions for files that these calls touched come behind their results."""
+    def _add_touched_instructions(self, executed: "Sequence[Executed]") -> None:
+        """Add instruction files that apply to the files these calls touched, after their results."""
         instructions = self.runtime.services.instructions
         paths = [path for each in executed for path in each.touched]
         if instructions is not None and paths:
             self.remind(instructions.touched(self.runtime.task_id, self.runtime.mode, paths))
 
     def _count_mistakes(self, executed: "Sequence[Executed]") -> None:
-        """A reply that achieved nothing and was at fault counts once, however many calls it held."""
+        """Count a reply without a successful call as one mistake, however many calls it had."""
         if any(each.status == "success" for each in executed):
             self._mistakes = 0
         elif any(each.is_mistake for each in executed):
             self._mistakes += 1
 
     async def _hand_back(self, result: str) -> Step:
-        if await self._held_back_by_hook(result):
+        if await self._is_blocked_by_stop_hook(result):
             return AskModel()
-        return await self._give_floor(result)
+        return await self._wait_for_user(result)
 
-    async def _give_floor(self, result: str) -> Step:
+    async def _wait_for_user(self, result: str) -> Step:
         self.is_complete = True
         runtime, meter = self.runtime, self.runtime.meter
         runtime.bus.emit(
@@ -269,11 +269,11 @@ class Task:
             answer = await runtime.ask_or_command(CompletionAsk())
         return self._after(answer, Ended(result))
 
-    async def _held_back_by_hook(self, result: str) -> bool:
-        """A hook may find that there is more to do. It is heard a few times in a row, not for ever."""
+    async def _is_blocked_by_stop_hook(self, result: str) -> bool:
+        """Whether a Stop hook wants the model to continue. Limited to `STOP_HOOK_LIMIT` times in a row."""
         event = HookEvent.SUBAGENT_STOP if self.is_subtask else HookEvent.STOP
-        active = self._held_back > 0
-        said = await self.runtime.fire(
+        active = self._stop_hook_blocks > 0
+        hook_result = await self.runtime.fire(
             event,
             self.runtime.agent_type or "",
             last_assistant_message=result,
@@ -281,97 +281,97 @@ class Task:
             background_tasks=self.runtime.background_tasks,
             session_crons=[],
         )
-        reminder = said.blocked or said.context
-        if not reminder or said.stopped is not None or self._held_back >= STOP_HOOK_LIMIT:
-            self._held_back = 0
+        reminder = hook_result.blocked or hook_result.context
+        if not reminder or hook_result.stopped is not None or self._stop_hook_blocks >= STOP_HOOK_LIMIT:
+            self._stop_hook_blocks = 0
             return False
-        self._held_back += 1
+        self._stop_hook_blocks += 1
         self.remind(reminder)
         return True
 
-    def _after(self, answer: Answer, otherwise: Ended) -> Step:
-        """Words keep the task going; a plain yes or no ends it."""
+    def _after(self, answer: Answer, ended: Ended) -> Step:
+        """An answer with text continues the task; a plain yes or no ends it."""
         if not answer.has_words:
-            return otherwise
+            return ended
         self.runtime.meter.spent.requests = 0
-        self.go_on_with(words_in(answer))
+        self.begin_turn(input_from(answer))
         return AskModel()
 
-    def go_on_with(self, words: Words) -> None:
-        """A turn begins with these words of the person."""
+    def begin_turn(self, user_input: UserInput) -> None:
+        """Begin a new turn of the user with this input."""
         self._requests, self.is_complete = 0, False
         if "_executor" in vars(self):  # else no call was made yet
             self._executor.begin_turn()
-        self.feedback(words)
+        self.add_feedback(user_input)
 
-    def feedback(self, words: Words) -> None:
-        """Show what the person said in the conversation, and take it in before the next request."""
-        self.runtime.rows.say("user_feedback", words.as_typed, images=words.images or None)
-        self.hear(words)
+    def add_feedback(self, user_input: UserInput) -> None:
+        """Show the input as a row of the conversation and queue it for the next request."""
+        self.runtime.rows.say("user_feedback", user_input.as_typed, images=user_input.images or None)
+        self.add_input(user_input)
 
-    async def _listen(self) -> bool:
-        """Take in what people said since the last request.
+    async def _process_inputs(self) -> bool:
+        """Process the input queued since the last request.
 
-        False if the model need not answer: hooks refused all there was, or the person only had commands run.
+        False if the model has nothing to answer: hooks refused every prompt, or there were only shell commands.
         """
         while (queued := self.runtime.queue.take()) is not None:
-            self.feedback(words_in(queued))
-        heard, self._heard = self._heard, []
-        only_commands = all(words.is_command for words in heard)
-        taken = [await self._take_in(words) for words in heard]
-        return not taken or any(taken) or (self.runtime.history.awaits_reply and not only_commands)
+            self.add_feedback(input_from(queued))
+        inputs, self._inputs = self._inputs, []
+        only_commands = all(each.is_command for each in inputs)
+        sent = [await self._process_input(each) for each in inputs]
+        return not sent or any(sent) or (self.runtime.history.awaits_reply and not only_commands)
 
-    async def _take_in(self, words: Words) -> bool:
-        """A hook may refuse a prompt, or add to it. Whether the model has something new to answer."""
-        if words.is_command:
-            self.runtime.history.add_user([TextBlock(text=await self._skills.ran(words.text))])
+    async def _process_input(self, user_input: UserInput) -> bool:
+        """Run hooks on a prompt and expand it, or run a shell command. Whether the model has something to answer."""
+        if user_input.is_command:
+            output = await self._skills.run_shell_command(user_input.text)
+            self.runtime.history.add_user([TextBlock(text=output)])
             return False
-        said = await self._shown_to_hooks(words)
-        if said.stopped is not None:
-            self.halt(said.stopped)
-        elif said.blocked is not None:
-            self.runtime.rows.say("error", f"The prompt was not sent: {said.blocked}")
-        if said.stopped is not None or said.blocked is not None:
+        hook_result = await self._fire_prompt_hooks(user_input)
+        if hook_result.stopped is not None:
+            self.halt(hook_result.stopped)
             return False
-        may_name_something = "@" in words.text or words.text.lstrip().startswith("/")
-        text, images = words.text, tuple(image_blocks(words.images))
-        if words.is_prompt and may_name_something:
-            told = await self._skills.told(words.text)
-            if told is None:
+        if hook_result.blocked is not None:
+            self.runtime.rows.say("error", f"The prompt was not sent: {hook_result.blocked}")
+            return False
+        text, images = user_input.text, tuple(image_blocks(user_input.images))
+        if user_input.is_prompt and ("@" in text or text.lstrip().startswith("/")):
+            content = await self._skills.expand(text)
+            if content is None:
                 return False
-            text, images = told.text, (*images, *(ImageBlock(source=each) for each in told.images))
+            text, images = content.text, (*images, *(ImageBlock(source=each) for each in content.images))
         self._pending.extend(images)
         if text:
             self._pending.append(TextBlock(text=text))
-        self.remind(said.context)
-        if words.is_prompt:
-            self._recollect(words.text)
+        self.remind(hook_result.context)
+        if user_input.is_prompt:
+            self._add_memories(user_input.text)
         return True
 
-    def _recollect(self, words: str) -> None:
-        """Let memory add to what the person said, and note what they want remembered."""
+    def _add_memories(self, prompt: str) -> None:
+        """Add memory entries that fit the prompt, and note what the person wants remembered."""
         if (memory := self.runtime.services.memory) is None:
             return
-        recollection = memory.heard(self.runtime.task_id, words, self._newest_row)
+        recollection = memory.recall(self.runtime.task_id, prompt, self._newest_row)
         self.remind(recollection.reminder)
         for notice in recollection.notices:
             self.runtime.bus.emit(Notice(level="info", text=notice))
 
-    def _proposed(self, wanted: Remember) -> ToolResult:
+    def _propose_memory(self, proposed: Remember) -> ToolResult:
         if (memory := self.runtime.services.memory) is None:
             return ToolResult(content="Nothing can be remembered here.", is_error=True)
-        return memory.propose(wanted.kind, wanted.topic, wanted.text, self._newest_row)
+        return memory.propose(proposed.kind, proposed.topic, proposed.text, self._newest_row)
 
     @property
     def _newest_row(self) -> int:
         rows = self.runtime.rows.messages
         return rows[-1].ts if rows else 0
 
-    async def _shown_to_hooks(self, words: Words) -> HookResult:
-        if not words.is_prompt:
+    async def _fire_prompt_hooks(self, user_input: UserInput) -> HookResult:
+        if not user_input.is_prompt:
             return EMPTY_HOOK_RESULT
         self.runtime.prompt_id = f"prompt-{self.runtime.journal.next_ts()}"
-        return await self.runtime.fire(HookEvent.USER_PROMPT_SUBMIT, prompt=words.text)
+        return await self.runtime.fire(HookEvent.USER_PROMPT_SUBMIT, prompt=user_input.text)
 
     async def _within_limits(self) -> bool:
         """Whether the loop may go on; asks if a limit is reached."""
@@ -383,14 +383,14 @@ class Task:
             self._mistakes = 0
             if answer.has_words:
                 guidance = json.dumps({"status": "guidance", "feedback": answer.text})
-                self.feedback(Words(text=guidance, images=answer.images))
+                self.add_feedback(UserInput(text=guidance, images=answer.images))
         spent = self.runtime.meter.spent
         if not await self._within(options.max_requests, spent.requests, LimitKind.REQUESTS):
             return False
         return await self._within(options.max_cost, spent.cost, LimitKind.COST)
 
     async def _within(self, limit: float | None, used: float | None, kind: LimitKind) -> bool:
-        """Whether there is room under a limit; a yes of the person makes new room. What is unknown may be too much."""
+        """Whether `used` is below the limit. If not, or if it is unknown, ask; a yes resets the counters."""
         if limit is None or (used is not None and used < limit):
             return True
         if used is None:
@@ -402,43 +402,45 @@ class Task:
         return isinstance(answer, Approve)
 
     async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
-        """What a tool asked of the engine."""
+        """Do what a tool asked of the engine."""
         match control:
             case Question():
-                return await self._put_question(control.asked, call)
+                return await self._ask_question(control.asked, call)
             case Plan():
                 self.todos = control.todos
                 self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=control.todos))
                 self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=control.todos))
                 return ToolResult(content="Todo list updated successfully.")
             case Delegate():
-                return await self._hand_over(control, call)
+                return await self._start_subtask(control, call)
             case ChangeMode():
                 return await self._change_mode(control, call)
             case UseSkill():
                 return await self._skills.use(control)
             case Remember():
-                return self._proposed(control)
+                return self._propose_memory(control)
             case Complete():
                 self.runtime.rows.say("completion_result", control.result, call_id=call.id)
                 return ToolResult(content="The result was shown to the user.", control=control)
             case _:
                 assert_never(control)
 
-    async def _put_question(self, question: QuestionAsk, call: ToolCall) -> ToolResult:
-        """The answer of the person. One that was suggested with a mode switches to it: they saw which."""
+    async def _ask_question(self, question: QuestionAsk, call: ToolCall) -> ToolResult:
+        """Ask the user. Choosing a suggestion that names a mode also switches to that mode."""
         answer = await self.runtime.ask(question, call_id=call.id)
         self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
         modes = {each.answer: each.mode for each in question.suggestions}
         mode = modes.get(answer.text)
-        told = f"<user_message>\n{answer.text}\n</user_message>"
+        content = f"<user_message>\n{answer.text}\n</user_message>"
         if mode is not None and mode != self.runtime.mode and mode in self.runtime.services.modes.roles:
             self.runtime.switch_mode(mode)
-            told = f"{told}\nWith this answer the task is in {mode} mode now. Your role and tools are those of it."
-        return ToolResult(content=told, images=tuple(block.source for block in image_blocks(answer.images)))
+            content = (
+                f"{content}\nWith this answer the task is in {mode} mode now. Your role and tools are those of it."
+            )
+        return ToolResult(content=content, images=tuple(block.source for block in image_blocks(answer.images)))
 
-    async def _hand_over(self, order: Delegate, call: ToolCall) -> ToolResult:
-        """Work that may do more than this task may is for the person to hand out."""
+    async def _start_subtask(self, order: Delegate, call: ToolCall) -> ToolResult:
+        """Run a subtask; a mode that may do more than the current one needs approval."""
         runtime = self.runtime
         if order.mode not in runtime.services.modes.roles:
             return self._no_such_mode(order.mode)
@@ -446,7 +448,7 @@ class Task:
             order.mode, runtime.mode
         ):
             text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
-            refusal = await self._refusal_of(
+            refusal = await self._ask_about_mode(
                 f"Subtask in {order.mode} mode", text, call, f"do it yourself in {runtime.mode} mode"
             )
             if refusal is not None:
@@ -454,7 +456,7 @@ class Task:
         return ToolResult(content=await self._delegate(order))
 
     async def _change_mode(self, change: ChangeMode, call: ToolCall) -> ToolResult:
-        """Another mode may do other things, so it is the person who changes it."""
+        """Switch the mode with approval, because another mode may do other things."""
         runtime, before = self.runtime, self.runtime.mode
         if change.mode not in runtime.services.modes.roles:
             return self._no_such_mode(change.mode)
@@ -462,7 +464,7 @@ class Task:
             return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
         if runtime.permission_mode is not PermissionMode.BYPASS:
             text = json.dumps({"tool": "switchMode", "mode": change.mode, "reason": change.reason})
-            refusal = await self._refusal_of(f"Mode {change.mode}", text, call, f"stay in {before} mode")
+            refusal = await self._ask_about_mode(f"Mode {change.mode}", text, call, f"stay in {before} mode")
             if refusal is not None:
                 return refusal
         runtime.switch_mode(change.mode)
@@ -470,16 +472,16 @@ class Task:
         switched = f"Successfully switched from {before} mode to {change.mode} mode because: {change.reason}"
         return ToolResult(content="\n".join(part for part in (switched, role) if part))
 
-    async def _refusal_of(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
-        """Ask whether another mode may be used; what the model is told if not."""
-        if not self.runtime.options.attended and call.id not in self.runtime.given:
+    async def _ask_about_mode(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
+        """Ask whether another mode may be used; the result for the model if not, None if so."""
+        if not self.runtime.options.attended and call.id not in self.runtime.resumed_answers:
             return ToolResult(content=f"Nobody is there to approve it; {otherwise}.", is_error=True)
         seed = SeedAsk("tool", text)
         answer = await self.runtime.ask(ApprovalAsk(title=title, view=view_in(seed)), seed=seed, call_id=call.id)
         if isinstance(answer, Approve):
             return None
-        said = f": {answer.text}" if answer.text else "."
-        return ToolResult(content=f"The user wants you to {otherwise}{said}", is_error=True)
+        feedback = f": {answer.text}" if answer.text else "."
+        return ToolResult(content=f"The user wants you to {otherwise}{feedback}", is_error=True)
 
     def _no_such_mode(self, mode: str) -> ToolResult:
         known = ", ".join(self.runtime.services.modes.roles)

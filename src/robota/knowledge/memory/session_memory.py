@@ -77,7 +77,7 @@ class SessionMemory:
         self._told[task_id] = self._used.told
         return _parts(REMEMBERED, self._used.told)
 
-    def heard(self, task_id: str, words: str, message: int) -> Recollection:
+    def recall(self, task_id: str, words: str, message: int) -> Recollection:
         captured = tuple(self._captured(words, MemoryOrigin(self._session_id, message)))
         news = tuple(self._news(task_id))
         recalled = self._recollected(task_id, words)

@@ -8,7 +8,7 @@ from robota.cli.commands.sessions.selection import chosen_session, person_direct
 from robota.cli.output import print_json
 from robota.log.errors import LogInUse
 from robota.log.kinds.session import NameRecord, kept_name
-from robota.log.taking_up import open_to_add, refuse_newer
+from robota.log.reopening import open_to_add, refuse_newer
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 from robota.text.visible import single_line

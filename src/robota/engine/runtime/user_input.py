@@ -1,4 +1,4 @@
-"""What a person has to say: asks that wait for their answer, and messages that wait until the agent is ready."""
+"""Input of the user: answers to open asks (`AskTable`), queued messages (`MessageQueue`), and `UserInput` itself."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,12 +23,12 @@ from robota.protocol.message import Message, QueuedMessage
 
 
 def is_answered_by_queue(asked: Ask | None) -> bool:
-    """Whether a queued message may answer it: never a request for permission, and never a server elsewhere."""
+    """Whether a queued message may answer the ask: never an approval, and never the question of an MCP server."""
     return isinstance(asked, QuestionAsk | CompletionAsk) and not isinstance(asked, ElicitationAsk)
 
 
 class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """An ask that waits. `takes_commands` if it can be interrupted by a command, after which it is asked again."""
+    """An open ask. With `takes_commands` a command can interrupt it, after which it is asked again."""
 
     message: Message
     future: asyncio.Future[Answer | CondenseContext]
@@ -36,38 +36,38 @@ class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_settled(self) -> bool:
-        """Whether something has come for it that the task has not taken yet."""
+        """Whether it has an answer that the task has not processed yet."""
         return self.future.done()
 
 
-class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered to an ask, `row`, that an earlier process left open; the call is judged again first.
+class ResumedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to an ask, `row`, that an earlier process left open. Its call passes policy again first.
 
-    `is_about_running` says that the question was whether the call may run, and not one that it asked while it ran.
+    `is_approval` says that the ask was whether the call may run, and not a question that the running call asked.
     """
 
     row: Message
     answer: Answer
-    is_about_running: bool
+    is_approval: bool
 
 
 class AskTable:
-    """The asks that wait now, more than one only if tasks are nested. The first valid answer wins."""
+    """The open asks; more than one only if tasks are nested. The first valid answer wins."""
 
     def __init__(self) -> None:
         self._pending: dict[int, PendingAsk] = {}
         self._about_output: set[int] = set()
 
     def show_output(self, ts: int) -> None:
-        """The ask `ts` is about a command that goes on by itself: nobody waits for an answer, but one may come."""
+        """Register the ask `ts` about a running command. It may be answered, but nothing waits for the answer."""
         self._about_output.add(ts)
 
     def end_output(self, ts: int) -> None:
-        """The command has ended."""
+        """Remove the ask `ts`, because its command has ended."""
         self._about_output.discard(ts)
 
     def is_about_output(self, ts: int | None) -> bool:
-        """Whether an answer to the ask `ts`, or one that names none, means a running command."""
+        """Whether an answer to the ask `ts`, or one without a `ts`, is meant for a running command."""
         return ts in self._about_output if ts is not None else self.newest is None and bool(self._about_output)
 
     @property
@@ -76,12 +76,12 @@ class AskTable:
 
     async def wait(self, message: Message) -> Answer:
         """Wait for the answer to this ask. However the wait ends, the ask is then no longer answerable."""
-        answer = await self.wait_or_obey(message, takes_commands=False)
+        answer = await self.wait_for_answer_or_command(message, takes_commands=False)
         assert not isinstance(answer, CondenseContext)
         return answer
 
-    async def wait_or_obey(self, message: Message, *, takes_commands: bool) -> Answer | CondenseContext:
-        """The same where a command may come instead."""
+    async def wait_for_answer_or_command(self, message: Message, *, takes_commands: bool) -> Answer | CondenseContext:
+        """Wait for the answer, or with `takes_commands` for a command that comes instead."""
         future: asyncio.Future[Answer | CondenseContext] = asyncio.get_running_loop().create_future()
         self._pending[message.ts] = PendingAsk(message=message, future=future, takes_commands=takes_commands)
         try:
@@ -90,7 +90,7 @@ class AskTable:
             self._pending.pop(message.ts, None)
 
     def answer(self, command: AskResponse) -> Receipt:
-        """Hand an answer to the ask it names, or refuse it and change nothing."""
+        """Deliver an answer to the ask that it names, or refuse it and change nothing."""
         try:
             answer = answer_in(command)
         except UnknownResponse as unknown:
@@ -109,43 +109,38 @@ def _why_stale(ts: int | None, newest: PendingAsk | None) -> str:
 
 
 class MessageQueue:
-    """What was typed while the agent was busy, first in, first out. Every change is logged, so it survives a crash."""
+    """Messages typed while the agent was busy, first in, first out. Every change is logged, so it survives a crash."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        changed: Callable[[tuple[QueuedMessage, ...]], None],
-        waiting: Sequence[QueuedMessage] = (),
-    ) -> None:
+    def __init__(self, journal: Journal, on_change: Callable[[tuple[QueuedMessage, ...]], None]) -> None:
         self._journal = journal
-        self._changed = changed
-        self._entries: tuple[QueuedMessage, ...] = tuple(waiting)
+        self._on_change = on_change
+        self._entries: tuple[QueuedMessage, ...] = ()
         self._commands_of_log: frozenset[str] = frozenset()
 
     def restore(self, waiting: Sequence[QueuedMessage]) -> None:
-        """Take over what waited in an earlier process; the log knows of it already."""
+        """Restore the queue of an earlier process from the log."""
         self._entries = tuple(waiting)
         self._commands_of_log = frozenset(entry.text for entry in waiting if entry.is_command)
 
-    def only_log_says_typed(self, command: str) -> bool:
-        """Whether nobody typed this command here: anybody can write a log, so that it is asked about."""
+    def is_from_log(self, command: str) -> bool:
+        """Whether this shell command comes from the log, which anybody could have written, so it needs approval."""
         return command in self._commands_of_log
 
     @property
     def entries(self) -> tuple[QueuedMessage, ...]:
         return self._entries
 
-    def add(self, wanted: QueueMessage) -> Receipt:
-        if not wanted.text.strip() and not wanted.images:
+    def add(self, message: QueueMessage) -> Receipt:
+        if not message.text.strip() and not message.images:
             return Refused(code="empty_message", message="There is nothing to queue: no text and no image.")
         ts = self._journal.next_ts()
         entry = QueuedMessage(
             id=f"q{ts}",
             timestamp=ts,
-            text=wanted.text,
-            images=wanted.images,
-            after_turn=wanted.after_turn,
-            is_command=wanted.is_command,
+            text=message.text,
+            images=message.images,
+            after_turn=message.after_turn,
+            is_command=message.is_command,
         )
         self._set((*self._entries, entry))
         return Accepted(id=entry.id)
@@ -171,7 +166,7 @@ class MessageQueue:
         return Accepted(id=id)
 
     def take(self, *, is_turn_over: bool = False) -> QueuedMessage | None:
-        """The oldest entry whose time has come, now no longer waiting."""
+        """Remove and return the oldest entry that is due; `is_turn_over` also takes entries for the end of the turn."""
         first = next((entry for entry in self._entries if is_turn_over or not entry.after_turn), None)
         if first is not None:
             self._set(tuple(entry for entry in self._entries if entry is not first))
@@ -180,28 +175,28 @@ class MessageQueue:
     def _set(self, entries: tuple[QueuedMessage, ...]) -> None:
         self._entries = entries
         self._journal.write(QueueRecord(queue=entries))
-        self._changed(entries)
+        self._on_change(entries)
 
 
 def _not_waiting(id: str) -> Refused:
     return Refused(code="not_queued", message=f"No queued message {id}: it was sent or removed already.")
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said. If it `is_command`, it is run, and the model is shown its output."""
+class UserInput(msgspec.Struct, frozen=True, kw_only=True):
+    """Text and images for the model. With `is_command` it is a shell command, whose output the model gets."""
 
     text: str
     images: tuple[str, ...] = ()
-    is_prompt: bool = True  # rather than the order of another task, or ours to go on
+    is_prompt: bool = True  # typed by the user, not generated by a parent task or a resumption
     is_command: bool = False
 
     @property
     def as_typed(self) -> str:
-        """As the conversation shows it."""
+        """The text as the conversation shows it."""
         return f"!{self.text}" if self.is_command else self.text
 
 
-def words_in(said: Answer | QueuedMessage) -> Words:
-    """What is said in an answer, or in what was queued."""
-    is_command = isinstance(said, Say | QueuedMessage) and said.is_command
-    return Words(text=said.text, images=said.images, is_command=is_command)
+def input_from(source: Answer | QueuedMessage) -> UserInput:
+    """The input in an answer or a queued message."""
+    is_command = isinstance(source, Say | QueuedMessage) and source.is_command
+    return UserInput(text=source.text, images=source.images, is_command=is_command)

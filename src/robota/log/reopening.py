@@ -1,4 +1,4 @@
-"""Going on with a session: its log opened for writing, and what it says."""
+"""Reopens a session: opens its log for writing and replays it."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,19 +19,19 @@ from robota.log.store import prepare_project_directory
 from robota.secrets.redaction import Redactor
 from robota.version import VERSION
 
-PROBLEMS_TOLD: Final = 3
+PROBLEMS_SHOWN: Final = 3
 CHANGED: Final = (
     "The log of the session was changed by another program since it was last read. `robota sessions verify` says more."
 )
 
 
-class TakenUp(msgspec.Struct, frozen=True, kw_only=True):
+class ReopenedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session whose log is open again. `left_ms` is when its last record was written.
 
-    `is_own` says that the log is whole and as it was written on this machine, at this place.
+    `is_own` says that the log is intact, exactly as it was written on this machine at this path.
 
-    If only the end of the log was read, `damage_in_old_part` looks through the rest, which takes its time, and gives
-    the lines to tell the person if it is no longer as it was.
+    If only the end of the log was read, `damage_in_old_part` checks the rest, which is slow, and returns warnings for
+    the user if it was changed.
     """
 
     id: str
@@ -43,10 +43,10 @@ class TakenUp(msgspec.Struct, frozen=True, kw_only=True):
     damage_in_old_part: Callable[[], tuple[str, ...]] | None = None
 
 
-def take_up_session(
+def reopen_session(
     directory: Path, user_directory: Path, now_ms: Callable[[], int], redactor: Redactor | None = None
-) -> TakenUp:
-    """Open the log in a session directory and read it. Raises `LogError`; the log is then as it was."""
+) -> ReopenedSession:
+    """Open the log in a session directory and replay it. Raises `LogError`, with the log unchanged."""
     if not (directory / LOG_NAME).exists():
         raise LogUnreadable(
             f"There is no log in {directory}, so there is nothing to take up. Nothing was changed. "
@@ -71,7 +71,7 @@ def take_up_session(
         log.close()
         raise
     look_through = partial(_damage_in_old_part, reading, log.path, user_directory)
-    return TakenUp(
+    return ReopenedSession(
         id=directory.name,
         log=log,
         session=session,
@@ -89,9 +89,9 @@ def open_to_add(
     *,
     progress: Callable[[int], object] = lambda _: None,
 ) -> SessionLog:
-    """The log of a session that a record is to be added to, read from its snapshot on. Raises `LogError`.
+    """Open the log of a session to append a record, reading only from its snapshot on. Raises `LogError`.
 
-    One that was not written on this machine does not look like one of this machine afterwards either.
+    A log that was not written on this machine is not marked as one of this machine afterwards.
     """
     head_file = None if user_directory is None else head_path(user_directory, directory)
     noted = None if head_file is None else noted_head(head_file)
@@ -104,7 +104,7 @@ def open_to_add(
 
 
 def _rewriting(reading: LogReading, head_file: Path) -> tuple[str, ...]:
-    """Says so if the log is not the one that was written on this machine."""
+    """A warning if the log is not the one that was written on this machine."""
     noted = noted_head(head_file)
     if noted is None or reading.is_own:
         return ()
@@ -125,7 +125,7 @@ def _damage_in_old_part(reading: LogReading, log: Path, user_directory: Path) ->
 
 
 def _prepare(directory: Path) -> Callable[[], object]:
-    """Makes the place of the session again, if it is deleted while the session runs."""
+    """Creates the project directory again if it is deleted while the session runs."""
     project = directory.parent.parent
     return lambda: prepare_project_directory(project.parent, project)
 
@@ -141,15 +141,15 @@ def refuse_newer(directory: Path, header: SessionHeader | None) -> None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Major and minor number: what a patch changes can be read by all."""
+    """Major and minor version: patch releases do not change the format."""
     parts = version.split(".")[:2]
     return tuple(int(part) for part in parts) if all(part.isascii() and part.isdecimal() for part in parts) else ()
 
 
 def _damage(problems: Sequence[LoadProblem]) -> tuple[str, ...]:
-    """What of the log could not be read, in one line."""
+    """A one-line warning about the parts of the log that could not be read."""
     if not problems:
         return ()
-    more = len(problems) - PROBLEMS_TOLD
-    told = " ".join(problem.text for problem in problems[:PROBLEMS_TOLD]) + (f" And {more} more." if more > 0 else "")
-    return (f"The log of the session is damaged; the rest of it is taken up, and nothing was deleted. {told}",)
+    more = len(problems) - PROBLEMS_SHOWN
+    shown = " ".join(problem.text for problem in problems[:PROBLEMS_SHOWN]) + (f" And {more} more." if more > 0 else "")
+    return (f"The log of the session is damaged; the rest of it is taken up, and nothing was deleted. {shown}",)
