@@ -109,6 +109,18 @@ def test_a_fork_has_the_conversation_and_leaves_the_session_as_it_is(robota: Rob
     assert robota("sessions", "verify", forked).code == 0
 
 
+def test_a_fork_of_the_first_turn_knows_nothing_of_the_prompt_with_which_it_was_taken_up(robota: Robota) -> None:
+    identity = run_first(robota, {"text": "One."})
+    script(robota, {"text": "Two."})
+    assert robota("-c", "-p", "second words").code == 0
+    forked = json.loads(robota("sessions", "fork", identity, "--at", "1", "--json").stdout)
+    assert "second words" not in Path(forked["path"], "log.jsonl").read_text()
+    listed = json.loads(robota("sessions", "list", "--json").stdout)
+    assert {each["id"]: each["state"] for each in listed} == {identity: "completed", forked["id"]: "completed"}
+    script(robota, {"text": "Three.", "expect": {"user": "other words"}})
+    assert robota("-r", forked["id"], "-p", "other words").stdout == "Three.\n"
+
+
 def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: Robota) -> None:
     script(robota, QUESTION)
     asked = robota("-p", "go", "--output-format", "json")

@@ -12,7 +12,7 @@ from robota.log.replay.derived_file import read_derived, write_derived
 from robota.log.replay.rewind_points import RewindFold, RewindHistory
 from robota.version import VERSION
 
-FORMAT: Final = f"rewind 1 {VERSION}"
+FORMAT: Final = f"rewind 2 {VERSION}"
 GROWTH_BYTES: Final = 2 * 1024 * 1024
 PROGRESS_BYTES: Final = 1024 * 1024
 

@@ -172,7 +172,8 @@ class RewindFold(msgspec.Struct, kw_only=True):
             case TaskRecord():
                 if payload.parent_task_id is not None:
                     self.subtasks.add(payload.task_id)
-                return payload.task_id not in self.begun
+                # A task that goes on with a prompt says so between the prompt's answer and its row.
+                return payload.task_id not in self.begun or self.before_prompt < seq - 1
             case CheckpointRecord():
                 self._checkpoint(seq, payload)
             case RewindStartRecord():
