@@ -90,9 +90,9 @@ def _reading(directory: Path) -> LogReading:
 
 
 def _read(directory: Path) -> tuple[ReplayedSession, int]:
-    """What the log tells, and when its last record was written. Of a long one without a snapshot only the end."""
+    """What the log tells, and when its last record was written. If that is much, only what its end tells."""
     reading, log = _reading(directory), directory / LOG_NAME
-    if reading.unread(log) > MOST_READ:
+    if reading.takes_more_than(MOST_READ, log):
         tail = tail_of(log)
         return tail.session, tail.last_ts
     loaded = reading.read(log)

@@ -1,4 +1,4 @@
-"""Taking up a session whose long log has no snapshot: its end is shown first, then the log is read once."""
+"""Taking up a session of which much must be read: its end is shown first, then the rest is read."""
 
 import asyncio
 import os
@@ -24,18 +24,18 @@ UNKNOWN_OLDER: Final = 1
 
 
 def read_long_log(directory: Path, env: Mapping[str, str], *, attended: bool, draws: bool) -> bool:
-    """Make the snapshot of a long log that has none, so that it can be taken up quickly.
+    """Make the snapshot of a long log that has none, so that it can be taken up quickly the next time.
 
     A person is shown the end of the conversation meanwhile; True if that is so. What is wrong with the log is left to
     be said when it is opened.
     """
     user, log = user_directory(env), directory / LOG_NAME
     # Who sees the end of the conversation would begin to type, so they are told at once what goes on.
-    progress = ReadingProgress("Reading its log once", log.stat().st_size if log.is_file() else 0, after_s=0)
+    progress = ReadingProgress("Reading its log", log.stat().st_size if log.is_file() else 0, after_s=0)
     noted = noted_head(head_path(user, directory))
     reading = LogReading(snapshot_path(user, directory), noted, progress=lambda at: _go_on(progress, at))
     try:
-        if not log.is_file() or reading.unread(log) < LONG or is_held(log):
+        if not log.is_file() or not reading.takes_more_than(LONG, log) or is_held(log):
             return False
         is_shown = attended and _show(tail_of(log), env, draws=draws)
         progress(0)

@@ -63,10 +63,17 @@ class LogReading:
             self._write(log, loaded)
         return loaded
 
-    def unread(self, log: Path) -> int:
-        """How many bytes of the log no snapshot tells of, so that they would have to be read. Raises OSError."""
-        snapshot = read_snapshot(self._file, log) if self._file is not None else None
-        return log.stat().st_size - (0 if snapshot is None else snapshot.read.good_length)
+    def takes_more_than(self, most_bytes: int, log: Path) -> bool:
+        """Whether more bytes would have to be read, of the snapshot or of the log behind it. Raises OSError.
+
+        A snapshot is long if the conversation was never condensed: it holds all that the model is shown.
+        """
+        if self._file is None or not self._file.exists():
+            return log.stat().st_size > most_bytes
+        if self._file.stat().st_size > most_bytes:
+            return True
+        snapshot = read_snapshot(self._file, log)
+        return log.stat().st_size - (0 if snapshot is None else snapshot.read.good_length) > most_bytes
 
     def refresh(self, log: Path) -> bool:
         """Bring the snapshot of a log that is being written up to date. Never reads the whole log a second time.
