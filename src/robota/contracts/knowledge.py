@@ -56,10 +56,11 @@ class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """What the model is told instead of what was typed.
 
     `rules` are granted until the person is next, and what `denied` rules name is forbidden so long.
-    `notices` are what the person should know of it.
+    `notices` are what the person should know of it. The `@` words of `mentioning` count as if they had been typed.
     """
 
     text: str
+    mentioning: str = ""
     rules: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     subtask: SubtaskWanted | None = None

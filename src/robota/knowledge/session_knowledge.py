@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from robota.contracts.knowledge import CallTool, ExpandedPrompt, PromptNotSent, SubtaskWanted
 from robota.knowledge.skills.discovery import SkillFinder
 from robota.knowledge.skills.skill import Skill, SkillContext, SkillKind, SkillScope
 from robota.protocol.slash_commands import CommandSource, SlashCommandInfo, typed_command
+
+if TYPE_CHECKING:
+    from robota.knowledge.skills.template import FilledTemplate
 
 # Names and beginnings of descriptions have to do where there are very many skills.
 SECTION_CHARACTERS: Final = 12_000
@@ -65,10 +68,11 @@ class SessionKnowledge:
         skill = None if typed is None else self._finder.library().named(typed.name)
         if typed is None or skill is None or not skill.for_person:
             return None
-        text = await self._text(skill, typed.arguments, call)
+        written = await self._written(skill, typed.arguments, call)
         # Only a person's own word grants rules: a model could otherwise help itself to them.
         return ExpandedPrompt(
-            text=text,
+            text=written.text,
+            mentioning=written.mentioning if skill.kind is SkillKind.COMMAND else "",
             rules=skill.allowed_tools,
             denied=skill.disallowed_tools,
             subtask=_subtask(skill),
@@ -81,19 +85,25 @@ class SessionKnowledge:
         if skill is None or not skill.for_model:
             known = ", ".join(each.name for each in library.reachable if each.for_model) or "none"
             raise PromptNotSent(f"There is no skill {name!r}. Skills: {known}.")
-        text = await self._text(skill, arguments, call)
-        return ExpandedPrompt(text=text, denied=skill.disallowed_tools, subtask=_subtask(skill))
+        written = await self._written(skill, arguments, call)
+        return ExpandedPrompt(text=written.text, denied=skill.disallowed_tools, subtask=_subtask(skill))
 
-    async def _text(self, skill: Skill, arguments: str, call: CallTool) -> str:
+    async def _written(self, skill: Skill, arguments: str, call: CallTool) -> "FilledTemplate":
         # Loaded with the first skill that is used.
-        from robota.knowledge.skills.template import Values, fill, parse_template
+        from robota.knowledge.skills.template import FilledTemplate, Values, fill
+        from robota.workspace.shell.quoting import CannotQuote
 
         async def run(command: str) -> str:
             return (await call(self._shell_tool, {"command": command})).content
 
         values = Values(typed=arguments, names=skill.arguments, variables=self._variables(skill))
-        text = await fill(parse_template(self._finder.text(skill)), values, run)
-        return f'<skill name="{skill.name}" directory="{Path(skill.path).parent}">\n{text.strip()}\n</skill>'
+        try:
+            filled = await fill(self._finder.template(skill), values, run)
+        except CannotQuote as error:
+            raise PromptNotSent(f"in a command of {skill.name}, {error}. Nothing was run.") from error
+        directory = Path(skill.path).parent
+        text = f'<skill name="{skill.name}" directory="{directory}">\n{filled.text.strip()}\n</skill>'
+        return FilledTemplate(text=text, mentioning=filled.mentioning)
 
 
 def _info(skill: Skill, short_name: str) -> SlashCommandInfo:

@@ -185,11 +185,11 @@ def test_a_mentioned_file_counts_as_read(workspace: Path) -> None:
     play(workspace, [edit, DONE], story, permission_mode="bypassPermissions")
 
 
-def test_words_behind_a_command_mention_files_and_the_text_of_the_command_does_not(robota: Robota) -> None:
+def test_words_behind_a_skill_mention_files_and_the_text_of_the_skill_does_not(robota: Robota) -> None:
     script(robota, DONE)
-    commands = robota.home / ".robota/commands"
-    commands.mkdir(parents=True)
-    (commands / "inspect.md").write_text("Review $0 closely, unlike @other.txt.")
+    skill = robota.home / ".robota/skills/inspect"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("Review $0 closely, unlike @other.txt.")
     (robota.workspace / "a.txt").write_text("alpha\n")
     (robota.workspace / "other.txt").write_text("omega\n")
     assert robota("-p", "/inspect @a.txt").code == 0

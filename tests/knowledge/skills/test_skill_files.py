@@ -16,8 +16,9 @@ from robota.knowledge.skills.discovery import (
     files_of_person,
     read_skill,
 )
-from robota.knowledge.skills.gemini_command import gemini_front_matter, in_our_words
+from robota.knowledge.skills.gemini_command import gemini_front_matter, parse_gemini_prompt
 from robota.knowledge.skills.skill import SkillKind, SkillScope
+from robota.knowledge.skills.template import ArgumentPlace, Literal, Part, Shell
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 
@@ -56,10 +57,30 @@ def test_no_bytes_make_reading_a_skill_fail(data: bytes, name: str) -> None:
     read_skill(COMMANDS, source(name, data))
 
 
-@given(st.text("ab$\\`!{}args \n", max_size=40))
-def test_a_prompt_of_gemini_keeps_its_words(prompt: str) -> None:
-    letters = [each for each in in_our_words(prompt.replace("{{args}}", "")) if each in "abrgs"]
-    assert letters == [each for each in prompt.replace("{{args}}", "") if each in "abrgs"]
+def written(part: Part) -> str:
+    match part:
+        case Literal(text):
+            return text
+        case ArgumentPlace():
+            return part.written
+        case Shell(parts):
+            return "!{" + "".join(map(written, parts)) + "}"
+
+
+@given(st.lists(st.sampled_from(["!{", "{{args}}", "{", "}", "a b", "$1", "`", "\\", "\n"])).map("".join))
+def test_a_prompt_of_gemini_is_taken_apart_without_losing_anything(prompt: str) -> None:
+    assert "".join(map(written, parse_gemini_prompt(prompt))) == prompt
+
+
+def test_commands_of_gemini_may_hold_braces_and_backquotes() -> None:
+    [command, rest] = parse_gemini_prompt("!{awk '{print $1}' `ls` {{args}}} and !{ never ends")
+    assert written(command) == "!{awk '{print $1}' `ls` {{args}}}" and isinstance(command, Shell)
+    assert rest == Literal(" and !{ never ends")
+    assert len(parse_gemini_prompt("!{" * 50_000)) == 1
+
+
+def test_a_path_of_gemini_is_a_mention() -> None:
+    assert "".join(map(written, parse_gemini_prompt("See @{ my guide.md }."))) == 'See @"my guide.md".'
 
 
 @given(st.text(max_size=80))

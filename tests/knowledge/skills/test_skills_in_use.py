@@ -39,6 +39,37 @@ def test_the_model_is_told_of_skills_and_gets_their_text_when_it_calls_for_one(r
     assert "- deploy: How we deploy" in log and "Call the captain. to staging" in log
 
 
+def test_files_that_a_command_mentions_are_shown_as_if_they_had_been_typed(robota: Robota) -> None:
+    for name in ("style", "api", "printed"):
+        (robota.workspace / f"{name} guide.md").write_text(f"The {name} guide.\n")
+    script(robota, DONE)
+    text = 'Follow @style\\ guide.md and @"$0 guide.md". !`echo @printed\\ guide.md`'
+    write_skill(robota.home / ".claude/commands", text, "check.md")
+    assert robota("-p", "/check api", "--allowed-tools", "Bash(echo *)").code == 0
+    log = told(robota)
+    assert "1 | The style guide." in log and "1 | The api guide." in log
+    assert "The printed guide." not in log, "what a command prints is data"
+
+
+def test_a_command_of_gemini_holds_arguments_commands_and_files(robota: Robota) -> None:
+    (robota.workspace / "best practice.md").write_text("Be kind.\n")
+    script(robota, DONE)
+    prompt = "Review {{args}} by @{best practice.md}, seen: !{echo {{args}} | cat}, for $5."
+    write_skill(robota.home / ".gemini/commands/git", f'prompt = """{prompt}"""', "check.toml")
+    assert robota("-p", "/git:check a;b", "--allowed-tools", "Bash(echo *),Bash(cat *)").code == 0
+    log = told(robota)
+    assert "Review a;b by" in log and "1 | Be kind." in log and "for $5." in log
+    assert "echo 'a;b' | cat" in log
+
+
+def test_arguments_that_cannot_be_quoted_in_a_command_stop_the_prompt(robota: Robota) -> None:
+    script(robota, DONE)
+    write_skill(robota.home / ".robota/commands", "```!\ncat <<E\n$0\nE\n```", "note.md")
+    done = robota("-p", "/note $(touch made)", "--permission-mode", "bypassPermissions")
+    assert done.code == 1 and "cannot be put safely" in done.stderr
+    assert not (robota.workspace / "made").exists()
+
+
 def test_without_skills_the_model_has_no_skill_tool(robota: Robota) -> None:
     script(robota, {"calls": [call("skill", skill="deploy")]}, DONE)
     robota("-p", "go")

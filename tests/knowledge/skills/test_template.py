@@ -16,7 +16,7 @@ def filled(text: str, typed: str = "", names: tuple[str, ...] = (), variables: M
         return f"<{command}>"
 
     values = Values(typed=typed, names=names, variables=variables or {})
-    return asyncio.run(fill(parse_template(text), values, run))
+    return asyncio.run(fill(parse_template(text), values, run)).text
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,12 @@ def filled(text: str, typed: str = "", names: tuple[str, ...] = (), variables: M
         ("Fix $0, then $1", "'the roof' walls", "Fix the roof, then walls"),
         ("Fix $0, then $1", "roof", "Fix roof, then $1"),
         ("Fix $ARGUMENTS[1]", "a b", "Fix b"),
+        ("Fix $1, then $2", "roof walls", "Fix roof, then walls"),
+        ("Fix $1, then $2", "roof", "Fix roof, then $2"),
+        ("Fix $1 of $ARGUMENTS[0]", "a b", "Fix b of a"),
+        ("See !`gh pr view $1`", "42", "See <gh pr view 42>"),
+        ("See !`awk '{print $1}' f` of $ARGUMENTS", "x", "See <awk '{print $1}' f> of x"),
+        ('In !`git log --grep="$ARGUMENTS"`', 'a "b" $c', 'In <git log --grep="a \\"b\\" \\$c">'),
         ("Costs \\$1", "a", "Costs $1\n\nARGUMENTS: a"),
         ("No place", "a b", "No place\n\nARGUMENTS: a b"),
         ("No place", "", "No place"),
@@ -38,6 +44,14 @@ def filled(text: str, typed: str = "", names: tuple[str, ...] = (), variables: M
 )
 def test_places(text: str, typed: str, result: str) -> None:
     assert filled(text, typed) == result
+
+
+def test_what_a_command_prints_mentions_nothing() -> None:
+    async def run(command: str) -> str:
+        return "@printed"
+
+    parts = parse_template("See @written, @src/$0 and !`cmd`.")
+    assert asyncio.run(fill(parts, Values(typed="a.py"), run)).mentioning == "See @written, @src/a.py and ."
 
 
 def test_names_and_variables() -> None:

@@ -55,7 +55,7 @@ class SkillPrompts:
                 expanded = await knowledge.expand(prompt, call)
             if expanded is None and prompts is not None:
                 expanded = await prompts.expand(prompt)
-            mentioned = await self._mentioned(prompt, call)
+            mentioned = await self._mentioned(prompt if expanded is None else f"{prompt}\n{expanded.mentioning}", call)
         except PromptNotSent as problem:
             self._runtime.rows.say("error", f"The prompt was not sent: {problem}")
             return None
@@ -110,7 +110,7 @@ class SkillPrompts:
         )
 
     async def _mentioned(self, prompt: str, call: CallTool) -> MentionedText:
-        """The text and images for `@` mentions of a prompt. Only text typed by the user is searched."""
+        """The text and images for `@` mentions of a prompt."""
         expand = self._runtime.services.mentions
         if expand is None or "@" not in prompt:
             return NOTHING_MENTIONED

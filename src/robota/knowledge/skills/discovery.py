@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from robota.knowledge.front_matter import read_front_matter
 from robota.knowledge.skills.cache import cached_skills, keep_skills
 from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, skill_from
+
+if TYPE_CHECKING:
+    from robota.knowledge.skills.template import Part
 
 LONGEST_FILE: Final = 256 * 1024
 MOST_FILES: Final = 2_000
@@ -131,13 +134,22 @@ class SkillFinder:
         return SkillLibrary(now.values())
 
     def text(self, skill: Skill) -> str:
-        """The instructions of a skill of the library, as they are now."""
+        """The instructions of a skill of the library, as they stand in its file now."""
         text = _text_of(self._found[skill.path])
         if skill.path.endswith(TOML):
-            from robota.knowledge.skills.gemini_command import gemini_text
+            from robota.knowledge.skills.gemini_command import gemini_front_matter
 
-            return gemini_text(text)
+            return gemini_front_matter(text).text
         return read_front_matter(text).text
+
+    def template(self, skill: Skill) -> "tuple[Part, ...]":
+        """The instructions of a skill, taken apart as its kind of file wants it."""
+        # Loaded with the first skill that is used.
+        from robota.knowledge.skills.gemini_command import parse_gemini_prompt
+        from robota.knowledge.skills.template import parse_template
+
+        parse = parse_gemini_prompt if skill.path.endswith(TOML) else parse_template
+        return parse(self.text(skill))
 
 
 def read_skill(place: SkillPlace, found: SkillSource) -> Skill | None:

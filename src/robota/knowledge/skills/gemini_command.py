@@ -1,13 +1,15 @@
-"""Prompt commands in the TOML files of Gemini CLI: `prompt`, `description`, `{{args}}`, `!{command}`."""
+"""Prompt commands in the TOML files of Gemini CLI: `prompt`, `description`, `{{args}}`, `!{command}`, `@{path}`."""
 
-import re
 import tomllib
+from collections.abc import Iterator
 from typing import Final
 
 from robota.knowledge.front_matter import FrontMatter
+from robota.knowledge.skills.template import ALL_ARGUMENTS, ArgumentPlace, Literal, Part, Shell
 
 _ARGUMENTS: Final = "{{args}}"
-_SHELL: Final = re.compile(r"!\{([^{}`\n]*)\}")
+_COMMAND: Final = "!{"
+_PATH: Final = "@{"
 
 
 def gemini_front_matter(text: str) -> FrontMatter:
@@ -22,13 +24,43 @@ def gemini_front_matter(text: str) -> FrontMatter:
     return FrontMatter(fields=fields, text=prompt)
 
 
-def gemini_text(text: str) -> str:
-    """The prompt of a file in the form of our own templates."""
-    return in_our_words(gemini_front_matter(text).text)
+def parse_gemini_prompt(prompt: str) -> tuple[Part, ...]:
+    """Take a prompt apart, in time that grows with its length. What begins and never ends is plain text."""
+    ends = _closing_braces(prompt)
+    parts: list[Part] = []
+    plain = at = 0
+    while at < len(prompt):
+        end = ends.get(at + 1) if prompt.startswith((_COMMAND, _PATH), at) else None
+        if end is None:
+            at += 1
+            continue
+        inside = prompt[at + len(_COMMAND) : end]
+        parts.extend(_places(prompt[plain:at]))
+        parts.extend([Shell(tuple(_places(inside)))] if prompt[at] == _COMMAND[0] else _mention(inside))
+        plain = at = end + 1
+    return (*parts, *_places(prompt[plain:]))
 
 
-def in_our_words(prompt: str) -> str:
-    """A prompt with our places and commands instead of theirs."""
-    plain = prompt.replace("$", "\\$")
-    shells = _SHELL.sub(lambda found: f"!`{found[1].replace(chr(92) + '$', '$')}`", plain)
-    return shells.replace(_ARGUMENTS, "$ARGUMENTS")
+def _closing_braces(text: str) -> dict[int, int]:
+    """Where the brace that opens at a place is closed."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for place, character in enumerate(text):
+        if character == "{":
+            opened.append(place)
+        elif character == "}" and opened:
+            found[opened.pop()] = place
+    return found
+
+
+def _places(text: str) -> Iterator[Literal | ArgumentPlace]:
+    """Words, and between them the places for what was typed."""
+    for number, words in enumerate(text.split(_ARGUMENTS)):
+        if number > 0:
+            yield ArgumentPlace(ALL_ARGUMENTS, _ARGUMENTS)
+        if words:
+            yield Literal(words)
+
+
+def _mention(path: str) -> Iterator[Literal | ArgumentPlace]:
+    yield from (Literal('@"'), *_places(path.strip()), Literal('"'))

@@ -5,10 +5,12 @@ Taken apart once, so that neither an argument nor the output of a command can ev
 
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
+
+from robota.workspace.shell.quoting import Argument, with_arguments
 
 ALL_ARGUMENTS: Final = "ARGUMENTS"
 _PARTS: Final = re.compile(
@@ -79,6 +81,13 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
                 return self.variables.get(name, place.written)
 
 
+class FilledTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """A text with everything put in, and as much of it as people wrote: no command printed `mentioning`."""
+
+    text: str
+    mentioning: str
+
+
 def parse_template(text: str) -> tuple[Part, ...]:
     """Take a text apart, in time that grows with its length."""
     parts: list[Part] = []
@@ -87,7 +96,37 @@ def parse_template(text: str) -> tuple[Part, ...]:
             parts.append(Shell(_places(piece)))
         else:
             parts.extend(_inline(piece))
+    numbers = {place.written for place in _numbered(parts)}
+    # Commands from before Claude Code had `$0`, and those of opencode, call the first argument `$1`.
+    if "$1" in numbers and not any(written == "$0" or "[" in written for written in numbers):
+        return tuple(map(_counted_from_one, parts))
     return tuple(parts)
+
+
+def _numbered(parts: Iterable[Part]) -> Iterator[ArgumentPlace]:
+    """The numbered places, but for those in single quotes of a command: awk, too, has a `$1`."""
+    for part in parts:
+        match part:
+            case ArgumentPlace(int()):
+                yield part
+            case Shell(inside):
+                quotes = 0
+                for piece in inside:
+                    quotes += piece.text.count("'") if isinstance(piece, Literal) else 0
+                    if isinstance(piece, ArgumentPlace) and isinstance(piece.key, int) and quotes % 2 == 0:
+                        yield piece
+
+
+def _counted_from_one(part: Part) -> Part:
+    return Shell(tuple(map(_place_before, part.parts))) if isinstance(part, Shell) else _place_before(part)
+
+
+def _place_before(part: Literal | ArgumentPlace) -> Literal | ArgumentPlace:
+    match part:
+        case ArgumentPlace(int(number), written):
+            return ArgumentPlace(number - 1, written)
+        case _:
+            return part
 
 
 def _blocks(text: str) -> list[tuple[bool, str]]:
@@ -123,13 +162,14 @@ def _inline(text: str) -> list[Part]:
     return parts
 
 
-async def fill(parts: Sequence[Part], values: Values, run: RunShell) -> str:
-    """The text with everything put in. Arguments are put into commands quoted, so that they are only ever words."""
+async def fill(parts: Sequence[Part], values: Values, run: RunShell) -> FilledTemplate:
+    """The text with everything put in; arguments of commands are only ever words. Raises `CannotQuote`."""
     filled = [await _filled(part, values, run) for part in parts]
     text = "".join(filled)
     if values.typed and not any(_uses_arguments(part, values) for part in parts):
         text = f"{text.rstrip()}\n\nARGUMENTS: {values.typed}"
-    return text
+    written = (words for part, words in zip(parts, filled, strict=True) if not isinstance(part, Shell))
+    return FilledTemplate(text=text, mentioning="".join(written))
 
 
 async def _filled(part: Part, values: Values, run: RunShell) -> str:
@@ -139,18 +179,18 @@ async def _filled(part: Part, values: Values, run: RunShell) -> str:
         case ArgumentPlace():
             return values.of(part)
         case Shell(parts):
-            return await run("".join(_quoted(each, values) for each in parts))
+            return await run(with_arguments([_piece(each, values) for each in parts]))
         case never:
             assert_never(never)
 
 
-def _quoted(part: Literal | ArgumentPlace, values: Values) -> str:
+def _piece(part: Literal | ArgumentPlace, values: Values) -> str | Argument:
     if isinstance(part, Literal):
         return part.text
-    if part.key == ALL_ARGUMENTS:
-        return shlex.join(values.words)
     value = values.of(part)
-    return value if value is part.written else shlex.quote(value)
+    if part.key == ALL_ARGUMENTS:
+        return Argument(value, tuple(values.words))
+    return value if value is part.written else Argument(value, (value,))
 
 
 def _uses_arguments(part: Part, values: Values) -> bool:

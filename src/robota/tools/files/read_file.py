@@ -146,9 +146,8 @@ async def _slice_of_huge_file(params: ReadFileParams, context: ToolContext) -> T
         name = printable_name(params.path)
         raise ToolError(f"{name!r} has {found.total} lines; there is no line {first}. Use a smaller offset.")
     shown = msgspec.structs.replace(_taken(found.lines, 1, len(found.lines), found.total), first=first)
-    return _lines_result(
-        params, shown, "The file is too large to be edited or read as a whole.\n" + _range_notice(shown)
-    )
+    note = "The file is too large to be edited or read as a whole.\n"
+    return _lines_result(params, shown, note + _range_notice(shown, params.limit))
 
 
 def _range_asked_for(params: ReadFileParams) -> str:
@@ -203,7 +202,7 @@ def _slice(params: ReadFileParams, lines: list[str], total: int | None, note: st
     first = params.offset or 1
     _check_line(params, first, lines, "offset")
     shown = _taken(lines, first, first - 1 + (params.limit or DEFAULT_LINES), total)
-    return _lines_result(params, shown, note + _range_notice(shown))
+    return _lines_result(params, shown, note + _range_notice(shown, params.limit))
 
 
 def _block(params: ReadFileParams, lines: list[str]) -> ToolResult:
@@ -257,15 +256,16 @@ def _numbered(shown: NumberedLines) -> str:
     return "\n".join(f"{number:>{width}} | {line}" for number, line in enumerate(shown.lines, shown.first))
 
 
-def _range_notice(shown: NumberedLines) -> str:
-    """Which lines these are, unless they are all, and how to get those that follow."""
-    if shown.last == shown.total:
-        return "" if shown.first == 1 else f"Showing lines {shown.first}-{shown.last} of {shown.total} total lines.\n"
+def _range_notice(shown: NumberedLines, limit: int | None) -> str:
+    """Which lines these are, unless they are all; where fewer than asked for, how to get those that follow."""
+    if shown.first == 1 and shown.last == shown.total:
+        return ""
     of_all = "of more" if shown.total is None else f"of {shown.total} total lines"
-    return (
-        f"IMPORTANT: content truncated. Showing lines {shown.first}-{shown.last} {of_all}. "
-        f"To read on, use offset={shown.last + 1} and limit={len(shown.lines)}.\n\n"
-    )
+    lines = f"Showing lines {shown.first}-{shown.last} {of_all}."
+    if shown.last == shown.total or (shown.total is not None and len(shown.lines) == limit):
+        return f"{lines}\n"
+    read_on = f"To read on, use offset={shown.last + 1} and limit={len(shown.lines)}."
+    return f"IMPORTANT: content truncated. {lines} {read_on}\n\n"
 
 
 def image_type(data: bytes) -> str | None:

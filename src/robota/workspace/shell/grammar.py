@@ -17,6 +17,9 @@ SEPARATORS: Final = frozenset({"&&", "||", ";", "|", "\n", "comment"})
 WORDS: Final = frozenset({"word", "number", "raw_string", "string", "concatenation"})
 INSIDE_WORDS: Final = WORDS | {"string_content", '"'}
 REDIRECTIONS: Final = frozenset({">", ">>", ">|", "<", "&>", "&>>"})
+QUOTES_OF: Final = {"word": "", "raw_string": "'", "string_content": '"'}
+# What stands in these is read by other rules, where our quotes would be part of the text.
+READ_TWICE: Final = frozenset({"expansion", "arithmetic_expansion", "heredoc_body", "ERROR"})
 # No command has a NUL byte in it, so nothing is equal to this.
 NOT_PLAIN: Final = Skeleton(words=("\0",))
 MAX_WITHIN: Final = 1_000
@@ -56,6 +59,22 @@ def commands_within(command: str) -> tuple[Argv, ...]:
             found.append(tuple(word.translate(QUOTING) for word in words))
         waiting.extend(reversed(node.children))
     return tuple(found)
+
+
+def quotes_around(command: str, start: int, end: int) -> str | None:
+    """The quotes in which a part of a command stands: `'`, `"`, or an empty text where there are none.
+
+    None where it is no part of a word, or of one that the shell reads in a way of its own, as it does here-documents.
+    """
+    root = _parsed(command)
+    node = root.descendant_for_byte_range(start, end)
+    quotes = None if node is None or root.has_error else QUOTES_OF.get(node.type)
+    above = node
+    while quotes is not None and above is not None:
+        if above.type in READ_TWICE or (above.type == "command_substitution" and _text(above).startswith("`")):
+            return None
+        above = above.parent
+    return quotes
 
 
 def in_ascii(text: str) -> str:
