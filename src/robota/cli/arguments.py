@@ -70,6 +70,7 @@ def _add_output_options(group: Any) -> None:
         "--plain", action="store_true", help="plain line-by-line interface, for screen readers and slow connections"
     )
     group.add_argument("--verbose", action="store_true", help="print everything that happens to stderr")
+    group.add_argument("-d", "--debug", action="store_true", help="log each event and state to ~/.robota/debug.log")
     group.add_argument("--quiet", action="store_true", help="print only the answer and errors")
     group.add_argument(
         "--json-schema",
@@ -182,7 +183,6 @@ def _add_foreign_options(group: Any) -> None:
         const=bypass,
         help=f"same as --permission-mode {bypass}",
     )
-    group.add_argument("--debug", dest="verbose", action="store_true", help="same as --verbose")
     group.add_argument(
         "--input-format", metavar="FORMAT", default="text", choices=("text",), help="only text is supported"
     )

@@ -25,6 +25,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     plain: bool = False
     verbose: bool = False
     quiet: bool = False
+    debug: bool = False
     json_schema: str | None = None
     input_file: str | None = None
     input_format: str = "text"

@@ -289,6 +289,7 @@ class TaskModeSwitched(TaskEvent, frozen=True, kw_only=True, tag="taskModeSwitch
     """The task is in another mode."""
 
     mode: str
+    previous_mode: str | None = None
 
 
 class TaskAskResponded(TaskEvent, frozen=True, kw_only=True, tag="taskAskResponded"):

@@ -50,7 +50,8 @@ def test_a_suggestion_with_a_mode_switches_to_it(workspace: Path) -> None:
         assert '"mode":"architect"' in (ask.text or "")
         await stage.answer("messageResponse", "Plan it")
         await stage.until_ask("completion_result")
-        assert [event.mode for event in stage.events_of(TaskModeSwitched)] == ["architect"]
+        switched = [(event.previous_mode, event.mode) for event in stage.events_of(TaskModeSwitched)]
+        assert switched == [("code", "architect")]
         assert "architect mode" in tool_results(stage)[0].content
         assert "technical lead" in heads(stage)[-1][0]
 

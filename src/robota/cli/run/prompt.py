@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,20 +150,20 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
         directory = resumed_session(arguments, os.environ, _warn, attended=attended)
         launch = launch_again(launch, directory)
     if arguments.worktree is None:
-        return await _work(launch, client, plain=arguments.plain)
+        return await _work(launch, client, arguments)
     from robota.app.worktree import in_worktree
 
     async with in_worktree(launch, arguments.worktree, os.environ, _warn) as there:
-        return await _work(there, client, plain=arguments.plain)
+        return await _work(there, client, arguments)
 
 
-async def _work(launch: "LaunchOptions", client: "Client", *, plain: bool) -> int:
+async def _work(launch: "LaunchOptions", client: "Client", arguments: CommandLine) -> int:
     """One session, and those that the person goes over to from there."""
     from robota.app.session import open_session
 
-    is_past_shown = launch.resumes is not None and _read_if_long(launch.resumes, launch.attended, plain=plain)
+    is_past_shown = launch.resumes is not None and _read_if_long(launch.resumes, launch.attended, plain=arguments.plain)
     opened = open_session(launch, os.environ)
-    ended = await _in_session(opened, client, is_past_shown=is_past_shown)
+    ended = await _in_session(opened, client, debug=arguments.debug, is_past_shown=is_past_shown)
     while not isinstance(ended, int):
         from robota.cli.run.resuming import open_wanted
 
@@ -174,7 +175,8 @@ async def _work(launch: "LaunchOptions", client: "Client", *, plain: bool) -> in
         opened = open_wanted(launch, ended, left_id, os.environ, _warn)
         # Where the same session goes on, what was said in it stands above.
         goes_on = opened.options.session_id == left_id
-        ended = await _in_session(opened, _conversing(None, plain=plain), is_past_shown=goes_on)
+        client = _conversing(None, plain=arguments.plain)
+        ended = await _in_session(opened, client, debug=arguments.debug, is_past_shown=goes_on)
     return ended
 
 
@@ -189,18 +191,23 @@ def _read_if_long(directory: Path, attended: bool, *, plain: bool) -> bool:
     return read_long_log(directory, os.environ, attended=True, draws=not plain and can_draw(os.environ))
 
 
-async def _in_session(opened: "OpenSession", client: "Client", *, is_past_shown: bool = False) -> "int | SessionWanted":
+async def _in_session(
+    opened: "OpenSession", client: "Client", *, debug: bool, is_past_shown: bool
+) -> "int | SessionWanted":
     if is_past_shown:
         opened = opened.with_past_shown()
     gc.freeze()
     gc.enable()
     for notice in opened.notices:
         _warn(notice)
-    try:
+    async with AsyncExitStack() as stack:
+        if debug:
+            from robota.cli.run.debug_log import debug_log
+
+            await stack.enter_async_context(debug_log(opened.session, os.environ, _warn))
+        stack.push_async_callback(opened.close)
         await opened.resume()
         return await client(opened)
-    finally:
-        await opened.close()
 
 
 def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = None) -> "Client":

@@ -176,9 +176,9 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         self.turn_denials.clear()
 
     def switch_mode(self, mode: str) -> None:
-        self.mode = mode
+        previous, self.mode = self.mode, mode
         self.journal.write(TaskRecord(task_id=self.task_id, mode=mode))
-        self.bus.emit(TaskModeSwitched(task_id=self.task_id, mode=mode))
+        self.bus.emit(TaskModeSwitched(task_id=self.task_id, mode=mode, previous_mode=previous))
 
     @property
     def background_tasks(self) -> list[dict[str, str]]:
