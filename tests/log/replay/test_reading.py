@@ -4,10 +4,11 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.log.chain.reader import LOG_NAME, load, scan
+from robota.log.chain.reader import LOG_NAME, LineSpan, load, scan
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.calls import ResultRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import (
@@ -97,6 +98,16 @@ def streamed(path: Path) -> ReplayedSession:
     return reading.session()
 
 
+def without_places(session: ReplayedSession) -> ReplayedSession:
+    """The session without what only a log tells that was read from a file: where its rows stand."""
+    replace = msgspec.structs.replace
+    tasks = {
+        name: replace(task, lines=LineSpan(0, 0), older=replace(task.older, branch=()))
+        for name, task in session.tasks.items()
+    }
+    return replace(session, tasks=tasks)
+
+
 @given(st.lists(entries, max_size=14), st.integers(0, 14), damage, damage)
 def test_any_log_gives_the_same_session_record_by_record(
     sealed: list[tuple[str, bytes]], place: int, in_the_middle: bytes, at_the_end: bytes
@@ -108,10 +119,10 @@ def test_any_log_gives_the_same_session_record_by_record(
         path.parent.mkdir()
         path.write_bytes(b"".join(lines) + at_the_end)
         expected = replay(load(path).records)
-        assert streamed(path) == expected
+        assert without_places(streamed(path)) == expected
         taken_up = reopen_session(path.parent, Path(name) / "user", lambda: 1)
         taken_up.log.close()
-        assert taken_up.session == expected
+        assert without_places(taken_up.session) == expected
 
 
 @given(st.lists(entries, max_size=8), damage)

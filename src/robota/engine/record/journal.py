@@ -162,15 +162,19 @@ class Journal:
         """Where the log lies."""
         return self._log.path
 
-    def write(self, payload: Payload) -> bool:
-        """Write a record. Returns whether it is known to hold no secret that clients must not see."""
+    def write(self, payload: Payload) -> Appended | None:
+        """Write a record. None if that is not possible."""
         if self.trouble is not None:
-            return False
+            return None
         try:
-            return self._log.append(payload).is_clean and self._log.redactor is self._bus.redactor
+            return self._log.append(payload)
         except LogWriteError as error:
             self._fail(error)
-            return False
+            return None
+
+    def is_clean(self, written: Appended | None) -> bool:
+        """Whether what was written is known to hold no secret that clients must not see."""
+        return written is not None and written.is_clean and self._log.redactor is self._bus.redactor
 
     async def sync(self) -> None:
         """Return when all that was written is on the disk."""

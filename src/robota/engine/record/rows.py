@@ -1,4 +1,4 @@
-"""The rows of one task: said, asked, streamed, logged and shown."""
+"""The rows of one task: said, asked, streamed, logged and shown; old ones are let go of, for the log has them."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from robota.engine.record.journal import EventBus, Journal
+from robota.log.chain.reader import LineSpan
+from robota.log.chain.writer import Appended
 from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, PartialMessage, TextDelta
 from robota.protocol.message import Message
-from robota.protocol.state import AgentStateInfo, StateTracker
+from robota.protocol.state import AgentStateInfo, StateTracker, is_request_row
 
 if TYPE_CHECKING:
     from robota.log.replay.rows.past_calls import EndedCall
     from robota.log.replay.rows.row_pages import RowPages
+    from robota.log.replay.task import ReplayedTask
 
 # A streaming row is written to the log at most this often: a crash loses no more than that of an answer.
 SNAPSHOT_SECONDS: Final = 0.5
 
 
-# So many rows a client is told at once; it asks for older ones.
+# So many rows a client is told at once; it asks for older ones. At least as many are held in memory.
 STATE_ROWS: Final = 300
+# Rows are let go of by so many.
+ROWS_IN_PAGE: Final = 100
 
 
 class Rows:
@@ -33,24 +38,26 @@ class Rows:
         task_id: str,
         journal: Journal,
         bus: EventBus,
-        messages: Sequence[Message] = (),
-        older: "RowPages | None" = None,
-        known_calls: "Sequence[EndedCall]" = (),
+        replayed: "ReplayedTask | None" = None,
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`older` are rows before `messages` that only the log has; `known_calls` are those of `messages`.
+        """`replayed` is the task as the log has it, if it goes on.
 
         `clock` gives seconds; it decides when a streaming row is written to the log again.
         """
-        self.older = older
-        self.known_calls = known_calls
+        messages = () if replayed is None else replayed.messages
+        self.older: RowPages | None = None if replayed is None else replayed.older  # rows that only the log has
+        self.known_calls: Sequence[EndedCall] = () if replayed is None else replayed.calls
         self.call_ends: list[ToolEndRecord] = []  # since then
-        self._call_rows: dict[str, int] = {}  # the last row of each call that has not ended
-        ended = {each.record.call_id: each.after for each in known_calls}
+        self._call_rows: dict[str, list[int]] = {}  # of each call that has not ended
+        ended = {each.record.call_id: each.after for each in self.known_calls}
         for row in messages:
             if row.call_id is not None and row.ts > ended.get(row.call_id, 0):
-                self._call_rows[row.call_id] = row.ts
+                self._call_rows.setdefault(row.call_id, []).append(row.ts)
+        self._pages: list[HeldPage] = []
+        if replayed is not None and messages:
+            self._pages.append(HeldPage(messages[0].ts, messages[-1].ts, len(messages), replayed.lines))
         self.task_id = task_id
         self._clock = clock
         self._journal = journal
@@ -91,11 +98,13 @@ class Rows:
 
     def end_call(self, record: ToolEndRecord) -> None:
         """A call has ended: clients that come later are shown it among the rows."""
-        row, after = self._call_rows.pop(record.call_id, 0), self.messages[-1].ts if self.messages else 0
-        record = msgspec.structs.replace(record, row=row, after=after)
-        self._journal.write(record)
+        rows, after = self._call_rows.pop(record.call_id, []), self.messages[-1].ts if self.messages else 0
+        record = msgspec.structs.replace(record, row=rows[-1] if rows else 0, after=after)
+        written = self._journal.write(record)
         if after:
             self.call_ends.append(record)
+            for ts in rows or [after]:
+                self._note_lines(ts, written)
 
     def flush(self) -> None:
         """Bring the stored text of streaming rows up to date, for a client that joins now."""
@@ -108,18 +117,80 @@ class Rows:
             row.finish(interrupted=True)
 
     def _create(self, message: Message) -> Message:
-        is_clean = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
+        written = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
         self._tracker.created(message)
         if message.call_id is not None:
-            self._call_rows[message.call_id] = message.ts
-        self._bus.emit(MessageCreated(task_id=self.task_id, message=message), is_clean=is_clean)
+            self._call_rows.setdefault(message.call_id, []).append(message.ts)
+        self._bus.emit(MessageCreated(task_id=self.task_id, message=message), is_clean=self._journal.is_clean(written))
+        self._add_to_page(message, written)
         return message
 
     def _put(self, message: Message) -> Message:
-        is_clean = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
+        written = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
         self._tracker.updated(message)
-        self._bus.emit(MessageUpdated(task_id=self.task_id, message=message), is_clean=is_clean)
+        self._note_lines(message.ts, written)
+        self._bus.emit(MessageUpdated(task_id=self.task_id, message=message), is_clean=self._journal.is_clean(written))
         return message
+
+    def _add_to_page(self, row: Message, written: Appended | None) -> None:
+        if written is None:
+            return  # a row that the log does not have; from now on nothing is let go of
+        newest = self._pages[-1] if self._pages else None
+        if newest is None or newest.count >= ROWS_IN_PAGE:
+            self._pages.append(HeldPage(row.ts, row.ts, 1, written.lines))
+            self._let_go()
+        else:
+            newest.last_ts = row.ts
+            newest.count += 1
+            newest.add(written.lines)
+
+    def _note_lines(self, ts: int, written: Appended | None) -> None:
+        """The log tells more of a row that is held."""
+        page = next((page for page in reversed(self._pages) if page.first_ts <= ts), None)
+        if page is not None and written is not None:
+            page.add(written.lines)
+
+    def _let_go(self) -> None:
+        """Hold no more rows than a client is told at once, and those that may still change: of the newest request, of
+        calls that run.
+        """
+        newest = self.messages[-1].ts
+        request = next((row.ts for row in reversed(self.messages) if is_request_row(row)), newest)
+        first_needed = min((request, *(rows[0] for rows in self._call_rows.values()), *self._open))
+        count = gone = 0
+        for page in self._pages:
+            if page.last_ts >= first_needed or len(self.messages) - count - page.count < STATE_ROWS:
+                break
+            count, gone = count + page.count, gone + 1
+        if not gone or self._journal.trouble is not None:
+            return
+        # Only long tasks need it.
+        from robota.log.replay.rows.row_pages import RowPage, RowPages
+
+        pages = [RowPage(page.first_ts, page.last_ts, page.count, page.lines) for page in self._pages[:gone]]
+        older = self.older or RowPages()
+        self.older = msgspec.structs.replace(older, pages=(*older.pages, *pages))
+        del self._pages[:gone]
+        self._tracker.replace(self.messages[count:])
+        last = pages[-1].last_ts
+        self.known_calls = [each for each in self.known_calls if each.row_ts > last]
+        self.call_ends = [each for each in self.call_ends if (each.row or each.after) > last]
+
+
+class HeldPage:
+    """Rows that follow one another and are held in memory; the log tells of them in its `lines`."""
+
+    __slots__ = ("count", "first_ts", "last_ts", "lines")
+
+    def __init__(self, first_ts: int, last_ts: int, count: int, lines: LineSpan) -> None:
+        self.first_ts = first_ts
+        self.last_ts = last_ts
+        self.count = count
+        self.lines = lines
+
+    def add(self, lines: LineSpan) -> None:
+        """These lines tell of one of the rows, too."""
+        self.lines = LineSpan(self.lines.start, lines.end)
 
 
 class StreamingRow:

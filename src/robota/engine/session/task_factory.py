@@ -58,8 +58,7 @@ class TaskFactory:
         identity = task_id or f"task-{self._journal.next_ts()}"
         self._journal.write(TaskRecord(task_id=identity, parent_task_id=parent_id, mode=options.mode))
         call_format = _call_format(options)
-        rows = Rows(identity, self._journal, self._bus) if replayed is None else self._rows_of(replayed)
-        runtime = self._runtime(options, rows)
+        runtime = self._runtime(options, Rows(identity, self._journal, self._bus, replayed))
         if replayed is not None:
             runtime.history = History(identity, self._journal, call_format, replayed.conversation())
             runtime.meter.context_tokens = replayed.context_tokens
@@ -93,7 +92,7 @@ class TaskFactory:
 
     def runtime_of(self, options: Options, replayed: "ReplayedTask") -> TaskRuntime:
         """The runtime of a task from an earlier process: its rows and usage, but no conversation yet."""
-        runtime = self._runtime(options, self._rows_of(replayed))
+        runtime = self._runtime(options, Rows(replayed.task_id, self._journal, self._bus, replayed))
         totals, meter = replayed.totals, runtime.meter
         meter.usage, meter.cost, meter.requests = totals.usage, totals.cost, totals.requests
         meter.saved, meter.context_tokens = totals.saved, replayed.context_tokens
@@ -120,9 +119,6 @@ class TaskFactory:
         task.context.recall(replayed.context_tokens)
         paused.opened = task
         return task
-
-    def _rows_of(self, replayed: "ReplayedTask") -> Rows:
-        return Rows(replayed.task_id, self._journal, self._bus, replayed.messages, replayed.older, replayed.calls)
 
     def _runtime(self, options: Options, rows: Rows) -> TaskRuntime:
         return TaskRuntime(

@@ -19,7 +19,7 @@ from robota.log.artifacts import SessionArtifacts, artifact_name, artifact_path,
 from robota.log.chain.head import ChainHead, note_head
 from robota.log.chain.opening import make_private, open_locked
 from robota.log.chain.put_back import is_in_place, put_back
-from robota.log.chain.reader import LOG_NAME, Loaded, load
+from robota.log.chain.reader import LOG_NAME, LineSpan, Loaded, load
 from robota.log.errors import LogError, LogExists, LogWriteError
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
@@ -40,9 +40,10 @@ class LogCutError(OSError):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A record that was written. `is_clean`: the redactor of the log found no secret in it."""
+    """A record that was written, and where. `is_clean`: the redactor of the log found no secret in it."""
 
     seq: int
+    lines: LineSpan
     is_clean: bool
 
 
@@ -173,7 +174,7 @@ class SessionLog:
         if seq == 1 and self._head_file is not None:
             # A session that is killed before it was ever brought to disk is one of this machine, too.
             note_head(self._head_file, head)
-        return Appended(seq=seq, is_clean=data is plain)
+        return Appended(seq=seq, lines=LineSpan(self._end - len(line), self._end), is_clean=data is plain)
 
     async def sync(self) -> None:
         """Return when everything appended or kept before the call is on disk."""

@@ -226,6 +226,10 @@ class Reduced(msgspec.Struct, frozen=True, kw_only=True):
     reduction: Reduction
 
 
+# One for all: there is a piece for each turn of a long conversation, and an empty dictionary for each would count.
+NO_CUTS: Final[dict[str, str]] = {}
+
+
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """A recorded turn with its number; or what a reduction put in place of some, with the number of the first.
 
@@ -277,7 +281,7 @@ class ModelContext:
         self.recorded += 1
         if not turn.content:
             return known
-        self.pieces.append(Piece(number=number, turn=turn))
+        self.pieces.append(Piece(number=number, turn=turn, cuts=NO_CUTS))
         is_reply = isinstance(turn, AssistantTurn)
         if is_reply and not (known and isinstance(self.turns[-1], AssistantTurn)):
             self.turns.append(turn)

@@ -119,6 +119,8 @@ def bound_rows(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int
             task.older = with_rows(task.older, rows, branch)
             task.calls.let_go(old[-1])
             task.answers = {ts: answer for ts, answer in task.answers.items() if ts > task.older.last_ts}
+        elif task.older.branch != branch:
+            task.older = msgspec.structs.replace(task.older, branch=branch)
 
 
 def let_go(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int = ROWS_KEPT) -> None:

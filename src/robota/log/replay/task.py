@@ -31,7 +31,7 @@ from robota.log.replay.context import (
 from robota.log.replay.request_account import TaskTotals, context_size_of, counted, with_side_request
 from robota.log.replay.rows.closed_rows import closed_rows
 from robota.log.replay.rows.past_calls import CallEnds, EndedCall, with_cut_off
-from robota.log.replay.rows.row_pages import RowPages
+from robota.log.replay.rows.row_pages import RowPages, joined_lines
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
 from robota.protocol.message import Message, TodoItem
@@ -66,14 +66,15 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
     reply that are in no turn yet, and `started_calls` those of its calls that were begun. `files` are the newest stamps
     of what the model knows.
 
-    If the log was read from a snapshot on, `messages` are the newest, `older` tells of the others, and `turns` are
-    those after `base`.
+    `messages` are the newest, of which the log tells in its `lines`; `older` tells of the others. If the log was read
+    from a snapshot on, `turns` are those after `base`.
     """
 
     task_id: str
     mode: str = ""
     parent_task_id: str | None = None
     messages: tuple[Message, ...] = ()
+    lines: LineSpan = LineSpan(0, 0)
     calls: tuple[EndedCall, ...] = ()
     older: RowPages = RowPages()
     base: ContextBase | None = None
@@ -269,6 +270,7 @@ class TaskFold:
             mode=self.mode,
             parent_task_id=self.parent_task_id,
             messages=rows,
+            lines=joined_lines(self.spans.values()),
             calls=with_cut_off(self.task_id, rows, self.calls.ended),
             older=self.older,
             base=self.base,

@@ -1,6 +1,6 @@
 """The rows of a task that are not held in memory: where the log has them, and what they add up to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -93,14 +93,22 @@ def rows_before(log: Path, task_id: str, older: RowPages, before_ts: int, most: 
             rows = reading.rows()
             left -= page.count
             found[:0] = [row for row in rows if row.ts < before_ts]
-            calls[:0] = with_cut_off(task_id, rows, reading.calls.ended)
+            # The lines of two pages may overlap where calls ran side by side.
+            ended = with_cut_off(task_id, rows, reading.calls.ended)
+            calls[:0] = [each for each in ended if page.first_ts <= each.row_ts <= page.last_ts]
     cut = max(0, len(found) - most)
     return RowsFound(rows=tuple(found[cut:]), calls=tuple(calls), older=left + cut)
 
 
 def _page_of(rows: Sequence[tuple[Message, LineSpan]]) -> RowPage:
-    lines = LineSpan(min(span.start for _, span in rows), max(span.end for _, span in rows))
+    lines = joined_lines(span for _, span in rows)
     return RowPage(first_ts=rows[0][0].ts, last_ts=rows[-1][0].ts, count=len(rows), lines=lines)
+
+
+def joined_lines(spans: Iterable[LineSpan]) -> LineSpan:
+    """The lines from the first to the last of these."""
+    found = tuple(spans)
+    return LineSpan(min((span.start for span in found), default=0), max((span.end for span in found), default=0))
 
 
 class _PageReading:
