@@ -1,5 +1,6 @@
 """A session that came with a repository brings its words along, if a person wants them, and no permission at all."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,20 @@ def test_its_permission_mode_is_nobodys(robota: Robota, way: str) -> None:
     else:
         done = resumed(robota, "planted", "--fork-session")
     assert done.code == 0 and not (robota.workspace / "PWNED").exists(), done.stderr
+
+
+@pytest.mark.parametrize("place", ["worktrees/../../../outside", "worktrees/link", "worktrees", "."])
+def test_it_does_not_say_where_to_work(robota: Robota, tmp_path: Path, place: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    worktrees = robota.workspace / ".robota/worktrees"
+    worktrees.mkdir(parents=True)
+    (worktrees / "link").symlink_to(outside)
+    assert (robota.workspace / ".robota" / place).is_dir()
+    plant(robota, cwd=f"{robota.workspace}/.robota/{place}")
+    done = resumed(robota, "planted", "--permission-mode", "acceptEdits")
+    assert done.code == 0 and f"It goes on in {robota.workspace}" in done.stderr, done.stderr
+    assert (robota.workspace / "PWNED").exists() and not list(outside.iterdir())
 
 
 def test_that_it_only_planned_is_kept(robota: Robota) -> None:

@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
+from robota.agents.worktrees.directory import worktrees_of
 from robota.app.modes import task_modes
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.engine.runtime.options import Completion
 from robota.log.kinds.session import SessionHeader, kept_name
 from robota.log.reopening import ReopenedSession
 from robota.log.replay.session import ReplayedSession
-from robota.log.store import PROJECT_DIRECTORY
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.environment_profile import environment_profiles
 from robota.text.visible import single_line
@@ -60,11 +60,16 @@ def _in_its_directory(launch: LaunchOptions, header: SessionHeader, notices: lis
     root, was = workspace_root(launch.cwd), Path(header.cwd)
     if was == root:
         return launch
-    if was.is_relative_to(root / PROJECT_DIRECTORY) and was.is_dir():
+    if _is_in_worktree(was, root):
         return msgspec.structs.replace(launch, cwd=was, kept_in=root)
     where = single_line(header.cwd, 4096)
     notices.append(f"The session worked in {where}, which is not this directory. It goes on in {root}.")
     return launch
+
+
+def _is_in_worktree(place: Path, root: Path) -> bool:
+    """Whether it really lies there: a log can name any path, with `..` in it or a link that came with a repository."""
+    return worktrees_of(root) in place.parents and place.is_dir() and place.resolve() == place
 
 
 def _with_its_model(
