@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.events import Event, MessageCreated, ToolEnd
 from tests.cli.scripts import write_settings
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.extensions.mcp.setup import sdk_entry
 from tests.harness.cli import Robota
-from tests.intents.project import INTENTS, SELECT, intents, results, turns, write
+from tests.intents.project import INTENTS, SELECT, intents, results, traced, turns, write
 
 YAML = ".orchestration/active_intents.yaml"
+CHECK = "python3 -B src/auth/check.py"
+CHECKED = INTENTS.replace("run: pytest -q tests/test_auth.py", f"run: {CHECK}")
 TRICKS: dict[str, dict[str, Any]] = {
     "write": write("secret.txt"),
     "write the intents": write(YAML, "active_intents: []\n"),
@@ -84,15 +87,14 @@ def test_no_trick_works_without_a_person(scene: Path, trick: str) -> None:
 
 
 COMMANDS = Path(__file__).with_name("commands_out_of_scope.txt").read_text().splitlines()
-CRITERION = "python3 -B src/auth/check.py"
 OTHERWISE: dict[str, dict[str, Any]] = {
-    "a criterion in the background": call("background_process", action="start", command=CRITERION),
+    "a criterion in the background": call("background_process", action="start", command=CHECK),
     "a background process that writes later": call(
         "background_process", action="start", command="sleep 1; touch src/auth/b"
     ),
-    "a criterion elsewhere": call("execute_command", command=CRITERION, cwd="src/auth/up"),
-    "a criterion without walls": call("execute_command", command=CRITERION, without_sandbox=True),
-    "a criterion and more": call("execute_command", command=f"{CRITERION}\nrm secret.txt"),
+    "a criterion elsewhere": call("execute_command", command=CHECK, cwd="src/auth/up"),
+    "a criterion without walls": call("execute_command", command=CHECK, without_sandbox=True),
+    "a criterion and more": call("execute_command", command=f"{CHECK}\nrm secret.txt"),
     "a command in a linked directory": call("execute_command", command="rm secret.txt", cwd="src/auth/up"),
     "a command in the directory above": call("execute_command", command="rm secret.txt", cwd=".."),
     "a linked directory of intents": write("src/auth/orch/new.txt"),
@@ -110,7 +112,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 
 def test_nothing_of_a_long_campaign_runs_unless_a_person_says_yes(scene: Path) -> None:
     """The person is there and has allowed everything, but says no whenever they are asked."""
-    text = INTENTS.replace("run: pytest -q tests/test_auth.py", f"run: {CRITERION}")
+    text = INTENTS.replace("run: pytest -q tests/test_auth.py", f"run: {CHECK}")
     intents(scene, text)
     auth = scene / "src/auth"
     (auth / "orch").symlink_to(scene / ".orchestration")
@@ -208,17 +210,67 @@ def test_the_sandbox_keeps_what_steers_the_agent_from_a_command_that_a_person_le
     assert (scene / YAML).read_text() == INTENTS
 
 
+# Nobody is there, and a rule lets the criterion run, in the sandbox.
+RULED: dict[str, Any] = {"permission_mode": "acceptEdits", "allowed_tools": ("Bash", "BackgroundProcess")}
+
+
 def test_code_that_a_criterion_runs_changes_nothing_that_the_intent_does_not_own(scene: Path) -> None:
     """The agent writes what the team wants to be run for the intent, and nobody is there to be asked."""
-    command = "python3 -B src/auth/check.py"
-    text = INTENTS.replace("run: pytest -q tests/test_auth.py", f"run: {command}")
-    intents(scene, text)
+    intents(scene, CHECKED)
+    (scene / ".env").write_text("kept")
     before = kept(scene)
-    evil = (
-        "from pathlib import Path\n"
-        "Path('secret.txt').write_text('changed')\nPath('new.txt').write_text('new')\nPath('src/auth/ok').write_text('')\n"
-        f"Path('{YAML}').write_text('active_intents: []')\n"
+    places = ["secret.txt", "new.txt", ".env", YAML, ".orchestration/agent_trace.jsonl", ".git/hooks/pre-commit"]
+    evil = "import os\nfrom pathlib import Path\n" + "".join(
+        f"try:\n    {what}\nexcept OSError:\n    pass\n"
+        for what in (
+            *(f"Path({place!r}).write_text('changed')" for place in places),
+            "os.rename('.orchestration', 'away')",
+            "Path('src/auth/ok').write_text('ok')",
+        )
     )
-    told = results(scene, SELECT, write("src/auth/check.py", evil), call("execute_command", command=command))
-    assert kept(scene) == before and not (scene / "new.txt").exists()
+    told = results(scene, SELECT, write("src/auth/check.py", evil), call("execute_command", command=CHECK), **RULED)
+    assert kept(scene) == before and not (scene / "new.txt").exists() and (scene / ".env").read_text() == "kept"
+    assert not (scene / ".git/hooks/pre-commit").exists() and len(traced(scene)) == 2
     assert (scene / "src/auth/ok").exists() and "It was put back" in told[-1]
+
+
+@pytest.mark.parametrize("answer", ["yesButtonClicked", "noButtonClicked"])
+def test_a_person_who_is_there_is_asked_about_a_criterion_in_every_permission_mode(scene: Path, answer: str) -> None:
+    """What it changes out of scope is not put back then: it may be theirs."""
+    intents(scene, CHECKED)
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("command")
+        assert isinstance(ask.asked, ApprovalAsk)
+        assert ask.asked.verdict.reason.startswith("Bash does not say which files it changes, and INT-001 owns")
+        await stage.answer(answer)
+        await stage.until_ask("completion_result")
+
+    evil = "from pathlib import Path\nPath('secret.txt').write_text('changed')\n"
+    calls = (SELECT, write("src/auth/check.py", evil), call("execute_command", command=CHECK))
+    play(scene, turns(*calls), story, permission_mode="bypassPermissions")
+    assert ((scene / "secret.txt").read_text() == "changed") == (answer == "yesButtonClicked")
+
+
+WITHOUT: dict[str, dict[str, Any]] = {
+    "checkpoints": {**RULED, "settings": {"checkpoints": {"enabled": False}}},
+    "a sandbox": {**RULED, "settings": {"sandbox": {"enabled": False}}},
+    "either question or sandbox": {"permission_mode": "bypassPermissions"},
+}
+
+
+@pytest.mark.parametrize("missing", WITHOUT)
+def test_where_nothing_contains_a_criterion_it_needs_a_person(scene: Path, missing: str) -> None:
+    intents(scene, CHECKED)
+    calls = (SELECT, write("src/auth/check.py", "open('secret.txt', 'w')\n"), call("execute_command", command=CHECK))
+    told = results(scene, *calls, **WITHOUT[missing])
+    assert json.loads(told[-1])["code"] == "REQ-002" and (scene / "secret.txt").read_text() == "kept\n"
+
+
+@pytest.mark.parametrize("way", [way for way in OTHERWISE if way.startswith("a criterion ")])
+def test_a_criterion_is_contained_only_as_it_stands_there(scene: Path, way: str) -> None:
+    intents(scene, CHECKED)
+    evil = write("src/auth/check.py", "open('secret.txt', 'w')\n")
+    told = results(scene, SELECT, evil, OTHERWISE[way], **RULED)
+    assert json.loads(told[-1])["code"] == "REQ-002" and (scene / "secret.txt").read_text() == "kept\n"

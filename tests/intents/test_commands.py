@@ -1,6 +1,7 @@
 """Shell commands in a guarded workspace: which files they write, and what of that needs a person."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,9 +9,9 @@ from tests.engine.stage import call
 from tests.intents.project import INTENTS, SELECT, intents, results, told, traced
 
 
-def ran(workspace: Path, command: str) -> str:
+def ran(workspace: Path, command: str, **launch: Any) -> str:
     """What the model is told of a command, where nobody is asked."""
-    return results(workspace, SELECT, call("execute_command", command=command))[1]
+    return results(workspace, SELECT, call("execute_command", command=command), **launch)[1]
 
 
 @pytest.fixture
@@ -93,5 +94,6 @@ def test_i16_what_a_command_changed_is_traced(guarded: Path) -> None:
 
 def test_the_commands_of_its_criteria_may_be_run_for_an_intent(guarded: Path) -> None:
     intents(guarded, INTENTS.replace("run: pytest -q tests/test_auth.py", "run: python3 -c 'print(6 * 7)'"))
-    assert "42" in ran(guarded, "python3 -c 'print(6 * 7)'")
-    assert told(ran(guarded, "python3 -c 'print(6 * 8)'"))["code"] == "REQ-002"
+    confined: dict[str, Any] = {"permission_mode": "default", "allowed_tools": ("Bash",)}
+    assert "42" in ran(guarded, "python3 -c 'print(6 * 7)'", **confined)
+    assert told(ran(guarded, "python3 -c 'print(6 * 8)'", **confined))["code"] == "REQ-002"

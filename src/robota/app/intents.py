@@ -119,7 +119,14 @@ def session_intents(
     files = IntentFiles(root, home or root)
     selection = IntentSelection(files, _memory(log))
     leases = session_leases(root, options.session_id, user)
-    guard = ScopeEnforcementHook(selection, _written_by(policy), leases)
+    puts_back = not options.attended and checkpoints is not None
+    sandbox_works = policy.sandbox_works
+    guard = ScopeEnforcementHook(
+        selection,
+        _written_by(policy),
+        leases,
+        is_contained=lambda: puts_back and sandbox_works is not None and sandbox_works(),
+    )
     trace = TraceFile(files.home, timestamp, user)
     session = TracedSession(
         id=options.session_id,
@@ -128,7 +135,7 @@ def session_intents(
         revision=lambda: head_revision(Path(os.path.realpath(root))),
     )
     watching = _watching(settings, root, checkpoints, files.home, env)
-    if not options.attended and checkpoints is not None:
+    if puts_back and checkpoints is not None:
         put_back = partial(_put_back, settings, root, checkpoints, env)
         watching = msgspec.structs.replace(watching, put_back=put_back)
     writer = TraceWriterHook(selection, guard, trace, session, watching)

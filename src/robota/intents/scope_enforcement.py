@@ -23,12 +23,24 @@ WrittenBy = Callable[[AnyTool, Touches], Sequence[str] | None]
 
 
 class ScopeEnforcementHook:
-    """A `PreToolHook`. What is out of scope or cannot be known needs a person, in every permission mode."""
+    """A `PreToolHook`. What is out of scope or cannot be known needs a person, in every permission mode.
 
-    def __init__(self, selection: IntentSelection, written_by: WrittenBy, leases: LeaseBook) -> None:
+    The criteria of the intent are commands of the team, but what they run may be the agent's: they run without a person
+    where `is_contained`. That is, nobody is there, the sandbox keeps them from git and from what steers the agent, and
+    what else they change out of scope is put back. Where somebody is there it is not, because it may be theirs.
+    """
+
+    def __init__(
+        self,
+        selection: IntentSelection,
+        written_by: WrittenBy,
+        leases: LeaseBook,
+        is_contained: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._selection = selection
         self._written_by = written_by
         self._leases = leases
+        self._is_contained = is_contained
         self._root = Path(os.path.realpath(selection.files.root))
         self._asked_about: set[str] = set()
 
@@ -83,9 +95,8 @@ class ScopeEnforcementHook:
             return _unknown(tool, intent)  # what it changes later, and what stands there then, nobody sees
         if written is not None:
             return self._of_files(written, intent, is_command=True)
-        # What the team itself wants to be run for this intent needs no further yes because of its scope, as it stands.
         is_criterion = touches.command.strip() in intent.commands and touches == Touches(command=touches.command)
-        return Proceed() if is_criterion else _unknown(tool, intent)
+        return Proceed() if is_criterion and self._is_contained() else _unknown(tool, intent)
 
     def _held(self) -> Intent:
         """The active intent, whose files this session holds from now on."""
