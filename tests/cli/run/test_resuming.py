@@ -96,6 +96,21 @@ def test_a_session_of_another_directory_is_named_with_its_place(robota: Robota, 
     assert done.code == 3 and f"--cwd {robota.workspace} --resume {identity}" in done.stderr, done
 
 
+def test_a_directory_that_was_renamed_is_named_as_it_is_now(robota: Robota, tmp_path: Path) -> None:
+    identity = run_first(robota, {"text": "One."})
+    moved = robota.workspace.rename(tmp_path / "with a space")
+    robota.workspace.mkdir()
+    named = robota("-p", "go on", "-r", identity)
+    assert named.code == 3 and "no session" in named.stderr
+    script(robota, {"text": "New."})
+    done = robota("-c", "-p", "go on", "--cwd", str(moved))
+    assert done.stdout == "New.\n" and "1 session not written on this machine at this place was passed over" in done.stderr
+    named = robota("-p", "go on", "-r", identity)
+    assert named.code == 3 and f"--cwd '{moved}' --resume {identity}" in named.stderr
+    taken = robota("-p", "go on", "-r", identity, "--yes", "--cwd", str(moved), "--output-format", "json")
+    assert json.loads(taken.stdout)["session_id"] == identity
+
+
 def test_a_fork_has_the_conversation_and_leaves_the_session_as_it_is(robota: Robota) -> None:
     identity = run_first(robota, {"text": "One."})
     log = robota.workspace / ".robota/sessions" / identity / "log.jsonl"

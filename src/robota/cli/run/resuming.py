@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import msgspec
@@ -22,6 +23,7 @@ from robota.log.errors import LogError, SessionAmbiguous, SessionNotFound
 from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.store import new_session_id
 from robota.protocol.slash_commands import SessionWanted
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 OFFERED: Final = 20
@@ -47,7 +49,7 @@ def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: Tell, 
     else:
         found = _picked(here) if attended else _refuse_to_guess(here)
     if found is None:
-        tell("There is no session of this directory to go on with, so this is a new one.")
+        tell(f"There is no session of this directory to go on with, so this is a new one.{_passed_over(here)}")
         return None
     _check_origin(found, arguments, attended=attended)
     return _forked(found, arguments, root, user, env) if arguments.fork_session else found.directory
@@ -93,6 +95,17 @@ def _newest(sessions: Sequence[CataloguedSession], root: Path) -> CataloguedSess
     return next((each for each in sessions if each.is_own and each.cwd == str(root) and each.summary.turns), None)
 
 
+def _passed_over(sessions: Sequence[CataloguedSession]) -> str:
+    """What is said of sessions that `--continue` does not take up by itself."""
+    foreign = sum(1 for each in sessions if not each.is_own and each.summary.turns)
+    if not foreign:
+        return ""
+    return (
+        f" {counted(foreign, 'session')} not written on this machine at this place {'was' if foreign == 1 else 'were'} "
+        "passed over, as after the directory was moved or copied; robota --resume asks which to go on with."
+    )
+
+
 def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Path, tell: Tell) -> CataloguedSession:
     try:
         return find_catalogued(here, wanted)
@@ -102,10 +115,10 @@ def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Pat
             elsewhere = find_catalogued(everywhere, wanted)
         except SessionAmbiguous as error:
             raise NotTakenUp(f"Not in this directory, but in others: {error}") from error
-    place = single_line(elsewhere.cwd or str(elsewhere.directory), 4096)
+    place = single_line(elsewhere.workspace, 4096)
     raise NotTakenUp(
         f"The session {elsewhere.id} ({_title(elsewhere)}) belongs to {place}. Nothing was started. To go on with it: "
-        f"robota --cwd {place} --resume {elsewhere.id}"
+        f"robota --cwd {quote(place)} --resume {elsewhere.id}"
     )
 
 

@@ -16,6 +16,7 @@ from robota.log.catalogue.summary import SessionStatus, SummaryFold
 from robota.log.chain.growth import LogPosition, continues, last_records, records_since
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
+from robota.log.store import PROJECT_DIRECTORY
 
 INDEX_NAME: Final = "sessions.sqlite"
 INDEX_VERSION: Final = 3
@@ -72,6 +73,14 @@ class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
     def cwd(self) -> str:
         """The directory that it worked in."""
         return self.summary.header.cwd if self.summary.header is not None else ""
+
+    @property
+    def workspace(self) -> str:
+        """The directory to go on in: the one it worked in, or the one its log lies in if that came or moved there."""
+        kept_in = self.directory.parent.parent
+        if kept_in.name != PROJECT_DIRECTORY or (self.is_own and self.cwd and Path(self.cwd).is_dir()):
+            return self.cwd or str(self.directory)
+        return str(kept_in.parent)
 
     @property
     def model(self) -> str:

@@ -101,7 +101,7 @@ def _row(session: CataloguedSession, shown_id: str, now_ms: int, *, with_directo
         session.state,
         single_line(session.model or "?", TITLE_SHOWN),
     )
-    directory = (single_line(session.cwd, TITLE_SHOWN),) if with_directory else ()
+    directory = (single_line(session.workspace, TITLE_SHOWN),) if with_directory else ()
     return (*cells, *directory, title if session.is_own else FOREIGN + title)
 
 
