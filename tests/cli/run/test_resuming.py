@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -153,6 +154,23 @@ def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: 
     assert "<user_message>\\nB\\n</user_message>" in log
     again = robota("answer", identity, "--json", json.dumps(second["json"]))
     assert again.code == 1 and "not pending" in again.stderr, again
+
+
+def test_suggested_answers_that_look_like_numbers_or_options_are_typed_by_their_number(robota: Robota) -> None:
+    offered = [{"text": text} for text in ("2", "3", "--all", "no, none")]
+    script(robota, {"calls": [call("ask_followup_question", question="How many?", follow_up=offered)]})
+    identity = json.loads(robota("-p", "go", "--output-format", "json").stdout)["session_id"]
+    ways = json.loads(robota("state", identity, "--json").stdout)["answers"]
+    assert [shlex.split(way["command"])[3] for way in ways[:4]] == ["1", "2", "3", "no, none"]
+    script(robota, {"text": "Done.", "expect": {"result": "--all"}})
+    assert robota(*shlex.split(ways[2]["command"])[1:]).stdout == "Done.\n"
+
+
+def test_a_limit_is_told_in_words(robota: Robota) -> None:
+    script(robota, {"calls": [call("list_files", path=".")]}, {"calls": [call("list_files", path="..")]})
+    robota("-p", "go", "--max-turns", "1")
+    shown = robota("state").stdout
+    assert "The limit of 1 request is reached." in shown and "yes, as much again:" in shown and "count" not in shown
 
 
 def test_a_question_of_a_subtask_is_shown_and_its_answer_is_told_to_the_parent(robota: Robota) -> None:

@@ -24,13 +24,23 @@ from robota.log.replay.tail import tail_of
 from robota.log.replay.task import ReplayedTask
 from robota.log.snapshot_keeper import snapshot_path
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
-from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
+from robota.protocol.asks.ask import (
+    ApprovalAsk,
+    Ask,
+    CompletionAsk,
+    FailureAsk,
+    LimitAsk,
+    LimitKind,
+    MistakesAsk,
+    QuestionAsk,
+)
 from robota.protocol.asks.kinds import RESUME_ASKS
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.codec import encode
 from robota.protocol.commands import AskResponse
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, detect_agent_state
+from robota.text.counted import counted
 from robota.text.visible import single_line, visible
 from robota.workspace.process.lock_holder import holder_of
 
@@ -153,7 +163,7 @@ def ways_to_answer(session_id: str, waiting: Message) -> list[WayToAnswer]:
     match asked := ask_of(waiting):
         case QuestionAsk():
             offered = [
-                way(f"answer {number}", shlex.quote(each.answer), Say(text=each.answer))
+                way(f"answer {number}", _typed(number, each.answer), Say(text=each.answer))
                 for number, each in enumerate(asked.suggestions, start=1)
             ]
             return [*offered, way("another answer", WORDS, Say(text=WORDS))]
@@ -167,10 +177,29 @@ def ways_to_answer(session_id: str, waiting: Message) -> list[WayToAnswer]:
                 changed = ApproveEdited(edited=asked.editable.text)
                 ways.append(way(f"yes, with another {asked.editable.name}", _json_words(changed), changed))
             return ways
-        case _ if waiting.ask == "completion_result":
+        case CompletionAsk():
             return [way("go on", WORDS, Say(text=WORDS))]
         case _:
-            return [way("yes", "yes", Approve()), way("no", "no", Reject()), way("say how", WORDS, Say(text=WORDS))]
+            yes, no = _yes_and_no(asked)
+            return [way(yes, "yes", Approve()), way(no, "no", Reject()), way("say how", WORDS, Say(text=WORDS))]
+
+
+def _typed(number: int, answer: str) -> str:
+    """A suggested answer as it is typed: by its number if it would be taken for another's, or for an option."""
+    is_misread = answer.isdecimal() or answer.startswith("-") or not answer.strip()
+    return str(number) if is_misread else shlex.quote(answer)
+
+
+def _yes_and_no(asked: Ask | None) -> tuple[str, str]:
+    match asked:
+        case LimitAsk():
+            return "yes, as much again", "no, stop"
+        case FailureAsk():
+            return "yes, try again", "no, give up"
+        case MistakesAsk():
+            return "yes, go on", "no, give up"
+        case _:
+            return "yes", "no"
 
 
 def _json_words(answer: Answer) -> str:
@@ -200,6 +229,9 @@ def _words(waiting: Message) -> str:
 
         shown = "\n".join(line.text for line in whole_view(asked.view)) if asked.view is not None else ""
         return f"May this run? {single_line(asked.title, 200)}\n{shown}\n{visible(asked.verdict.reason)}"[:SHOWN]
+    if isinstance(asked, LimitAsk):
+        what = counted(int(asked.count), "request") if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
+        return f"The limit of {what} is reached."
     return visible(waiting.text or "The task is done.")[:SHOWN]
 
 
