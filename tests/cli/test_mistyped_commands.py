@@ -115,6 +115,7 @@ def test_a_prompt_is_a_prompt(robota: Robota, words: list[str]) -> None:
         (["policy", "explan"], "'explan' is none of explain, test, simulate. Did you mean explain?"),
         (["policy", "explain", "--rulez", "x"], "There is no option --rulez. Did you mean --rules?"),
         (["sessions", "list", "--jsn"], "There is no option --jsn. Did you mean --json?"),
+        (["rewind", "undo", "--only", "a"], "--only does not belong to this action."),
         (["sessions", "--jsn"], "There is no option --jsn. Did you mean --json?"),
         (["sessions", "--json"], "--json must stand after the action"),
         (["doctor", "--jsn"], "There is no option --jsn. Did you mean --json?"),

@@ -143,7 +143,10 @@ def in_plain_words(message: str, help: str) -> str:
         if not first.startswith("-"):
             return f"{first + unknown['rest']!r} does not belong here."
         option = first.partition("=")[0]
-        known = [name for name in OPTION.findall(help) if name not in NEVER_PROPOSED]
+        found = OPTION.findall(help)
+        if option in found:
+            return f"{option} does not belong to this action."
+        known = [name for name in found if name not in NEVER_PROPOSED]
         return f"There is no option {option}.{OPTIONS_OF_OTHERS.get(option) or did_you_mean(option, known)}"
     return message.removeprefix("argument ")
 

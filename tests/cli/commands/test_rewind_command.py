@@ -71,6 +71,8 @@ def test_only_some_files_and_only_from_a_call_on(robota: Robota) -> None:
     ok(robota("rewind", "restore", "--call", request["calls"][1]["id"], "--yes"))
     assert files(robota) == {"a.txt": "new\n", "b.out": "old\n"}
     ok(robota("sessions", "rename", sessions(robota)[0].name, "my work"))
+    missing = robota("rewind", "restore", "1", "--only", "*.txt", "--yes")
+    assert missing.code == 1 and "There is nothing named '*.txt' in the workspace" in missing.stderr
     ok(robota("rewind", "restore", "1", "--only", "a.txt", "--yes", "--session", "My Work"))
     assert files(robota) == OLD
 

@@ -26,7 +26,7 @@ from robota.protocol.rewind import (
     RewindScope,
 )
 from robota.workspace.checkpoints.private_git import CheckpointError
-from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, plan_restore, plan_reversal
+from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, nowhere, plan_restore, plan_reversal
 from robota.workspace.checkpoints.store import CheckpointStore
 
 ID_BYTES: Final = 8
@@ -182,6 +182,9 @@ class Rewinder:
         plan = None
         if target is not None and order.scope is not RewindScope.CONVERSATION:
             plan = plan_restore(self._checkpoints(), target, order.only)
+            if order.only and not plan.changes and (missing := nowhere(self._checkpoints(), target, order.only)):
+                names = ", ".join(map(repr, missing))
+                raise RewindError(f"There is nothing named {names} in the workspace, and there was nothing then")
         return _Way(action=RewindAction.RESTORE, to=None if is_part else to, plan=plan)
 
     def _way_off(self, action: RewindAction, step: RewindStep) -> _Way:

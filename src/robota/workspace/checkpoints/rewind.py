@@ -52,6 +52,19 @@ def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) 
         return _plan(opened, opened.completed(target), is_chosen)
 
 
+def nowhere(store: CheckpointStore, target: str, paths: Sequence[str]) -> list[str]:
+    """Those of the paths at which there is nothing now and was nothing then, so that they are probably not meant."""
+    with store.opened() as opened:
+        then = opened.files(opened.completed(target))
+    places = {path: _inside(store, path) for path in paths}
+    missing = {path: place for path, place in places.items() if not os.path.lexists(store.workspace / place)}
+    return [
+        path
+        for path, place in missing.items()
+        if not any(each == place or each.startswith(f"{place}/") for each in then)
+    ]
+
+
 def _inside(store: CheckpointStore, path: str) -> str:
     """A path as checkpoints have it. Raises `CheckpointError` for one that leads out of the workspace."""
     place = os.path.relpath(Path(store.workspace, path), store.workspace)
