@@ -1,7 +1,7 @@
 """Who wrote which line, put together: the logs of a project, the checkpoints of its workspaces, the index of edits."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -19,33 +19,40 @@ from robota.proof.edits.edit_index import INDEX_NAME, INDEX_VERSION, SCHEMA, Edi
 from robota.proof.edits.line_origins import LineOrigin, LineOrigins
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import OpenStore
+from robota.workspace.git.git_directories import other_checkouts
+
+Opening = Callable[[str], AbstractContextManager[OpenStore] | None]
 
 
 def origins_of_lines(
     root: Path, env: Mapping[str, str], path: str, data: bytes, wanted: Collection[int], notify: Notify
 ) -> dict[int, LineOrigin]:
-    """Which call wrote each of the wanted lines, counted from 0, of a file of the project."""
+    """Which call wrote each of the wanted lines, counted from 0, of a file of the project.
+
+    Sessions in other working trees of its repository count: their lines come along with commits.
+    """
     user = _user_directory(env)
+    others = other_checkouts(root)
 
     def work(connection: sqlite3.Connection) -> dict[int, LineOrigin]:
-        logs = brought_up_to_date(connection, project_places(root, user), opening_checkpoints(root, env), notify)
-        return LineOrigins(connection, logs, _file_then(connection, root, env)).of(path, data, wanted)
+        places = [place for each in (root, *others) for place in project_places(each, user)]
+        opening = opening_checkpoints(root, env, others)
+        logs = brought_up_to_date(connection, places, opening, notify)
+        return LineOrigins(connection, logs, _file_then(connection, opening)).of(path, data, wanted)
 
     index = None if user is None else fallback_directory(user, root) / INDEX_NAME
     return with_index(index, SCHEMA, INDEX_VERSION, work, notify)
 
 
-def opening_checkpoints(
-    root: Path, env: Mapping[str, str]
-) -> Callable[[str], AbstractContextManager[OpenStore] | None]:
+def opening_checkpoints(root: Path, env: Mapping[str, str], others: Sequence[Path] = ()) -> Opening:
     """What opens the checkpoints of the directory that a session says it worked in.
 
-    A log is believed only about the project itself and the worktrees in it, and no store is made.
+    A log is believed only about the project itself and the worktrees in it, and `others`; and no store is made.
     """
 
     def opening(cwd: str) -> AbstractContextManager[OpenStore] | None:
         place = Path(cwd)
-        is_ours = place == root or place.is_relative_to(root / PROJECT_DIRECTORY)
+        is_ours = place in (root, *others) or place.is_relative_to(root / PROJECT_DIRECTORY)
         if not is_ours or not store_directory(place, env).is_dir():
             return None
         return _opened(root, place, env)
@@ -63,15 +70,13 @@ def _opened(root: Path, place: Path, env: Mapping[str, str]) -> Iterator[OpenSto
         raise CheckpointError(str(error)) from error
 
 
-def _file_then(
-    connection: sqlite3.Connection, root: Path, env: Mapping[str, str]
-) -> Callable[[EditLog, str, str], bytes | None]:
+def _file_then(connection: sqlite3.Connection, opening_for: Opening) -> Callable[[EditLog, str, str], bytes | None]:
     """What a file held in a checkpoint of the session with that log."""
 
     def file_then(log: EditLog, checkpoint: str, path: str) -> bytes | None:
         row = connection.execute("SELECT fold FROM log WHERE id = ?", (log.id,)).fetchone()
         cwd = msgspec.msgpack.decode(row[0], type=StoryFold).cwd if row is not None else ""
-        opening = opening_checkpoints(root, env)(cwd) if log.is_own else None
+        opening = opening_for(cwd) if log.is_own else None
         if opening is None:
             return None
         try:

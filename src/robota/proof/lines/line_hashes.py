@@ -1,4 +1,4 @@
-"""Lines as numbers: equal lines have equal numbers, whatever ends them."""
+"""Lines as numbers: equal lines have equal numbers, however they are indented and whatever ends them."""
 
 from array import array
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 def line_hash(line: bytes) -> int:
     """The number of a line, as `lines_of` gives it."""
-    return int.from_bytes(blake2b(line, digest_size=HASH_BYTES).digest()) & MASK
+    return int.from_bytes(blake2b(line.strip(), digest_size=HASH_BYTES).digest()) & MASK
 
 
 def hashes_of(lines: Iterable[bytes]) -> LineHashes:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,28 @@ def find_git_directories(root: Path) -> GitDirectories | None:
     except (OSError, ValueError):
         return None
     return GitDirectories(top=root, own=own, common=common) if is_known else None
+
+
+def other_checkouts(root: Path) -> tuple[Path, ...]:
+    """The other working trees of the repository whose working tree is at `root`, as both of them say."""
+    found = find_git_directories(root)
+    if found is None:
+        return ()
+    tops = [found.common.parent]
+    try:
+        for entry in sorted((found.common / WORKTREES).iterdir()):
+            with suppress(OSError, ValueError):
+                tops.append(Path(read_small(entry / "gitdir").strip()).parent)
+    except OSError:
+        pass
+    return tuple(top for top in tops if top != root and _is_checkout(top, found.common))
+
+
+def _is_checkout(top: Path, common: Path) -> bool:
+    if top != Path(os.path.realpath(top)):
+        return False
+    found = find_git_directories(top)
+    return found is not None and found.common == common
 
 
 def read_small(file: Path) -> str:

@@ -105,6 +105,35 @@ def test_through_edits_by_hand_commits_a_rebase_and_a_rename(worked: Robota) -> 
     assert why(worked, "lib/forms.py:6")[0]["agent"]["path"] == "shapes.py"
 
 
+def test_through_another_indentation_in_place_and_in_another_file(worked: Robota) -> None:
+    indented = "".join(f"    {line}" for line in FUNCTION.splitlines(keepends=True))
+    (worked.workspace / "shapes.py").write_text(ORIGINAL + "class Shapes:\n" + indented)
+    assert writers(worked, "shapes.py") == dict.fromkeys(range(5, 9), "write_to_file")
+    (worked.workspace / "other.py").write_text("class Others:\n" + indented)
+    assert writers(worked, "other.py") == dict.fromkeys(range(2, 6), "write_to_file")
+
+
+def test_in_every_working_tree_of_the_repository(worked: Robota, tmp_path: Path) -> None:
+    commit(worked, "by an agent")
+    git(worked, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    [first, *_] = why(worked, "shapes.py:4")
+    [there] = why(worked, "shapes.py:4", "--cwd", str(tmp_path / "side"))
+    assert there == first and there["agent"]["isOwn"]
+    script(worked, {"calls": [call("write_to_file", path="side.py", content=FUNCTION)]}, {"text": "done"})
+    assert worked("-p", "go", *BYPASS, "--cwd", str(tmp_path / "side")).code == 0
+    (worked.workspace / "merged.py").write_text(FUNCTION)
+    assert writers(worked, "merged.py") == dict.fromkeys(range(1, 5), "write_to_file")
+
+
+def test_in_a_submodule_the_sessions_of_the_project_around_it_count(worked: Robota) -> None:
+    module = worked.workspace / "module"
+    module.mkdir()
+    (worked.workspace / ".git/modules").mkdir()
+    subprocess.run(["git", "init", "-q", "--separate-git-dir=../.git/modules/m", "."], cwd=module, check=True)
+    (module / "shapes.py").write_text(FUNCTION)
+    assert writers(worked, "shapes.py:1", "--cwd", str(module)) == {1: "write_to_file"}
+
+
 def test_a_copy_of_lines_that_a_person_wrote_does_not_make_the_agent_their_author(robota: Robota) -> None:
     (robota.workspace / "mine.py").write_text(FUNCTION)
     commit(robota, "by hand")

@@ -19,6 +19,7 @@ from robota.proof.calls.call_story import Approver, CallStory
 from robota.proof.edits.line_origins import LineOrigin, stretches
 from robota.proof.lines.line_hashes import lines_of
 from robota.text.visible import single_line, visible
+from robota.workspace.git.git_directories import find_git_directories
 from robota.workspace.git.run import GitError, open_git
 
 ANSWERED: Final = 0
@@ -76,8 +77,8 @@ def _project(cwd: Path) -> Path:
     for directory in (cwd, *cwd.parents):
         if (directory / PROJECT_DIRECTORY / SESSIONS).is_dir():
             return directory
-        if (directory / ".git").exists():
-            break
+        if (directory / ".git").is_dir() or find_git_directories(directory) is not None:
+            break  # a submodule belongs to the project around it
     return cwd
 
 
