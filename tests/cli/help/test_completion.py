@@ -34,6 +34,7 @@ def bash_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["robota", "-p", "--permission-mode", "acc"], {"acceptEdits"}, {"plan"}),
         (["robota", "completion", ""], {"bash", "zsh", "fish"}, {"sessions"}),
         (["robota", "--cwd", ""], {"a directory"}, {"a file"}),
+        (["robota", "help", "s"], {"sessions", "security", "skills"}, {"list"}),
         (["robota", "mcp", "add", "--"], {"--help"}, {"--worktree"}),
     ],
 )

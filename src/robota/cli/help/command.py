@@ -45,6 +45,11 @@ def parser() -> CommandParser:
     return parser
 
 
+def help_words() -> list[str]:
+    """Every word that `robota help` knows."""
+    return [*dict.fromkeys([*SUBCOMMANDS, *topics(), *LISTS])]
+
+
 def _show(name: str, rest: Sequence[str]) -> int:
     if name in LISTS:
         print({"commands": all_commands, "options": _all_options, "topics": _all_topics}[name]())
@@ -56,8 +61,7 @@ def _show(name: str, rest: Sequence[str]) -> int:
             return USAGE
         return _print_page(topic, usage)
     if topic is None:
-        known = [*SUBCOMMANDS, *topics(), *LISTS]
-        told = did_you_mean(name, known)
+        told = did_you_mean(name, help_words())
         print(
             f"robota: There is no command and no topic {name!r}.{told} robota help topics lists them.", file=sys.stderr
         )

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.cli.arguments import parser as main_parser
+from robota.cli.help.command import help_words
 from robota.cli.subcommands import SUBCOMMANDS
 
 # What a value is, by the word that stands for it in the help.
@@ -52,7 +53,8 @@ def main_options() -> tuple[OptionShape, ...]:
 
 def _command_shape(name: str) -> CommandShape:
     module, help = SUBCOMMANDS[name]
-    return _shape(name, help, import_module(module).parser())
+    shape = _shape(name, help, import_module(module).parser())
+    return msgspec.structs.replace(shape, words=tuple(help_words())) if name == "help" else shape
 
 
 def _shape(name: str, help: str, parser: argparse.ArgumentParser) -> CommandShape:

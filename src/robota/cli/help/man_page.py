@@ -10,27 +10,27 @@ from robota.clients.headless import exit_codes
 from robota.version import VERSION
 
 EXIT_CODES: Final = (
-    (exit_codes.DONE, "The task is done."),
+    (exit_codes.DONE, "Success: a complete answer."),
     (exit_codes.TASK_FAILED, "The task failed."),
-    (exit_codes.USAGE, "The command line cannot be understood."),
-    (exit_codes.CONFIGURATION, "The settings are wrong, or no provider is set up."),
-    (exit_codes.PROVIDER_PERMANENT, "The provider refused, and would refuse again."),
-    (exit_codes.NEEDS_HUMAN, "A question is left that only a person can answer."),
-    (exit_codes.TURN_LIMIT, "The limit of turns was reached."),
-    (exit_codes.BUDGET_LIMIT, "The budget was used up."),
-    (exit_codes.PROVIDER_RETRYABLE, "The provider failed; the same command may work later."),
-    (exit_codes.SIGINT, "Stopped by Ctrl-C; other signals: 128 and their number."),
+    (exit_codes.USAGE, "Usage error."),
+    (exit_codes.CONFIGURATION, "Configuration error: wrong settings, or no provider."),
+    (exit_codes.PROVIDER_PERMANENT, "Permanent provider error."),
+    (exit_codes.NEEDS_HUMAN, "Needs a person to answer a question."),
+    (exit_codes.TURN_LIMIT, "Turn limit reached."),
+    (exit_codes.BUDGET_LIMIT, "Budget exhausted."),
+    (exit_codes.PROVIDER_RETRYABLE, "Temporary provider error; try again later."),
+    (exit_codes.SIGINT, "Interrupted with Ctrl+C; other signals: 128 plus their number."),
 )
 FILES: Final = (
-    ("~/.robota/settings.json", "settings of the person, and keys where there is no keyring; only they can read it"),
-    (".robota/settings.json", "settings of a project, in effect once it is trusted"),
-    (".robota/sessions/", "the logs of sessions"),
+    ("~/.robota/settings.json", "user settings, and API keys where there is no keyring (mode 0600)"),
+    (".robota/settings.json", "project settings, in effect once the project is trusted"),
+    (".robota/sessions/", "session logs"),
 )
 VARIABLES: Final = (
     ("ROBOTA_HOME", "directory to use instead of ~/.robota"),
-    ("ROBOTA_PAGER, PAGER", "program that shows long pages of help"),
+    ("ROBOTA_PAGER, PAGER", "pager for long help pages"),
     ("VISUAL, EDITOR", "editor for prompts and changes"),
-    ("NO_COLOR", "if set, no colours"),
+    ("NO_COLOR", "disables colours if set"),
 )
 
 
@@ -50,13 +50,13 @@ def man_page() -> str:
         ".B robota",
         "\\fICOMMAND\\fR ...",
         ".SH DESCRIPTION",
-        "Robota talks with you in the terminal about the project in the current directory, and works on it.",
-        "It asks before it does what matters. With \\fB\\-p\\fR it runs one task and prints the answer.",
-        "What is piped in comes before the prompt.",
+        "Robota is an interactive coding agent that works on the project in the current directory.",
+        "It asks before it does anything consequential. With \\fB\\-p\\fR it runs one task and prints the answer.",
+        "Piped input is put before the prompt.",
         ".SH OPTIONS",
         *_options(main_options()),
         ".SH COMMANDS",
-        "\\fBrobota\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR says more of each.",
+        "\\fBrobota\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR prints details.",
         *_terms((name, help) for name, (_, help) in SUBCOMMANDS.items()),
         ".SH EXIT STATUS",
         *_terms((str(code), text) for code, text in EXIT_CODES),
@@ -69,7 +69,7 @@ def man_page() -> str:
         *(_roff(line) for line in EXAMPLES),
         ".fi",
         ".SH SEE ALSO",
-        "\\fBrobota help topics\\fR lists the pages of the documentation, \\fBrobota help\\fR \\fITOPIC\\fR shows one.",
+        "\\fBrobota help topics\\fR lists the documentation pages; \\fBrobota help\\fR \\fITOPIC\\fR shows one.",
     ]
     return "\n".join(lines) + "\n"
 
