@@ -16,56 +16,80 @@ KINDS: Final = {"int": "whole number", "float": "number"}
 UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: (?P<first>\S+)(?P<rest>.*)")
 # Nobody should delete their settings because they mistyped something else.
 NEVER_PROPOSED: Final = frozenset({"--reset", "--yes"})
-BYPASS: Final = " To let everything run without asking: --permission-mode bypassPermissions"
-TOOLS: Final = " What may run is said by --allowed-tools and --disallowed-tools: robota help security"
-CONFINED: Final = " To write files without asking: --permission-mode acceptEdits; commands run in the sandbox anyhow"
-AGENTS: Final = " A kind of work is chosen with --mode SLUG"
-FILES_READ: Final = " Which files are read depends on trust (robota trust); --settings adds to them for one run"
-# What other agents call it.
-KEPT: Final = " Every session is kept, so that it can be undone; remove one: robota sessions delete ID"
+# What other agents call it, and what to use here.
+BYPASS: Final = "To run everything without asking, use --permission-mode bypassPermissions"
+ACCEPT_EDITS: Final = (
+    "To edit files without asking, use --permission-mode acceptEdits; commands run in the sandbox anyway"
+)
+PERMISSION_MODE: Final = "Use --permission-mode MODE"
+ONE_DIRECTORY: Final = "Robota works in one directory and below: --cwd DIR"
+DIRECTORY: Final = "Use --cwd DIR"
+RULES: Final = "Use --allowed-tools and --disallowed-tools with rules: robota help security"
+TASK_MODE: Final = "Use --mode SLUG to choose a task mode"
+TRUST: Final = (
+    "Project settings are read only if you trust the project (robota trust); --settings adds to them for one run"
+)
+THINKING: Final = "Reasoning effort is an option of the provider profile: robota help providers"
+KEPT: Final = "Every session is kept, so that it can be undone; delete one with: robota sessions delete ID"
+BACKGROUND: Final = "Run it in the background of your shell: robota -p PROMPT & then robota sessions watch"
+PROMPT: Final = "Put the prompt after the options: robota -p PROMPT"
+INTERACTIVE: Final = "To start interactively with a prompt: robota PROMPT"
+MENTION: Final = "Mention the file in the prompt: @path"
+MODELS: Final = "To list models: robota models"
 OPTIONS_OF_OTHERS: Final = {
-    "--full-auto": CONFINED,
-    "--auto-edit": CONFINED,
-    "--sandbox": " Commands run in a sandbox unless sandbox.enabled is false: robota config set sandbox.enabled true",
+    "--full-auto": ACCEPT_EDITS,
+    "--auto-edit": ACCEPT_EDITS,
+    "--yes-always": BYPASS,
+    "--sandbox": "Commands run in a sandbox unless sandbox.enabled is false: robota config set sandbox.enabled true",
+    "-s": PERMISSION_MODE,
     "--dangerously-bypass-approvals-and-sandbox": BYPASS,
-    "--ask-for-approval": " What is asked about is said by --permission-mode",
-    "--approval-mode": " What is asked about is said by --permission-mode",
-    "--add-dir": " Robota works in one directory and what is below it: --cwd DIR",
-    "--include-directories": " Robota works in one directory and what is below it: --cwd DIR",
-    "--strict-mcp-config": " Servers of a project start only if it is trusted: robota help mcp",
-    "--setting-sources": FILES_READ,
-    "--bare": FILES_READ,
-    "--safe-mode": " Nothing of a workspace takes effect before it is trusted; --permission-mode plan only reads",
-    "--tools": TOOLS,
-    "--effort": " How much a model thinks is an option of its profile: robota help providers",
-    "--thinking": " How much a model thinks is an option of its profile: robota help providers",
-    "--reasoning-effort": " How much a model thinks is an option of its profile: robota help providers",
-    "--agent": AGENTS,
-    "--agents": AGENTS,
-    "--permission-prompt-tool": " With -p nobody is asked: what is not allowed is refused, and listed in the result. "
-    "A question that is left is answered with: robota answer SESSION",
-    "--plugin-dir": " A plugin is installed from its directory with: robota plugin install DIR",
+    "--ask-for-approval": PERMISSION_MODE,
+    "-a": PERMISSION_MODE,
+    "--approval-mode": PERMISSION_MODE,
+    "--add-dir": ONE_DIRECTORY,
+    "--include-directories": ONE_DIRECTORY,
+    "--strict-mcp-config": "The servers of a project start only if you trust it: robota help mcp",
+    "--mcp-debug": "To check MCP servers: robota mcp test SERVER",
+    "--setting-sources": TRUST,
+    "--bare": TRUST,
+    "--safe-mode": "Workspace configuration is ignored until trusted; --permission-mode plan is read-only",
+    "--tools": RULES,
+    "--effort": THINKING,
+    "--thinking": THINKING,
+    "--reasoning-effort": THINKING,
+    "--agent": TASK_MODE,
+    "--agents": TASK_MODE,
+    "--permission-prompt-tool": "With -p, calls that need approval are denied and listed in the result. "
+    "To answer a pending question: robota answer SESSION",
+    "--plugin-dir": "To install a plugin from a directory: robota plugin install DIR",
     "--no-session-persistence": KEPT,
+    "--no-session": KEPT,
     "--ephemeral": KEPT,
-    "--bg": " In the background of the shell: robota -p PROMPT & then robota sessions watch",
-    "--background": " In the background of the shell: robota -p PROMPT & then robota sessions watch",
-    "--image": " Name the file in the prompt: @picture.png",
-    "--prompt": " The prompt stands behind the options: robota -p PROMPT",
-    "--message": " The prompt stands behind the options: robota -p PROMPT",
-    "--print-logs": " What happens is shown with: --verbose",
-    "--list-models": " Models are listed with: robota models",
-    "--list-sessions": " Sessions are listed with: robota sessions list",
-    "--login": " A key is kept with: robota login",
-    "--profile": " A provider profile is chosen with: --provider NAME",
-    "--config": " A setting for one run: --settings JSON; for good: robota config set KEY VALUE",
-    "--cd": " The directory to work in: --cwd DIR",
-    "-C": " The directory to work in: --cwd DIR",
-    "-m": " The model to use: --model MODEL",
-    "-q": " Only the answer, and what went wrong: --quiet",
-    "-i": " A prompt begins a conversation: robota PROMPT",
-    "--prompt-interactive": " A prompt begins a conversation: robota PROMPT",
-    "--output-schema": " The shape of the answer: --json-schema FILE",
-    "--no-stream": " The answer comes whole in a pipe; at a terminal: --quiet",
+    "--session": "To resume a session, use --resume SESSION",
+    "--last": "To continue the latest session, use --continue",
+    "--bg": BACKGROUND,
+    "--background": BACKGROUND,
+    "--image": MENTION,
+    "--file": MENTION,
+    "--prompt": PROMPT,
+    "--message": PROMPT,
+    "--print-logs": "Use --verbose",
+    "--json": "Use --output-format json, or stream-json for events",
+    "--list-models": MODELS,
+    "--list-sessions": "To list sessions: robota sessions list",
+    "--login": "To store an API key: robota login",
+    "--profile": "Use --provider NAME",
+    "--oss": "To use a local server, set it up once: robota --configure",
+    "--config": "Use --settings JSON for one run, or permanently: robota config set KEY VALUE",
+    "--search": "To allow web pages, use --allowed-tools WebFetch",
+    "--cd": DIRECTORY,
+    "-C": DIRECTORY,
+    "-m": "Use --model MODEL",
+    "-q": "Use --quiet",
+    "-i": INTERACTIVE,
+    "--prompt-interactive": INTERACTIVE,
+    "--output-schema": "Use --json-schema FILE",
+    "--no-stream": "Output to a pipe is not streamed; at a terminal, use --quiet",
 }
 MISSING: Final = "the following arguments are required: "
 
@@ -143,12 +167,19 @@ def in_plain_words(message: str, help: str) -> str:
         if not first.startswith("-"):
             return f"{first + unknown['rest']!r} does not belong here."
         option = first.partition("=")[0]
-        found = OPTION.findall(help)
-        if option in found:
+        known = OPTION.findall(help)
+        if option in known:
             return f"{option} does not belong to this action."
-        known = [name for name in found if name not in NEVER_PROPOSED]
-        return f"There is no option {option}.{OPTIONS_OF_OTHERS.get(option) or did_you_mean(option, known)}"
+        return f"There is no option {option}.{_instead_of(option, known)}"
     return message.removeprefix("argument ")
+
+
+def _instead_of(option: str, known: Sequence[str]) -> str:
+    """What to use for an option of another agent, if this command has it; else the nearest that there is."""
+    hint = OPTIONS_OF_OTHERS.get(option)
+    if hint is not None and set(OPTION.findall(hint)) <= {*known, "--configure"}:
+        return f" {hint}"
+    return did_you_mean(option, [name for name in known if name not in NEVER_PROPOSED])
 
 
 def did_you_mean(said: str, known: Iterable[str]) -> str:

@@ -10,11 +10,11 @@ PRINT_FLAGS = frozenset({"-p", "--print"})
 # With more words than this behind it, a word that is also a plain verb begins a task: "update the readme".
 MOST_ARGUMENTS = 1
 
-RESUME = "The newest session goes on with: robota --continue; another one with: robota --resume SESSION"
-SET_UP = "A provider and its key are set up with: robota --configure; only a key: robota login"
-ONE_ANSWER = "One task and its answer: robota -p PROMPT"
-NO_CLIENT = "The terminal is the only client so far; one of your own: robota help protocol"
-NO_AGENTS = "Agents are not run yet: robota help plugins; robota doctor names those that are there"
+RESUME = "To continue the latest session: robota --continue; to resume another one: robota --resume SESSION"
+SET_UP = "To set up a provider: robota --configure; to store only an API key: robota login"
+ONE_ANSWER = "To run one task: robota -p PROMPT"
+NO_CLIENT = "The terminal is the only client so far; to write your own: robota help protocol"
+NO_AGENTS = "Agents are not supported yet: robota help plugins; robota doctor lists those it found"
 # What people type who know other agents, and where it is here.
 KNOWN_ELSEWHERE = {
     "auth": SET_UP,
@@ -25,32 +25,32 @@ KNOWN_ELSEWHERE = {
     "provider": SET_UP,
     "providers": SET_UP,
     "keys": SET_UP,
-    "update": "Whether there is a newer version: robota --check-update",
-    "upgrade": "Whether there is a newer version: robota --check-update",
-    "install": "A plugin is installed with: robota plugin install SOURCE",
-    "uninstall": "It is removed by the program that installed it: pipx, uv tool or pip uninstall robota",
-    "model": "Models are listed with: robota models; one is chosen with --model MODEL",
+    "update": "To check for a newer version: robota --check-update",
+    "upgrade": "To check for a newer version: robota --check-update",
+    "install": "To install a plugin: robota plugin install SOURCE",
+    "uninstall": "Use what installed it: pipx uninstall robota, uv tool uninstall robota or pip uninstall robota",
+    "model": "To list models: robota models; to choose one, use --model MODEL",
     "resume": RESUME,
     "continue": RESUME,
-    "history": "Past sessions are listed with: robota sessions list",
-    "logs": "Past sessions are listed with: robota sessions list",
-    "stats": "What filled a session is shown with: robota context; what it cost: robota sessions list",
-    "usage": "What filled a session is shown with: robota context; what it cost: robota sessions list",
-    "cost": "What sessions cost is shown with: robota sessions list",
-    "chat": "A conversation begins with: robota",
+    "history": "To list past sessions: robota sessions list",
+    "logs": "To list past sessions: robota sessions list",
+    "stats": "For the context of a session: robota context; for its cost: robota sessions list",
+    "usage": "For the context of a session: robota context; for its cost: robota sessions list",
+    "cost": "To see the cost of sessions: robota sessions list",
+    "chat": "To start a conversation: robota",
     "exec": ONE_ANSWER,
     "run": ONE_ANSWER,
     "ask": ONE_ANSWER,
-    "review": "The changes of the working tree are reviewed with: robota -p /review",
-    "serve": "As an MCP server for another program: robota mcp serve",
+    "review": "To review the working tree: robota -p /review",
+    "serve": "To act as an MCP server: robota mcp serve",
     "web": NO_CLIENT,
     "ide": NO_CLIENT,
     "acp": NO_CLIENT,
     "agent": NO_AGENTS,
     "agents": NO_AGENTS,
     "settings": "Did you mean: robota config show",
-    "permissions": "What may run is explained by: robota policy",
-    "hooks": "Hooks stand in the settings: robota config get hooks",
+    "permissions": "To explain permissions: robota policy explain",
+    "hooks": "Hooks are part of the settings: robota config get hooks",
     "status": "Did you mean: robota doctor",
     "info": "Did you mean: robota --version --verbose",
     "docs": "Did you mean: robota help topics",
@@ -58,7 +58,7 @@ KNOWN_ELSEWHERE = {
     "completions": "Did you mean: robota completion bash (or zsh, fish)",
     "undo": "Did you mean: robota rewind undo (robota rewind list shows what can be undone)",
     "export": "Did you mean: robota sessions export",
-    "reset": "Your settings are removed (a copy is kept) with: robota --reset",
+    "reset": "To remove your settings (a copy is kept): robota --reset",
 }
 
 
@@ -70,7 +70,7 @@ def problem_with(argv: Sequence[str]) -> str | None:
     answer = _elsewhere(argv) or _misspelt(argv)
     if answer is None:
         return None
-    return f'There is no command {argv[0]!r}. {answer}\nTo give it as a task: robota -p "{task}"'
+    return f'There is no command {argv[0]!r}. {answer}\nTo use it as a prompt: robota -p "{task}"'
 
 
 def _elsewhere(argv: Sequence[str]) -> str | None:
