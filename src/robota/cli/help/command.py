@@ -10,13 +10,12 @@ from typing import Final
 from robota.cli.arguments import parser as main_parser
 from robota.cli.command_parser import CommandParser, did_you_mean
 from robota.cli.help.front_page import all_commands, front_page
-from robota.cli.help.topics import Topic, topic_named, topics
+from robota.cli.help.topics import LISTS, Topic, help_words, topic_named, topics
 from robota.cli.output import in_columns, terminal_width
 from robota.cli.subcommands import SUBCOMMANDS
 
 DONE: Final = 0
 USAGE: Final = 2
-LISTS: Final = ("commands", "options", "topics")
 GREY: Final = re.compile(r"(?<=[\[;])90(?=[;m])")
 WIDEST_PAGE: Final = 100
 
@@ -43,11 +42,6 @@ def parser() -> CommandParser:
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help="a command, a topic, commands, options or topics")
     parser.add_argument("--man", action="store_true", help="print the man page (roff), to be saved as robota.1")
     return parser
-
-
-def help_words() -> list[str]:
-    """Every word that `robota help` knows."""
-    return [*dict.fromkeys([*SUBCOMMANDS, *topics(), *LISTS])]
 
 
 def _show(name: str, rest: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.cli.arguments import parser as main_parser
-from robota.cli.help.command import help_words
+from robota.cli.help.topics import help_words
 from robota.cli.subcommands import SUBCOMMANDS
 
 # What a value is, by the word that stands for it in the help.

@@ -7,7 +7,10 @@ from typing import Final
 import msgspec
 
 import robota
+from robota.cli.subcommands import SUBCOMMANDS
 
+# What `robota help` lists instead of explaining.
+LISTS: Final = ("commands", "options", "topics")
 # In a wheel the pages stand inside the package; in a checkout beside it.
 INSTALLED: Final = Path(robota.__path__[0]) / "docs"
 CHECKOUT: Final = Path(robota.__path__[0]).parents[1] / "docs"
@@ -39,6 +42,11 @@ def topics() -> dict[str, Topic]:
     found = sorted(directory.rglob("*.md"))
     names = (path.relative_to(directory).with_suffix("").as_posix() for path in found)
     return {name: Topic(name=name, path=path) for name, path in zip(names, found, strict=True)}
+
+
+def help_words() -> list[str]:
+    """Every word that `robota help` knows."""
+    return [*dict.fromkeys([*SUBCOMMANDS, *topics(), *LISTS])]
 
 
 def topic_named(name: str) -> Topic | None:
