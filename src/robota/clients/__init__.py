@@ -1,1 +1,1 @@
-"""Thin readers of the event stream: headless, plain, tui and debug, on render, terminal and view. May use protocol and text."""
+"""Thin readers of the event stream: headless, plain, tui, debug, on render, terminal, view. May use protocol and text."""
