@@ -80,7 +80,9 @@ def _with_its_model(
     settings = settings_for(launch, workspace_root(launch.cwd), env)
     if header.provider not in {*settings.values.providers, *environment_profiles(settings, env)}:
         known = single_line(header.provider)
-        notices.append(f"The provider profile {known!r} of the session is gone; the current one is used.")
+        notices.append(
+            f"The session worked with {known!r}, and there is no such provider profile; the current one is used."
+        )
         return launch
     return msgspec.structs.replace(launch, provider=header.provider, model=launch.model or header.model)
 

@@ -83,6 +83,24 @@ def test_the_found_words_are_marked(library: Library) -> None:
     assert found.texts[0].snippet == "It was a \x02comma\x03."
 
 
+@pytest.mark.parametrize(
+    ("words", "snippet"),
+    [
+        ("日付", "\x02日付\x03の解析を直してくださいversion2"),
+        ("解析を", "日付の\x02解析を\x03直してくださいversion2"),
+        ("くださ*", "日付の解析を直して\x02くださ\x03いversion2"),
+        ("version2", "日付の解析を直してください\x02version2\x03"),
+        ("析解", None),
+        ("日付 直", "\x02日付\x03の解析を\x02直\x03してくださいversion2"),
+    ],
+)
+def test_words_of_scripts_without_spaces_are_found_in_the_middle(
+    library: Library, words: str, snippet: str | None
+) -> None:
+    Written(library.root, "dates").prompt("日付の解析を直してくださいversion2").reply("Done.").end()
+    assert [found.texts[0].snippet for found in library.find(words)] == ([] if snippet is None else [snippet])
+
+
 def test_what_a_log_gained_is_found_and_what_was_replaced_is_not(library: Library) -> None:
     assert library.ids("zebra") == []
     log, _ = SessionLog.open(library.root / ".robota/sessions/parser", Clock(START_MS + 10**8))

@@ -13,12 +13,13 @@ from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.growth import LogPosition, continues, records_since
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
+from robota.log.search.scripts_without_spaces import with_separators
 from robota.log.search.texts import texts_of
 
 # Of a log that came with a repository nobody waits for more to be read.
 MOST_OF_FOREIGN: Final = 64 * 1024 * 1024
 INDEX_NAME: Final = "search.sqlite"
-INDEX_VERSION: Final = 1
+INDEX_VERSION: Final = 2
 PUT: Final = "INSERT OR REPLACE INTO entry(rowid, text, kind, tool) VALUES(?, ?, ?, ?)"
 SCHEMA: Final = """
 CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
@@ -153,7 +154,7 @@ class _Reading:
                 self._progress(self._done + told - start, self._size)
             log = msgspec.structs.replace(log, first_ts=log.first_ts or grown.record.ts, position=grown.position)
             for text in texts_of(grown.record):
-                row = (text_number(log, text.ts), text.text, text.kind, text.tool)
+                row = (text_number(log, text.ts), with_separators(text.text), text.kind, text.tool)
                 self._connection.execute(PUT, row)
         self._done += log.position.offset - start
         self._progress(self._done, self._size)

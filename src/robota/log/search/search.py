@@ -21,6 +21,7 @@ from robota.log.search.index import (
     brought_up_to_date,
     without_removed,
 )
+from robota.log.search.scripts_without_spaces import with_separators, without_separators
 from robota.text.visible import without_surrogates
 
 # What begins and ends a found word in a snippet. Neither can be typed, and both are made visible if they are text.
@@ -102,7 +103,8 @@ def match_expression(words: str) -> str:
         is_beginning = found["word"] is not None and text.endswith("*")
         text = text.rstrip("*") if is_beginning else text
         if any(character.isalnum() for character in text):
-            terms.append('"' + text.replace('"', "").replace("\x00", "") + '"' + ("*" if is_beginning else ""))
+            text = with_separators(text.replace('"', "").replace("\x00", ""))
+            terms.append(f'"{text}"' + ("*" if is_beginning else ""))
     return " AND ".join(terms[:MOST_TERMS])
 
 
@@ -132,7 +134,7 @@ def _found(connection: sqlite3.Connection, query: str, number: int, session: Cat
         (FOUND, FOUND_END, WORDS_IN_SNIPPET, query, number),
     ).fetchone()
     kind, tool, snippet = row
-    return FoundPassage(ts=_ts(number, session), kind=kind, tool=tool, snippet=snippet)
+    return FoundPassage(ts=_ts(number, session), kind=kind, tool=tool, snippet=without_separators(snippet))
 
 
 def _ts(number: int, session: CataloguedSession) -> int:

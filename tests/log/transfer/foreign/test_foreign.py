@@ -175,7 +175,7 @@ def test_an_old_rollout_without_envelopes(place: Place) -> None:
 def test_torn_and_unknown_lines_are_left_out_and_counted(place: Place, lines: tuple[dict[str, Any], ...]) -> None:
     odd = ("", "{torn", "[1]", '"text"', "\x00\x00", {"type": "hologram", "x": [1]}, "[" * 5000, {"payload": 3})
     task = place.take_in(lines[0], *odd, *lines[1:], '{"type":"user","mess')
-    assert task.messages and "lines could not be read" in place.notice
+    assert task.messages and "Left out, because unreadable: " in place.notice
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "hello\n", '{"a": 1}\n', "\x00\xff" * 100])

@@ -12,6 +12,7 @@ from robota.log.transfer.foreign.codex import SOURCE as CODEX
 from robota.log.transfer.foreign.codex import is_codex, read_codex
 from robota.log.transfer.foreign.lines import ForeignLines
 from robota.log.transfer.foreign.writing import ForeignWriter
+from robota.text.counted import counted
 
 # A transcript says within its first lines what it is.
 LINES_LOOKED_AT: Final = 50
@@ -40,4 +41,4 @@ def take_in_transcript(draft: DraftSession, path: Path, source: str, session_id:
     READERS[source](lines, writer)
     if not writer.prompts:
         raise ImportRefused(f"There is no conversation in {path}. Nothing was changed.")
-    return f"{lines.unreadable} lines could not be read and were left out." if lines.unreadable else ""
+    return f"Left out, because unreadable: {counted(lines.unreadable, 'line')}." if lines.unreadable else ""
