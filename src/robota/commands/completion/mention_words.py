@@ -42,7 +42,7 @@ class MentionWords:
         paths = await asyncio.to_thread(listed.index.best, query, most, self._is_hidden)
         candidates = (
             *(_word(name, description) for name, description in words.items()),
-            *(found for path in paths if path != query and (found := _path(path)) is not None),
+            *(found for path in paths if (found := _path(path)) is not None),
         )
         rest = REST_OF_WORD.match(text, caret)
         return PromptCompletion(

@@ -35,7 +35,7 @@ from robota.extensions.plugins.versions import is_older
 from robota.text.visible import single_line
 
 SETTING: Final = "enabledPlugins"
-IN_EFFECT: Final = "It has effect in the sessions that start from now on."
+IN_EFFECT: Final = "It has effect in new sessions; /plugin reload opens a running one again with it."
 
 
 Agree = Callable[[Proposal], bool]

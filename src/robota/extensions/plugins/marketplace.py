@@ -63,11 +63,17 @@ def parse_marketplace(data: bytes) -> Marketplace:
         try:
             entry = _entry(each, root if isinstance(root, str) else "")
         except InvalidPlugin as error:
-            problems.append(f"plugin {place + 1} of the marketplace is left out: {error}")
+            problems.append(f"plugin {_called(each, place)} of the marketplace is left out: {error}")
         else:
             if entries.setdefault(entry.name, entry) is not entry:
                 problems.append(f"there are two plugins {entry.name}; the second is left out")
     return Marketplace(name=checked_name(name), entries=tuple(entries.values()), problems=tuple(problems))
+
+
+def _called(written: Any, place: int) -> str:
+    """The name that an entry says, or else its place in the list."""
+    name = written.get("name") if isinstance(written, dict) else None
+    return single_line(name) if isinstance(name, str) and name else str(place + 1)
 
 
 def _entry(written: Any, root: str) -> MarketplaceEntry:

@@ -4,6 +4,7 @@ Files, git, the web and checks are looked at by calls like those of the model, s
 that is not allowed, or fails, becomes a note; the prompt is sent all the same.
 """
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final, assert_never
 
@@ -153,7 +154,7 @@ class MentionExpander:
             case GitMention(state=state):
                 return LookAt(tool=self._tools.shell, arguments={"command": GIT_COMMANDS[state]})
             case CommitMention(commit=commit):
-                command = {"command": f"git show {commit}"}
+                command = {"command": f"git show {shlex.quote(commit)}"}
                 return self._wanted_path(commit, None) or LookAt(
                     tool=self._tools.shell, arguments=command, may_fail=True
                 )

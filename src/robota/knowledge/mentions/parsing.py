@@ -10,11 +10,12 @@ from typing import Final
 import msgspec
 
 LONGEST_PATH: Final = 1_024
-# A mention stands at the start or behind white space or an opening bracket, so that mail addresses are none.
+# A mention stands at the start or behind white space or an opening bracket, so that mail addresses are none; or
+# behind the signs of languages that are written without white space.
 _MENTION: Final = re.compile(
     r"""
-    (?<![^\s(\[{])@
-    (?: "(?P<quoted>[^"\n]+)"(?P<quoted_range>[:\#][L0-9:-]*)?
+    (?<![^\s(\[{（［｛「『【《〈，。、；：！？])@
+    (?: (?P<quote>["'])(?P<quoted>(?:(?!(?P=quote)).)+)(?P=quote)(?P<quoted_range>[:\#][L0-9:-]*)?
       | (?P<bare>(?:\\[^\n]|[^\s\\"])+)
     )
     """,
@@ -23,14 +24,16 @@ _MENTION: Final = re.compile(
 _RANGE: Final = re.compile(r"(?::|#L)(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9})|:\d{1,9})?\Z")
 _PATH_AND_RANGE: Final = re.compile(rf"(?P<path>.+?){_RANGE.pattern}")
 _ESCAPED: Final = re.compile(r"\\(.)")
-# A commit is told from a word by a digit.
-_COMMIT: Final = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
+# A commit: its hash, which a digit tells from a word, how it is reached from the last one, or the tag of a version.
+_COMMIT: Final = re.compile(
+    r"(?:(?=[a-f]*[0-9])[0-9a-f]{7,40}|HEAD(?:[~^][0-9]{0,4}){0,9}|v[0-9]+(?:\.[0-9]+)+(?:[.-][0-9A-Za-z]+){0,9})\Z"
+)
 # As git writes what one side changed since it left the other; nothing that a shell or git would read otherwise.
 _BRANCHES: Final = re.compile(r"(?P<since>[A-Za-z0-9][\w./-]{0,199}?)\.\.\.(?P<to>[A-Za-z0-9][\w/-]{0,199})?", re.ASCII)
 # A URI behind the name of a server: two colons tell it from a path with lines.
 _RESOURCE: Final = re.compile(r"(?P<server>[A-Za-z0-9][A-Za-z0-9_-]{0,31}):(?P<uri>[A-Za-z][A-Za-z0-9+.-]+:.+)")
 _PUNCTUATION: Final = frozenset(".,;:!?'\"…。，、；：！？")
-_BRACKETS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
+_BRACKETS: Final = dict(zip(")]}>）］｝」』】》〉", "([{<（［｛「『【《〈", strict=True))
 
 
 class GitState(StrEnum):
@@ -83,7 +86,7 @@ class GitMention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommitMention(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be the hash of a commit."""
+    """What may be a commit, by its hash, from the last one on or by a tag."""
 
     written: str
     commit: str
@@ -176,7 +179,7 @@ def _means_only(written: str, path: str) -> bool:
 
 def _mention(found: re.Match[str]) -> Mention | None:
     if found["quoted"] is not None:
-        return _quoted(found["quoted"], found["quoted_range"] or "")
+        return _quoted(found["quote"], found["quoted"], found["quoted_range"] or "")
     if len(found["bare"]) > LONGEST_PATH:
         return None
     if branches := _BRANCHES.match(found["bare"]):
@@ -211,13 +214,13 @@ def _path(word: str) -> PathMention | None:
     return PathMention(written=f"@{word}", path=_ESCAPED.sub(r"\1", path), lines=ranged and _lines(ranged))
 
 
-def _quoted(path: str, after: str) -> PathMention | None:
+def _quoted(quote: str, path: str, after: str) -> PathMention | None:
     """Within quotes nothing is special; only a range of lines may follow them."""
     if len(path) > LONGEST_PATH:
         return None
     after = _without_punctuation(after)
     ranged = _RANGE.match(after)
-    written = f'@"{path}"{after if ranged else ""}'
+    written = f"@{quote}{path}{quote}{after if ranged else ''}"
     return PathMention(written=written, path=path, lines=ranged and _lines(ranged))
 
 

@@ -22,6 +22,7 @@ from tests.clients.stories import TASK, state
 
 MODE = CompletionCandidate(kind=CandidateKind.COMMAND, insert="/mode ", label="/mode [MODE]")
 EXIT = CompletionCandidate(kind=CandidateKind.COMMAND, insert="/exit", label="/exit")
+GIT_CHANGES = CompletionCandidate(kind=CandidateKind.MENTION, insert="@git-changes ", label="@git-changes")
 FILE = CompletionCandidate(kind=CandidateKind.FILE, insert="@calc.py ", label="calc.py")
 
 
@@ -87,6 +88,8 @@ def test_enter_in_the_popup() -> None:
     assert popup("/ex", EXIT) is PopupEnter.TAKE_AND_SEND
     assert popup("/mo", MODE) is PopupEnter.TAKE
     assert popup("/mode", MODE) is PopupEnter.SEND
+    assert popup("see @gi", GIT_CHANGES, 4) is PopupEnter.TAKE
+    assert popup("see @git-changes", GIT_CHANGES, 4) is PopupEnter.SEND, "there is nothing left to take"
     assert popup("/mode ", EXIT, start=6) is PopupEnter.SEND
     assert popup("@ca", FILE) is PopupEnter.TAKE
 

@@ -54,13 +54,13 @@ class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
         return before + insert + after, len(before + insert)
 
     def on_enter(self) -> PopupEnter:
-        """A command that takes no words runs at once; nothing is chosen for somebody who typed a whole command."""
+        """A command that takes no words runs at once; nothing is chosen for somebody who typed a whole word."""
         is_command = self.chosen.kind in (CandidateKind.COMMAND, CandidateKind.ARGUMENT)
+        is_whole = self.typed == self.chosen.insert.strip()
+        if not self.is_moved and (is_whole or (is_command and not self.typed)):
+            return PopupEnter.SEND
         if not is_command:
             return PopupEnter.TAKE
-        is_whole = self.typed == self.chosen.insert.strip()
-        if not self.is_moved and (is_whole or not self.typed):
-            return PopupEnter.SEND
         return PopupEnter.TAKE if self.chosen.insert.endswith(" ") else PopupEnter.TAKE_AND_SEND
 
 
