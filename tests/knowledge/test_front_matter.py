@@ -50,6 +50,10 @@ def test_what_is_read_without_a_yaml_parser_is_what_one_would_read(value: str) -
         ("---\r\nname: crlf\r\n---\r\nbody", {"name": "crlf"}),
         ("---\nflag: true\ncount: 3\n---\nbody", {"flag": True, "count": 3}),
         ("\ufeff---\nname: bom\n---\nbody", {"name": "bom"}),
+        (
+            '---\nargument-hint: [pr] [priority]\nallowed-tools: [Read, "Bash(git *)"]\nx: |\n  a: [\n  b\n---\nbody',
+            {"argument-hint": "[pr] [priority]", "allowed-tools": ["Read", "Bash(git *)"], "x": "a: [\nb\n"},
+        ),
     ],
 )
 def test_fields(document: str, fields: dict[str, object]) -> None:

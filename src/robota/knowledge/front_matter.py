@@ -14,11 +14,14 @@ _ENDS: Final = r"\n---[ \t\r]*(?:\n|\Z)"
 # Far more than any front matter has; the parser needs quadratic time for brackets in brackets.
 MAX_CHARACTERS: Final = 20_000
 MAX_BRACKETS: Final = 200
+MAX_LOOSE_FIELDS: Final = 100
 # A text as people write it behind a name. With a colon in it YAML would refuse the line, and everybody means the text.
 _TEXT: Final = r"""[^-?:,\[\]{}#&*!|>'"%@`~\s](?:[^#\x85\u2028\u2029]|(?<=\S)#)*"""
 # An item of a list in brackets that is nothing but text.
 _ITEM: Final = r"""[^-?:,\[\]{}#&*!|>'"%@`~\s][^:#,\[\]{}\x85\u2028\u2029]*"""
 _LINE: Final = r"([A-Za-z][\w-]*):[ \t]*(.*?)[ \t]*"
+# What one field defines for others, which are then none by themselves.
+_ANCHOR: Final = r"[\s\[,][&*][A-Za-z]"
 _NOT_TEXT: Final = r"(?i:true|false|yes|no|on|off|null|~)|[-+.\d][\d._eE+:xob-]*"
 
 
@@ -80,10 +83,26 @@ def _plain_value(value: str) -> str | list[str] | None:
 
 
 def _loose_fields(head: str) -> dict[str, Any] | None:
-    """One text a line, whatever is in it: people write `description: Use this: always`, which is no YAML."""
-    named = [re.fullmatch(_LINE, line) for line in head.split("\n") if line.strip()]
-    fields = {each[1]: each[2] for each in named if each is not None and each[2][:1] not in "[{&*!|>"}
-    return fields if len(fields) == len(named) else None
+    """Each field by itself, as text where it is no YAML; None if that, too, cannot be told apart.
+
+    People write `description: Use this: always` and `argument-hint: [file] [line]`.
+    """
+    entries = re.split(r"^(?=[A-Za-z][\w-]*:)", head, flags=re.MULTILINE)
+    if entries[0].strip() or len(entries) > MAX_LOOSE_FIELDS or re.search(_ANCHOR, head):
+        return None
+    fields: dict[str, Any] = {}
+    for entry in entries[1:]:
+        name, _, value = entry.partition(":")
+        fields[name] = _loose_value(name, entry, " ".join(value.split()))
+    return fields
+
+
+def _loose_value(name: str, entry: str, text: str) -> Any:
+    try:
+        read = read_yaml(entry)
+    except YamlProblem:
+        return text
+    return read[name] if isinstance(read, dict) and list(read) == [name] else text
 
 
 def _parsed(head: str, text: str) -> FrontMatter:

@@ -43,6 +43,13 @@ values = st.sampled_from(["x", "3", "-1", "[a, b]", "{a: b}", "null", "true", "'
 heads = st.lists(st.tuples(fields, values).map(": ".join), max_size=6).map("\n".join)
 
 
+@pytest.mark.parametrize("hint", ["[file]", "[file] [line]", "add [id] | list", "<file>", "[a, b]"])
+def test_a_hint_at_arguments_is_shown_as_it_was_written(hint: str) -> None:
+    skill = read_skill(COMMANDS, source("inspect.md", f"---\nargument-hint: {hint}\ndescription: D\n---\n".encode()))
+    assert skill is not None
+    assert (skill.argument_hint, skill.description, skill.problems) == (hint, "D", ())
+
+
 @given(heads, st.text(max_size=80))
 @example("name: &a [*a]", "body")
 def test_no_front_matter_makes_reading_a_skill_fail(head: str, body: str) -> None:

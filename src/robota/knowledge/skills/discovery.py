@@ -23,7 +23,7 @@ SKILL_FILE: Final = "SKILL.md"
 TOML: Final = ".toml"
 WORTH_CACHING: Final = 20
 # Another number makes every file be read again; it changes when more is read of one.
-READING: Final = 2
+READING: Final = 3
 
 
 class SkillPlace(msgspec.Struct, frozen=True):

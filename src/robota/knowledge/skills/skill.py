@@ -86,7 +86,7 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
         path=file.path,
         description=(reader.text("description") or _first_words(matter.text))[:LONGEST_DESCRIPTION],
         when_to_use=reader.text("when_to_use")[:LONGEST_DESCRIPTION],
-        argument_hint=reader.text("argument-hint"),
+        argument_hint=reader.hint("argument-hint"),
         arguments=reader.words("arguments"),
         allowed_tools=reader.words("allowed-tools"),
         disallowed_tools=reader.words("disallowed-tools"),
@@ -123,6 +123,11 @@ class _Fields:
             self._wrong.append(f"{key} is no text")
             return ""
         return str(value)
+
+    def hint(self, key: str) -> str:
+        """A text; `[file]`, which to YAML is a list, as it was written."""
+        value = self._take(key)
+        return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else self.text(key)
 
     def words(self, key: str) -> tuple[str, ...]:
         """A list, or words with blanks or commas between them; what stands in parentheses belongs together."""
