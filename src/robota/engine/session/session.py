@@ -285,7 +285,7 @@ class Session:
         if not command.text.strip() and not command.images:
             return Refused(code="empty_task", message="A task needs words or an image.")
         if command.mode is not None and command.mode not in self._services.modes.roles:
-            return self._no_such_mode()
+            return self._no_such_mode(command.mode)
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._tasks.new(options, command.task_id)
         self._runner.start(task, command.text, command.images, is_command=command.is_command)
@@ -388,7 +388,7 @@ class Session:
     async def _switch_mode(self, command: SwitchMode) -> Receipt:
         """Switch the mode of the task, or of the next one if there is none."""
         if command.text not in self._services.modes.roles:
-            return self._no_such_mode()
+            return self._no_such_mode(command.text)
         task = self._runner.current
         if task is None:
             self._options = msgspec.structs.replace(self._options, mode=command.text)
@@ -400,8 +400,9 @@ class Session:
             task.remind(f"The user switched the task to {command.text} mode. Your role and tools are now those of it.")
         return Accepted()
 
-    def _no_such_mode(self) -> Refused:
-        return Refused(code="unknown_mode", message=f"Modes: {', '.join(self._services.modes.roles)}.")
+    def _no_such_mode(self, mode: str) -> Refused:
+        modes = ", ".join(self._services.modes.roles)
+        return Refused(code="unknown_mode", message=f"There is no mode {mode!r}. The modes are {modes}.")
 
     async def _open_task(self) -> "Task | Refused":
         """The task whose conversation commands act on: the running one, or the one that waits to be resumed."""
