@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from robota.contracts.knowledge import CallTool, ExpandedPrompt, PromptNotSent, SubtaskWanted
+from robota.contracts.tool import ToolResult
 from robota.knowledge.skills.discovery import SkillFinder
 from robota.knowledge.skills.skill import Skill, SkillContext, SkillKind, SkillScope
 from robota.protocol.slash_commands import CommandSource, SlashCommandInfo, typed_command
+from robota.protocol.views import TerminalView
 
 if TYPE_CHECKING:
     from robota.knowledge.skills.template import FilledTemplate
@@ -94,7 +96,7 @@ class SessionKnowledge:
         from robota.workspace.shell.quoting import CannotQuote
 
         async def run(command: str) -> str:
-            return (await call(self._shell_tool, {"command": command})).content
+            return _printed(await call(self._shell_tool, {"command": command}))
 
         values = Values(typed=arguments, names=skill.arguments, variables=self._variables(skill))
         try:
@@ -116,6 +118,13 @@ def _info(skill: Skill, short_name: str) -> SlashCommandInfo:
         needs_model=True,
         model_may_call=skill.for_model,
     )
+
+
+def _printed(result: ToolResult) -> str:
+    """What a command printed, without its last line ends; of one that failed also how it ended."""
+    if isinstance(result.view, TerminalView) and result.view.exit_code == 0:
+        return result.view.output.rstrip("\n")
+    return result.content
 
 
 def _described(skill: Skill) -> str:

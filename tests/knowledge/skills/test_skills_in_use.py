@@ -51,6 +51,15 @@ def test_files_that_a_command_mentions_are_shown_as_if_they_had_been_typed(robot
     assert "The printed guide." not in log, "what a command prints is data"
 
 
+def test_what_a_command_prints_stands_in_the_text_as_it_is(robota: Robota) -> None:
+    script(robota, DONE)
+    text = "On !`echo main`, empty !`true`, failed !`cat missing`."
+    write_skill(robota.home / ".claude/commands", text, "state.md")
+    assert robota("-p", "/state", "--allowed-tools", "Bash(echo *),Bash(true),Bash(cat *)").code == 0
+    log = told(robota)
+    assert "On main, empty , failed " in log and "Exit code: 1" in log
+
+
 def test_a_command_of_gemini_holds_arguments_commands_and_files(robota: Robota) -> None:
     (robota.workspace / "best practice.md").write_text("Be kind.\n")
     script(robota, DONE)
