@@ -62,7 +62,7 @@ class SessionKnowledge:
     def commands(self) -> Sequence[SlashCommandInfo]:
         self._refresh()
         library = self._finder.library()
-        return tuple(_info(skill, library.short_name(skill)) for skill in library.reachable if skill.for_person)
+        return tuple(_info(skill, library.other_names(skill)) for skill in library.reachable if skill.for_person)
 
     async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
         typed = typed_command(prompt)
@@ -108,12 +108,12 @@ class SessionKnowledge:
         return FilledTemplate(text=text, mentioning=filled.mentioning)
 
 
-def _info(skill: Skill, short_name: str) -> SlashCommandInfo:
+def _info(skill: Skill, other_names: tuple[str, ...]) -> SlashCommandInfo:
     return SlashCommandInfo(
         name=skill.name,
         description=skill.description,
         source=CommandSource.SKILL if skill.kind is SkillKind.SKILL and not skill.plugin else OWNERS[skill.scope],
-        aliases=(short_name,) if short_name else (),
+        aliases=other_names,
         argument_hint=skill.argument_hint or " ".join(f"[{name}]" for name in skill.arguments),
         needs_model=True,
         model_may_call=skill.for_model,

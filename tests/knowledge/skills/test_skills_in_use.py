@@ -60,6 +60,21 @@ def test_what_a_command_prints_stands_in_the_text_as_it_is(robota: Robota) -> No
     assert "On main, empty , failed " in log and "Exit code: 1" in log
 
 
+def test_commands_of_one_name_in_two_directories_are_told_apart(robota: Robota) -> None:
+    for directory in ("backend", "frontend"):
+        write_skill(robota.home / ".claude/commands" / directory, f"Build the {directory}.", "component.md")
+    for typed, words in {
+        "component": "Build the backend.",
+        "backend:component": "Build the backend.",
+        "frontend:component": "Build the frontend.",
+    }.items():
+        script(robota, DONE)
+        assert robota("-p", f"/{typed}").code == 0
+        assert words in told(robota)
+    listed = robota("skills", "list").stdout
+    assert "component " in listed and "frontend:component " in listed and "hidden" not in listed
+
+
 def test_a_command_of_gemini_holds_arguments_commands_and_files(robota: Robota) -> None:
     (robota.workspace / "best practice.md").write_text("Be kind.\n")
     script(robota, DONE)

@@ -11,7 +11,7 @@ import msgspec
 
 from robota.knowledge.front_matter import read_front_matter
 from robota.knowledge.skills.cache import cached_skills, keep_skills
-from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, skill_from
+from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, is_usable_name, skill_from
 
 if TYPE_CHECKING:
     from robota.knowledge.skills.template import Part
@@ -65,17 +65,28 @@ class SkillLibrary:
     """The skills of a session."""
 
     def __init__(self, found: Iterable[Skill] = ()) -> None:
-        self.all: tuple[Skill, ...] = tuple(found)
+        self.all: tuple[Skill, ...] = tuple(_told_apart(found))
         self._by_name: dict[str, Skill] = {}
         # What stands in front of a colon is a plugin first: no file of a project can take its name.
         for skill in sorted(self.all, key=lambda skill: not skill.plugin):
             self._by_name.setdefault(skill.name, skill)
         self._by_short_name = _short_names(self._by_name)
+        for skill in self.all:
+            if skill.long_name:
+                self._by_name.setdefault(skill.long_name, skill)
 
     @property
     def reachable(self) -> Sequence[Skill]:
         """Those that are meant by their names, in the order in which they were found."""
         return tuple(skill for skill in self.all if self._by_name[skill.name] is skill)
+
+    def other_names(self, skill: Skill) -> tuple[str, ...]:
+        """By what else it may be called: without the plugin's name, with the directories it lies in."""
+        return tuple(
+            name
+            for name in (self.short_name(skill), skill.long_name)
+            if name and name != skill.name and self.named(name) is skill
+        )
 
     def named(self, name: str) -> Skill | None:
         """The skill of this name; one of a plugin also without the plugin's, if nothing else has it."""
@@ -90,6 +101,16 @@ class SkillLibrary:
         """The skill that is meant by the name of this one, if it is another."""
         meant = self._by_name[skill.name]
         return None if meant is skill else meant
+
+
+def _told_apart(found: Iterable[Skill]) -> Iterator[Skill]:
+    """Of two commands of one name the later one is called by its directories, too, as far as it lies in some."""
+    taken: set[str] = set()
+    for skill in found:
+        is_taken = skill.name in taken
+        told = msgspec.structs.replace(skill, name=skill.long_name) if is_taken and skill.long_name else skill
+        taken.add(told.name)
+        yield told
 
 
 def _short_names(by_name: Mapping[str, Skill]) -> dict[str, Skill]:
@@ -216,6 +237,7 @@ def _read(path: str) -> bytes | None:
 
 def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
     *directories, name = found.relative.split("/")
+    long_name = ""
     if place.kind is SkillKind.SKILL:
         if name != SKILL_FILE or not directories:
             return None
@@ -224,8 +246,16 @@ def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
         stem, dot, suffix = name.rpartition(".")
         if not dot or suffix not in ("md", "toml"):
             return None
-        own_name = ":".join((*directories, stem)) if suffix == "toml" else stem
-    return SkillFile(name=own_name, kind=place.kind, scope=place.scope, path=found.path, plugin=place.plugin)
+        long_name = ":".join((*directories, stem))
+        own_name = long_name if suffix == "toml" else stem
+    return SkillFile(
+        name=own_name,
+        kind=place.kind,
+        scope=place.scope,
+        path=found.path,
+        plugin=place.plugin,
+        long_name=long_name if is_usable_name(long_name) and long_name != own_name else "",
+    )
 
 
 def _text_of(found: SkillSource) -> str:

@@ -55,6 +55,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     for_person: bool = True
     for_model: bool = True
     plugin: str = ""
+    long_name: str = ""  # with the directories it lies in, if there are any
     problems: tuple[str, ...] = ()
 
 
@@ -66,6 +67,7 @@ class SkillFile(msgspec.Struct, frozen=True, kw_only=True):
     scope: SkillScope
     path: str
     plugin: str = ""
+    long_name: str = ""
 
 
 def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
@@ -96,6 +98,7 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
         for_person=for_person,
         for_model=for_model and is_described,
         plugin=file.plugin,
+        long_name=f"{file.plugin}:{file.long_name}" if file.plugin and file.long_name else file.long_name,
         problems=(*problems, *reader.problems(), *reader.without_effect_in(context)),
     )
 
