@@ -2,16 +2,27 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Final
 
 import msgspec
 
 from robota.proof.audit.audit import Audit, AuditedSession, Soundness
 from robota.proof.audit.session_account import AuditedCall, total
+from robota.proof.calls.call_story import Approver
+from robota.protocol.permission_mode import PermissionMode
 from robota.text.counted import counted
 from robota.text.visible import single_line
 
 LONGEST: Final = 160
+UNASKED: Final = "there, calls run without a question, and commands without the sandbox."
+DECIDERS: Final = {
+    Approver.PERSON: "a person",
+    Approver.RULE: "a rule",
+    Approver.HOOK: "a hook",
+    Approver.MODE: "the permission mode",
+    Approver.NOBODY: "the log does not say",
+}
 PROMPTS_SHOWN: Final = 3
 BEYOND_THE_SANDBOX: Final = (
     "In the sandbox they reach the hosts on its list alone, which are named above. What a command reached without the "
@@ -64,6 +75,8 @@ def _summary(audit: Audit) -> PageSection:
         f"{counted(calls, 'call')}; {refused} refused. A person was asked {counted(asked, 'time')}"
         + (f", and answered {quick} of them in less than a second." if quick else "."),
     ]
+    if unasked := sum(session.permission_mode == PermissionMode.BYPASS for session in audit.sessions):
+        words.append(f"{counted(unasked, 'session')} began with {PermissionMode.BYPASS}: {UNASKED}")
     return PageSection("In short", tuple(map(Paragraph, words)))
 
 
@@ -92,7 +105,8 @@ def _decisions(audit: Audit) -> PageSection:
     allowed, refused = total(each.allowed for each in accounts), total(each.refused for each in accounts)
     names = sorted({*allowed, *refused})
     counts = PageTable(
-        ("decided by", "allowed", "refused"), tuple((name, str(allowed[name]), str(refused[name])) for name in names)
+        ("decided by", "allowed", "refused"),
+        tuple((_decider(name), str(allowed[name]), str(refused[name])) for name in names),
     )
     refusals = _calls(audit, lambda session: session.account.refusals)
     answers = _calls(audit, lambda session: session.account.answers)
@@ -110,7 +124,7 @@ def _call_row(session: AuditedSession, call: AuditedCall) -> tuple[str, ...]:
     why = f"said: {call.words}" if call.words else call.rule or call.reason
     what = f"{single_line(call.tool)} {single_line(call.what, LONGEST)}".rstrip()
     outcome = "refused" if call.status == "denied" else call.status
-    return (session.id, _time(call.at_ms), what, outcome, str(call.by), single_line(why, LONGEST), looked)
+    return (session.id, _time(call.at_ms), what, outcome, DECIDERS[call.by], single_line(why, LONGEST), looked)
 
 
 def _left(audit: Audit) -> PageSection:
@@ -118,18 +132,8 @@ def _left(audit: Audit) -> PageSection:
     known = all(each.is_cost_known for each in accounts)
     cost = f"${sum(each.cost for each in accounts):.4f}" + ("" if known else " and what providers do not tell")
     models = PageTable(
-        ("provider", "model", "requests", "tokens sent", "tokens received", "cost"),
-        tuple(
-            (
-                single_line(session.provider),
-                single_line(session.model),
-                str(session.account.requests),
-                f"{session.account.tokens_in:,}",
-                f"{session.account.tokens_out:,}",
-                f"${session.account.cost:.4f}" if session.account.is_cost_known else "unknown",
-            )
-            for session in audit.sessions
-        ),
+        ("provider", "model", "sessions", "requests", "tokens sent", "tokens received", "cost"),
+        tuple(_model_row(*key, list(each)) for key, each in groupby(sorted(audit.sessions, key=_model), key=_model)),
     )
     parts: list[Paragraph | PageTable] = [Paragraph(f"Models were sent the conversations, for {cost}."), models]
     parts += _counted("host that a call named", "calls", total(each.hosts for each in accounts))
@@ -141,6 +145,28 @@ def _left(audit: Audit) -> PageSection:
     if unconfined.rows:
         parts += [Paragraph("Commands that a person let out of the sandbox, or opened it for:"), unconfined]
     return PageSection("What left the machine", tuple(parts))
+
+
+def _model(session: AuditedSession) -> tuple[str, str]:
+    return session.provider, session.model
+
+
+def _model_row(provider: str, model: str, sessions: Sequence[AuditedSession]) -> tuple[str, ...]:
+    accounts = [session.account for session in sessions]
+    is_known = all(each.is_cost_known for each in accounts)
+    return (
+        single_line(provider),
+        single_line(model),
+        str(len(sessions)),
+        f"{sum(each.requests for each in accounts):,}",
+        f"{sum(each.tokens_in for each in accounts):,}",
+        f"{sum(each.tokens_out for each in accounts):,}",
+        f"${sum(each.cost for each in accounts):.4f}" if is_known else "unknown",
+    )
+
+
+def _decider(name: str) -> str:
+    return DECIDERS[Approver(name)]
 
 
 def _counted(what: str, how: str, counts: Mapping[str, int]) -> Iterator[PageTable]:

@@ -73,6 +73,16 @@ def test_hosts_that_commands_reached_are_named_and_what_cannot_be_known_is_said(
     assert place in page and "2 commands ran." in page and "cannot be known" in page
 
 
+def test_models_stand_once_and_sessions_without_questions_are_pointed_out(worked: Robota) -> None:
+    script(worked, {"text": "ok", "usage": {"input": 1_000, "output": 3, "cost": 0.25}})
+    assert worked("-p", "again", "--permission-mode", "bypassPermissions").code == 0
+    page = worked("audit").stdout
+    [models] = [line for line in page.splitlines() if line.startswith("| script |")]
+    assert models.split(" | ")[2:] == ["2", "4", "1,100", "10", "$0.7500 |"]
+    assert "1 session began with bypassPermissions: there, calls run without a question" in page
+    assert "| the permission mode | 1 | 0 |" in page and "| a person | 1 | 1 |" in page
+
+
 class Page(HTMLParser):
     """The tags of a page, and all of its words."""
 
