@@ -1,1 +1,1 @@
-"""Thin readers of the event stream: headless, plain, tui, debug, on render, terminal, view. May use protocol and text."""
+"""Thin readers of the event stream: headless, plain, tui, debug; and render, terminal, view. Uses protocol and text."""
