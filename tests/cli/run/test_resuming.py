@@ -157,6 +157,15 @@ def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: 
     assert again.code == 1 and "not pending" in again.stderr, again
 
 
+def test_who_watches_reads_the_question_in_words(robota: Robota) -> None:
+    run_first(robota, QUESTION)
+    assert "? waits for an answer: Which?\n" in robota("sessions", "watch").stdout
+    watched = robota("sessions", "watch", "--json")
+    assert watched.stdout == "" and "--from-start prints its records" in watched.stderr
+    lines = robota("sessions", "watch", "--json", "--from-start").stdout.splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
+
+
 def test_suggested_answers_that_look_like_numbers_or_options_are_typed_by_their_number(robota: Robota) -> None:
     offered = [{"text": text} for text in ("2", "3", "--all", "no, none")]
     script(robota, {"calls": [call("ask_followup_question", question="How many?", follow_up=offered)]})

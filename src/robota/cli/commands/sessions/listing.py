@@ -57,7 +57,7 @@ def session_json(session: CataloguedSession) -> dict[str, Any]:
         "costUsd": summary.cost if summary.is_cost_known else None,
         "tokens": summary.tokens,
         "model": session.model,
-        "models": list(summary.models),
+        "models": [model for model in summary.models if model],
         "tools": summary.tools,
         "cwd": session.cwd,
         "createdMs": summary.first_ts,

@@ -19,7 +19,9 @@ from robota.log.kinds.rewinds import RewindRecord
 from robota.log.record import PayloadError, Record, payload_of
 from robota.log.replay.transcript import TranscriptFold
 from robota.log.watch.follow import follow
+from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS
+from robota.protocol.asks.seed import ask_of
 from robota.protocol.transcript import Noted, Transcript
 from robota.text.visible import single_line
 
@@ -34,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     session = named_or_newest_session(options)
     log = session.directory / LOG_NAME
     if not session.is_live:
-        tell(f"The session {session.id} is not running; this is how it ended.")
+        ended = "--from-start prints its records" if options.json and not options.from_start else "this is how it ended"
+        tell(f"The session {session.id} is not running; {ended}.")
     position = LogPosition() if options.from_start else position_before_end(log, READ_BEFORE)
     fold = TranscriptFold(is_continued=position.offset > 0)
     if not options.from_start:
@@ -86,7 +89,14 @@ def _print_ask(record: Record | None) -> None:
         return
     row = payload.message if isinstance(payload, MessageRecord) else None
     if row is not None and row.ask in INTERACTIVE_ASKS and not (row.partial or row.is_answered or row.interrupted):
-        print_line(Line(f"? waits for an answer to {row.ask}: {single_line(row.text or '', ASK_SHOWN)}", BOLD))
+        match asked := ask_of(row):
+            case QuestionAsk():
+                words = f"waits for an answer: {single_line(asked.question, ASK_SHOWN)}"
+            case ApprovalAsk():
+                words = f"may this run? {single_line(asked.title, ASK_SHOWN)}"
+            case _:
+                words = f"waits for an answer to {row.ask}: {single_line(row.text or '', ASK_SHOWN)}"
+        print_line(Line(f"? {words}", BOLD))
 
 
 def _record_json(grown: GrownRecord) -> dict[str, object]:
