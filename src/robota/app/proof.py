@@ -7,13 +7,14 @@ from pathlib import Path
 
 import msgspec
 
+from robota.agents.worktrees.directory import lies_in_worktree
 from robota.app.rewinding.checkpoints import checkpoint_store, store_directory
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, settings_for
 from robota.config.paths import user_directory
 from robota.log.catalogue.index_file import Notify, with_index
 from robota.log.catalogue.places import project_places
-from robota.log.store import PROJECT_DIRECTORY, fallback_directory
+from robota.log.store import fallback_directory
 from robota.proof.calls.story_fold import StoryFold
 from robota.proof.edits.edit_index import INDEX_NAME, INDEX_VERSION, SCHEMA, EditLog, brought_up_to_date
 from robota.proof.edits.line_origins import LineOrigin, LineOrigins
@@ -52,7 +53,7 @@ def opening_checkpoints(root: Path, env: Mapping[str, str], others: Sequence[Pat
 
     def opening(cwd: str) -> AbstractContextManager[OpenStore] | None:
         place = Path(cwd)
-        is_ours = place in (root, *others) or place.is_relative_to(root / PROJECT_DIRECTORY)
+        is_ours = "\0" not in cwd and (place in (root, *others) or lies_in_worktree(place, root))
         if not is_ours or not store_directory(place, env).is_dir():
             return None
         return _opened(root, place, env)

@@ -32,6 +32,8 @@ from robota.engine.runtime.services import SessionServices
 from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.errors import ArtifactMissing
+from robota.log.kinds.session import OriginRecord
+from robota.log.record import PayloadError, Record, payload_of
 from robota.log.store import PROJECT_DIRECTORY, SESSIONS
 from robota.log.transfer.draft import DraftSession
 from robota.proof.replay.comparison import (
@@ -98,11 +100,23 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
 async def replay_session(options: ReplayOptions, env: Mapping[str, str]) -> ReplayReport:
     """Run it again. Raises `NotReplayable`, `ConfigError`, `LogError` and `CheckpointError`."""
     artifacts = options.directory / ARTIFACTS_NAME
-    recording = recording_of(load(options.directory / LOG_NAME).records, lambda name: read_artifact(artifacts, name))
+    records = load(options.directory / LOG_NAME).records
+    if options.live_tools and any(map(_tells_of_elsewhere, records)):
+        raise NotReplayable("Its log came from elsewhere, at least in part, so none of its commands is run again")
+    recording = recording_of(records, lambda name: read_artifact(artifacts, name))
     if recording.header.completion not in set(Completion):
         raise NotReplayable("Its log says that its tasks end in a way that this version does not know")
     with tempfile.TemporaryDirectory(prefix=SCRATCH, ignore_cleanup_errors=True) as scratch:
         return await _Replay(options, recording, _real(scratch), env).report()
+
+
+def _tells_of_elsewhere(record: Record) -> bool:
+    """Whether what stands before it in a log was not written on this machine."""
+    try:
+        payload = payload_of(record)
+    except PayloadError:
+        return False
+    return isinstance(payload, OriginRecord) and not payload.made_here
 
 
 def _real(directory: str) -> Path:

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.agents.worktrees.directory import worktrees_of
+from robota.agents.worktrees.directory import lies_in_worktree
 from robota.app.modes import task_modes
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.engine.runtime.options import Completion
@@ -60,16 +60,11 @@ def _in_its_directory(launch: LaunchOptions, header: SessionHeader, notices: lis
     root, was = workspace_root(launch.cwd), Path(header.cwd)
     if was == root:
         return launch
-    if _is_in_worktree(was, root):
+    if was.is_dir() and lies_in_worktree(was, root):
         return msgspec.structs.replace(launch, cwd=was, kept_in=root)
     where = single_line(header.cwd, 4096)
     notices.append(f"The session worked in {where}, which is not this directory. It goes on in {root}.")
     return launch
-
-
-def _is_in_worktree(place: Path, root: Path) -> bool:
-    """Whether it really lies there: a log can name any path, with `..` in it or a link that came with a repository."""
-    return worktrees_of(root) in place.parents and place.is_dir() and place.resolve() == place
 
 
 def _with_its_model(

@@ -197,11 +197,15 @@ def _open_again(
 ) -> OpenSession:
     """Go on with a session: what it was started with holds, unless the command line says otherwise."""
     from robota.app.resumed_options import as_it_was
+    from robota.log.kinds.session import OriginRecord
     from robota.log.reopening import reopen_session
 
     found = reopen_session(directory, user_directory(env), now_ms, redactor)
     with ExitStack() as undo:
         undo.callback(found.log.close)
+        if not found.is_own:
+            # From now on the log counts as one of this machine, so it says itself what in it is not.
+            found.log.append(OriginRecord(source="elsewhere", session_id=found.id, at_ms=now_ms()))
         launch, notices = as_it_was(launch, found, env)
         choices = _choices(launch, env, redactor)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))

@@ -23,6 +23,14 @@ def worktrees_of(top: Path) -> Path:
     return top / WORKTREES
 
 
+def lies_in_worktree(place: Path, root: Path) -> bool:
+    """Whether a path leads into a worktree of the project, there or gone by now.
+
+    A log can name any path, with `..` in it or a link that came with a repository.
+    """
+    return worktrees_of(root) in place.parents and os.path.realpath(place) == str(place)
+
+
 def prepare_directory(repository: Repository) -> Path:
     """Make the directory for worktrees, hidden from git. Raises `WorktreeError`."""
     top = repository.top

@@ -102,13 +102,16 @@ class TitleRecord(Payload, frozen=True, kw_only=True):
 class OriginRecord(Payload, frozen=True, kw_only=True):
     """The records of this log began their life elsewhere: in another session, on another machine, in another program.
 
-    `source` says where: `fork`, `bundle`, `claude-code`, `codex`. `session_id` and `cwd` are what the session had
-    there, `head` is the hash of the last record that was taken over, if it had one. Nothing that was approved there is
-    approved here. With `redacted`, paths, names and keys were covered: the records are not those of the original chain.
+    `source` says where: `fork`, `bundle`, `claude-code`, `codex`, or `elsewhere` for a log that lay here and that this
+    machine did not write, or not so. `made_here`: that was another session of this machine. `session_id` and `cwd` are
+    what the session had there, `head` is the hash of the last record that was taken over, if it had one. Nothing that
+    was approved there is approved here. With `redacted`, paths, names and keys were covered: the records are not those
+    of the original chain.
     """
 
     source: str
     session_id: str
+    made_here: bool = False
     cwd: str = ""
     head: str = ""
     at_ms: int = 0

@@ -225,6 +225,8 @@ def _plain_title(call: _OpenCall) -> str:
 def _origin(origin: OriginRecord) -> str:
     if origin.source == "fork":
         return f"Forked from session {origin.session_id}. What was approved there is not approved here."
+    if origin.source == "elsewhere":
+        return "Taken up here. What stands before was not written on this machine, or not so."
     return f"Imported ({origin.source}); there it was session {origin.session_id}."
 
 

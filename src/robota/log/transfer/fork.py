@@ -57,11 +57,13 @@ def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, n
     If the original is not as it was written on this machine, the copy does not say that it worked elsewhere, because
     that is where `robota rewind` restores files, nor that anything was allowed.
     """
-    copy = _Copy(draft, new_id, None if draft.is_own(fork.directory) else str(draft.root))
+    is_own = draft.is_own(fork.directory)
+    copy = _Copy(draft, new_id, None if is_own else str(draft.root))
     fork.each(copy.take)
     origin = OriginRecord(
         source="fork",
         session_id=fork.directory.name,
+        made_here=is_own,
         cwd=copy.header.cwd if copy.header is not None else "",
         head=copy.head,
         at_ms=now_ms,

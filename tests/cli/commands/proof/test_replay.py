@@ -319,6 +319,28 @@ def test_commands_of_a_log_that_is_not_ours_are_never_run(robota: Robota, tmp_pa
     assert changed.code == 2 and "The log was changed" in changed.stderr
 
 
+@pytest.mark.parametrize("way", ["imported", "taken up", "forked", "forked after it was taken up"])
+def test_nor_does_it_become_ours_by_keeping_it(robota: Robota, way: str) -> None:
+    """A bundle that somebody sent back, or a log that lay there: nobody knows who wrote the commands in it."""
+    session = run(robota, "write, read, edit, run")
+    if way == "imported":
+        assert robota("sessions", "export", session.name, "--format", "bundle", "--no-redact", "-o", "b.zip").code == 0
+        kept = json.loads(robota("sessions", "import", "b.zip", "--json").stdout)[0]["id"]
+    else:
+        planted = session.with_name("planted")
+        planted.mkdir()
+        (planted / "log.jsonl").write_bytes((session / "log.jsonl").read_bytes())
+        if way != "forked":
+            script(robota, {"text": "Fine."})
+            assert robota("-p", "go on", "--resume", "planted", "--yes").code == 0
+        kept = "planted"
+        if way != "taken up":
+            kept = json.loads(robota("sessions", "fork", "planted", "--json").stdout)["id"]
+    refused = robota("replay", kept, "--tools", "live")
+    assert refused.code == 2 and "none of its commands is run again" in refused.stderr, refused
+    assert "came from elsewhere" in refused.stderr
+
+
 def test_what_cannot_be_run_again_is_said(robota: Robota, tmp_path: Path) -> None:
     assert robota("replay", "nothing").code == 3
     (robota.workspace / "no.zip").write_bytes(b"no zip")
