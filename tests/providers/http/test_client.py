@@ -141,6 +141,18 @@ def test_nobody_listens(host: str) -> None:
     assert "hidden" not in fault.message
 
 
+def test_nobody_listens_at_any_address_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where localhost is ::1 as well as 127.0.0.1, asyncio packs both refusals into one error without a number."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("127.0.0.1", "127.0.0.2")]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: both)
+        fault = asyncio.run(fault_from(Http(), f"http://localhost:{port}/v1"))
+    assert fault.most_retries == 2
+    assert "No model server listens at http://localhost" in fault.message
+
+
 def test_a_name_that_cannot_be_looked_up_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """U19: directly and through a proxy, where libraries only say that all attempts failed."""
 

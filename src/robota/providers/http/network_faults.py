@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import socket
 from collections.abc import Iterator
 from typing import Final
@@ -15,6 +16,7 @@ from robota.providers.fault import FaultKind, ProviderFault
 
 # A server on this machine that is just being started listens soon; one that was not started never does.
 RETRIES_IF_NOBODY_LISTENS: Final = 2
+PACKED_NUMBER: Final = re.compile(r"\[Errno (\d+)\]")
 REFUSED_ADDRESS: Final = (httpx2.UnsupportedProtocol, httpx2.InvalidURL, httpx2.LocalProtocolError, ValueError)
 CHECK_PROXY: Final = "Check the variables that name a proxy, such as HTTPS_PROXY and ALL_PROXY."
 CHECK_URL: Final = "Check the baseURL of the provider profile."
@@ -130,7 +132,17 @@ def _unreachable(error: Exception, route: Route, via: str) -> ProviderFault:
 
 def _cause(error: BaseException) -> BaseException:
     """What the system said, below what the libraries made of it."""
-    return next((found for found in _chain(error) if isinstance(found, OSError) and found.errno is not None), error)
+    faults = (_numbered(found) for found in _chain(error) if isinstance(found, OSError))
+    return next((found for found in faults if found.errno is not None), error)
+
+
+def _numbered(error: OSError) -> OSError:
+    """The one error that every address of a host gave, which asyncio only writes into the text of another."""
+    numbers = set(PACKED_NUMBER.findall(str(error))) if error.errno is None else set()
+    if len(numbers) != 1:
+        return error
+    number = int(numbers.pop())
+    return OSError(number, os.strerror(number))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
