@@ -147,6 +147,16 @@ def test_the_ledger_names_each_file(robota: Robota) -> None:
         terminal.wait_for("workspace/AGENTS.md")
 
 
+def test_files_are_listed_by_the_paths_that_people_type(robota: Robota) -> None:
+    write(robota.home / ".robota/AGENTS.md", "Mine.")
+    write(robota.workspace / "AGENTS.md", "See @docs/style.md and @docs/gone.md.")
+    write(robota.workspace / "docs/style.md", "Tabs.")
+    shown = robota("instructions").stdout
+    assert str(robota.workspace) not in shown and "~/.robota/AGENTS.md " in shown
+    assert "docs/style.md " in shown and "imported by AGENTS.md" in shown
+    assert "docs/gone.md: it is not there; AGENTS.md imports it" in shown
+
+
 def test_names_and_words_of_files_are_shown_harmlessly(robota: Robota) -> None:
     write(robota.workspace / ".claude/rules/\x1b[31m.md", "A rule.")
     write(robota.workspace / ".claude/rules/paths.md", '---\npaths: "\\e[2J"\n---\nx')

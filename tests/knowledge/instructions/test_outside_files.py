@@ -126,4 +126,4 @@ def test_a_link_that_leads_out_and_a_file_below_are_treated_alike(project: Robot
     agree(project, "more.md")
     assert "Words are short." in told(project)[0]
     shown = project("instructions", "lib/AGENTS.md").stdout
-    assert f"{project.home}/style.md: it lies outside the project, and you were not asked" in shown
+    assert "~/style.md: it lies outside the project, and you were not asked" in shown

@@ -11,7 +11,7 @@ import msgspec
 from robota.app.knowledge.instructions import instruction_files
 from robota.app.policy import session_policy
 from robota.cli.command_parser import CommandParser
-from robota.cli.output import print_columns, print_json
+from robota.cli.output import print_columns, print_json, print_prose
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.settings.load import Settings, load_settings
@@ -102,13 +102,24 @@ def _print(instructions: Instructions, *, is_trusted: bool) -> None:
     if instructions.left_out:
         print("\nLeft out:")
         for each in instructions.left_out:
-            print(f"  {single_line(each.path, 4096)}: {single_line(each.why, 1000)}")
+            why = each.why.replace(f"{Path.cwd()}/", "")
+            print_prose(f"  {_shown(each.path)}: {single_line(why, 1000)}", "    ")
 
 
 def _row(file: InstructionFile, *, is_trusted: bool) -> tuple[str, ...]:
-    by = "" if file.imported_by is None else f", imported by {single_line(file.imported_by, 4096)}"
+    by = "" if file.imported_by is None else f", imported by {_shown(file.imported_by)}"
     told = _told_as(file, is_trusted=is_trusted)
-    return (single_line(file.path, 4096), file.scope, f"{_tokens(file):,}", f"{told}{by}")
+    return (_shown(file.path), file.scope, f"{_tokens(file):,}", f"{told}{by}")
+
+
+def _shown(path: str) -> str:
+    """A path as short as it can be typed from here."""
+    place = Path(path)
+    if place.is_relative_to(Path.cwd()):
+        return single_line(str(place.relative_to(Path.cwd())), 4096)
+    if place.is_relative_to(Path.home()):
+        return single_line(f"~/{place.relative_to(Path.home())}", 4096)
+    return single_line(path, 4096)
 
 
 def _told_as(file: InstructionFile, *, is_trusted: bool) -> str:
