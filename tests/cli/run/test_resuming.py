@@ -157,6 +157,14 @@ def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: 
     assert again.code == 1 and "not pending" in again.stderr, again
 
 
+def test_a_question_and_its_answer_are_read_once_afterwards(robota: Robota) -> None:
+    identity = run_first(robota, QUESTION)
+    script(robota, {"calls": [call("attempt_completion", result="B it is.")]})
+    robota("answer", identity, "2")
+    shown = robota("sessions", "show", identity).stdout
+    assert shown.endswith("(Question: Which?\n    1 A\n    2 B)\n\n> B\n\nB it is.\n"), shown
+
+
 def test_who_watches_reads_the_question_in_words(robota: Robota) -> None:
     run_first(robota, QUESTION)
     assert "? waits for an answer: Which?\n" in robota("sessions", "watch").stdout

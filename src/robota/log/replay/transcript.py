@@ -15,6 +15,9 @@ from robota.log.kinds.conversation import (
 )
 from robota.log.kinds.session import OriginRecord, RepairRecord, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.protocol.asks.ask import ElicitationAsk, QuestionAsk
+from robota.protocol.asks.seed import ask_of
+from robota.protocol.calls import SPEAKING, CallPurpose
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserBlock, UserTurn
 from robota.protocol.message import Message
 from robota.protocol.seed_calls import diff_in, title_in
@@ -24,7 +27,6 @@ from robota.protocol.views import DiffView
 
 REPLIES: Final = frozenset({"text", "completion_result"})
 ERRORS: Final = frozenset({"error", "condense_context_error"})
-QUESTIONS: Final = frozenset({"followup"})
 CALL_ROWS: Final = frozenset({"tool", "command", "use_mcp_server"})
 INTERRUPTED: Final = "interrupted"
 ANSWERS: Final = {"yesButtonClicked": "yes", "noButtonClicked": "no", "messageResponse": "no"}
@@ -53,9 +55,10 @@ class _OpenCall(msgspec.Struct, kw_only=True):
     diff: str | None = None
     duration_ms: int = 0
     answer: str | None = None
+    purpose: CallPurpose = CallPurpose.WORK
 
     def end(self, record: ToolEndRecord) -> None:
-        self.status, self.duration_ms = record.status, record.duration_ms
+        self.status, self.duration_ms, self.purpose = record.status, record.duration_ms, record.purpose
         self.title = record.title or self.title
         if isinstance(record.view, DiffView) and record.view.hunks:  # not what the row shows: a person changed it
             self.diff = "".join(map(unified, record.view.hunks))
@@ -165,9 +168,10 @@ class TranscriptFold:
             yield Reasoned(ts=row.ts, depth=depth, text=text)
         elif row.say in ERRORS and row.call_id is None:
             yield Noted(ts=row.ts, depth=depth, text=f"Error: {text}")
-        elif row.ask in QUESTIONS:
-            self._asked[row.ts] = ""
-            yield Noted(ts=row.ts, depth=depth, text=f"Question: {_question(row)}")
+        elif isinstance(asked := ask_of(row), QuestionAsk):
+            if isinstance(asked, ElicitationAsk):  # the answer to others comes again as a row
+                self._asked[row.ts] = ""
+            yield Noted(ts=row.ts, depth=depth, text=_question(asked))
         elif (row.ask or row.say) in CALL_ROWS and row.call_id is not None:
             self._look_at_call_row(row)
 
@@ -198,6 +202,8 @@ class TranscriptFold:
             call = self._calls.pop(block.tool_use_id, None)
             if call is not None:
                 status = call.status if call.status != INTERRUPTED else "error" if block.is_error else "success"
+                if call.purpose in SPEAKING and status == "success":
+                    continue
                 yield self._called(block.tool_use_id, call, block.content, status)
 
     def _called(self, call_id: str, call: _OpenCall, output: str, status: str) -> Called:
@@ -230,14 +236,6 @@ def _origin(origin: OriginRecord) -> str:
     return f"Imported ({origin.source}); there it was session {origin.session_id}."
 
 
-def _question(row: Message) -> str:
-    text = row.text or ""
-    return str(_json_object(text).get("question", text))
-
-
-def _json_object(text: str | None) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(text or "{}")
-    except (msgspec.DecodeError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+def _question(asked: QuestionAsk) -> str:
+    offered = "".join(f"\n{number} {each.answer}" for number, each in enumerate(asked.suggestions, start=1))
+    return f"Question: {asked.question}{offered}"
