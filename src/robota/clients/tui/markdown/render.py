@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import ClassVar, Final
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.markdown import CodeBlock, Heading, HorizontalRule, ListItem, Markdown, MarkdownElement, TableDataElement
@@ -125,10 +126,31 @@ class AnswerMarkdown(Markdown):
     }
 
     def __init__(self, text: str, code_style: str, file_address: FileAddress, *, has_links: bool) -> None:
-        super().__init__(text, code_theme=code_style, hyperlinks=has_links)
-        for token in self.parsed if has_links else ():
-            if token.children is not None and any(child.type == "link_open" for child in token.children):
+        super().__init__("", code_theme=code_style, hyperlinks=has_links)
+        self.parsed = _parser().parse(text)
+        for token in self.parsed:
+            if token.children is None:
+                continue
+            kinds = {child.type for child in token.children}
+            if "image" in kinds:
+                token.children = list(map(_image_as_text, token.children))
+            if has_links and "link_open" in kinds:
                 token.children = list(_honest_links(token.children, file_address))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Reads what a terminal can show. HTML stays the text that was written, for `List<String>` is some, too; so do
+    definitions of links, because they stand in another block than the links.
+    """
+    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
+
+
+def _image_as_text(token: Token) -> Token:
+    if token.type != "image":
+        return token
+    address = str(token.attrs.get("src", ""))
+    return Token("text", "", 0, content=f"{token.content} ({address})" if token.content else address)
 
 
 def _honest_links(tokens: Sequence[Token], file_address: FileAddress) -> Iterator[Token]:
