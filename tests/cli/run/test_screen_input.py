@@ -56,6 +56,16 @@ def test_a_note_is_remembered_and_no_prompt(robota: Robota) -> None:
         terminal.sees("use tabs here")
 
 
+def test_a_tab_of_a_paste_is_room_on_the_screen_and_a_tab_for_the_model(robota: Robota) -> None:
+    script(robota, {"text": "Seen.", "expect": {"user": "a\tb"}})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("\x1b[200~a\tb\x1b[201~!")
+        terminal.sees("> a   b!")
+        terminal.press("\r")
+        terminal.sees("Seen.")
+
+
 def test_dropped_files_are_shown_or_mentioned(robota: Robota) -> None:
     script(robota, {"text": "Seen."})
     picture = robota.home / "a picture.png"

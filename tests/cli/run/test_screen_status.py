@@ -27,7 +27,8 @@ def test_a_command_of_the_settings_is_told_of_the_session_and_shown(robota: Robo
     settings = json.loads((robota.home / ".robota" / "settings.json").read_text())
     program = robota.home / "status.sh"
     program.write_text(
-        '#!/bin/sh\ncat > "$HOME/told"\nprintf "\\033[35mmy own \\033]0;stolen\\007line\\033[0m\\nand more\\n"\n'
+        '#!/bin/sh\ncat > "$HOME/new" && mv "$HOME/new" "$HOME/told"\n'
+        'printf "\\033[35mmy own \\033]0;stolen\\007line\\033[0m\\nand more\\n"\n'
     )
     program.chmod(0o755)
     write_settings(robota, {**settings, "statusLine": {"type": "command", "command": str(program)}})
@@ -40,7 +41,7 @@ def test_a_command_of_the_settings_is_told_of_the_session_and_shown(robota: Robo
         terminal.sees_no_more("my own ")
         terminal.press("go\r")
         terminal.sees("? Write new.txt")
-        terminal.sees("  y a r n")
+        terminal.sees("  y yes  a rule  r rules  n no  e  w")
         terminal.press("y")
         terminal.sees("Said.")
     told = json.loads((robota.home / "told").read_text())

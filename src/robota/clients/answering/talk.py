@@ -37,7 +37,7 @@ def words_for(asked: TalkAsk) -> list[str]:
         case CompletionAsk() | ResumeAsk(is_completed=True):
             return []
         case ResumeAsk():
-            return ["Interrupted. Enter goes on, words say how, Ctrl-D leaves."]
+            return ["Interrupted. Enter goes on, words say how, Ctrl+D leaves."]
         case never:
             assert_never(never)
 

@@ -43,6 +43,11 @@ class OpenDialog:
         """Whether a letter answers it: then what is typed for something else must not."""
         return isinstance(self.dialog, ConfirmPrompt)
 
+    @property
+    def lists_queue(self) -> bool:
+        """Whether it shows what waits."""
+        return isinstance(self.dialog, QueueList)
+
     def press(self, key: str) -> bool:
         """Take a key; False if that was the end of the dialog."""
         match self.dialog:

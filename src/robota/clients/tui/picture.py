@@ -4,6 +4,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line, is_working
 from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.theme import Role
@@ -51,7 +53,10 @@ class LivePicture:
         left = room - len(asked)
         if left <= 0:
             return asked
-        live = live_rows(conversation.view, conversation.theme, conversation.width, self._until_retry())
+        view = conversation.view
+        if conversation.dialog is not None and conversation.dialog.lists_queue:
+            view = replace(view, queue=())  # it is shown once
+        live = live_rows(view, conversation.theme, conversation.width, self._until_retry())
         tail = [] if conversation.looks.reduces_motion else conversation.scrollback.tail()
         return [*[*tail, *live][-left:], *asked]
 

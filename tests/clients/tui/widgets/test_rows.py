@@ -22,8 +22,8 @@ from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, JudgedPart, OfferedRules
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
-from robota.protocol.events import ContextUpdate, TodosUpdated, ToolCallDelta
-from robota.protocol.message import TodoItem
+from robota.protocol.events import ContextUpdate, MessageCreated, TodosUpdated, ToolCallDelta
+from robota.protocol.message import Message, TodoItem
 from robota.protocol.views import DiffHunk, DiffLine, DiffView, TerminalView
 from tests.clients.stories import TASK, state
 
@@ -167,6 +167,15 @@ def test_the_status_bar_keeps_what_matters_on_a_narrow_screen() -> None:
     assert status_row(view, StatusFacts(git_branch="main"), PLAIN, 24) == "Idle | Mode: default"
     assert "\x1b[31mContext" in status_row(view, StatusFacts(), theme_for({}), 200)
     assert [short_number(each) for each in (5, 90_000, 1_000_000, 1_250_000)] == ["5", "90K", "1M", "1.2M"]
+
+
+def test_the_status_bar_says_how_to_stop_what_runs() -> None:
+    started = MessageCreated(task_id=TASK, message=Message(ts=1, type="say", say="api_req_started"))
+    view = reduce(reduce(ViewModel(), state()), started)
+    assert status_row(view, StatusFacts(seconds=3), PLAIN, 80).startswith("Thinking 3s | Esc stops | Mode: default")
+    assert status_row(view, StatusFacts(seconds=3), PLAIN, 30) == "Thinking 3s | Mode: default"
+    waiting = reduce(view, MessageCreated(task_id=TASK, message=Message(ts=2, type="ask", ask="command", text="ls")))
+    assert "Esc" not in status_row(waiting, StatusFacts(), PLAIN, 200)
 
 
 def test_the_plan_is_shown_while_it_is_worked_on() -> None:

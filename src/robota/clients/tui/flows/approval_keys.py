@@ -35,10 +35,11 @@ class CardAction(Enum):
 
 
 class CardChoice(msgspec.Struct, frozen=True):
-    """A row of the card: the key that chooses it, and what it says."""
+    """A row of the card: the key that chooses it, what it says, and the same in a word."""
 
     key: str
     words: str
+    short: str
 
 
 # The rule that policy names where a command would run outside.
@@ -78,18 +79,18 @@ def card_for(asked: ApprovalAsk, *, kept_out: str = "", proposal: RuleProposal |
 def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
     """The answers to this ask, the usual ones first."""
     asked, offered = card.asked, card.asked.verdict.suggestions
-    rows = [CardChoice("y", "yes")]
+    rows = [CardChoice("y", "yes", "yes")]
     if card.proposal is not None:
-        rows.append(CardChoice("g", card.proposal.words))
+        rows.append(CardChoice("g", card.proposal.words, "rule"))
     if offered:
-        rows.append(CardChoice("a", f"yes, and from now on in this session: {' '.join(offered[0].rules)}"))
-        rows.append(CardChoice("r", "yes, with another rule or for longer"))
-    rows.append(CardChoice("n", "no"))
+        rows.append(CardChoice("a", f"yes, and from now on in this session: {' '.join(offered[0].rules)}", "rule"))
+        rows.append(CardChoice("r", "yes, with another rule or for longer", "rules"))
+    rows.append(CardChoice("n", "no", "no"))
     if asked.choosable_hunks > 1:
-        rows.append(CardChoice("h", f"only some of the {asked.choosable_hunks} changes"))
+        rows.append(CardChoice("h", f"only some of the {asked.choosable_hunks} changes", "some"))
     if asked.editable is not None:
-        rows.append(CardChoice("e", "change it first"))
-    rows.append(CardChoice("w", "answer in words: y or n and what to tell, or why not"))
+        rows.append(CardChoice("e", "change it first", "edit"))
+    rows.append(CardChoice("w", "answer in words: y or n and what to tell, or why not", "words"))
     return tuple(rows)
 
 

@@ -28,13 +28,14 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.processors import TabsProcessor
 from prompt_toolkit.layout.screen import Char
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.screen.full_screen import FullScreen
 from robota.clients.tui.screen.output import PictureOutput
 from robota.clients.tui.screen.terminal_input import ASK_FOR_BACKGROUND, TerminalInput, TerminalReports
-from robota.clients.tui.theme import Background, Role, Theme, cut_columns, safe
+from robota.clients.tui.theme import TAB_WIDTH, Background, Role, Theme, cut_columns, safe
 
 # How long an Esc is waited for to become an Alt or an arrow key.
 ESCAPE_S: Final = 0.05
@@ -195,7 +196,7 @@ class LiveRegion:
         top = Window(FormattedTextControl(lambda: self._edges.row(0)), height=1)
         bottom = Window(FormattedTextControl(lambda: self._edges.row(1)), height=1)
         text = Window(
-            BufferControl(self.input),
+            BufferControl(self.input, input_processors=[TabsProcessor(tabstop=TAB_WIDTH, char1=" ", char2=" ")]),
             height=lambda: Dimension(min=1, max=self._most_input_rows()),
             wrap_lines=True,
             dont_extend_height=True,

@@ -1,10 +1,10 @@
 """The card of a request for approval: why it is asked, and the keys that answer it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from robota.clients.terminal.width import columns_of, wrapped
-from robota.clients.tui.flows.approval_keys import ApprovalCard, CardStep, choices
+from robota.clients.tui.flows.approval_keys import ApprovalCard, CardChoice, CardStep, choices
 from robota.clients.tui.painted_rows import broken
 from robota.clients.tui.theme import Role, Theme, safe
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
@@ -47,9 +47,20 @@ def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: b
     if not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
         return
-    answers = " ".join(choice.key for choice in choices(card))
+    answers = _short_answers(choices(card), width - len("  "))
     keys = {CardStep.ANSWERS: answers, CardStep.RULES: "s p u b", CardStep.HUNKS: "Space y b"}[card.step]
     yield theme.row([("  ", Role.PLAIN), (keys, Role.ACTIVE)], width)
+
+
+def _short_answers(answers: Sequence[CardChoice], room: int) -> str:
+    """The keys on one row, with a word for as many as fit, yes and no before the others; else the keys alone."""
+    without = [answer.key for answer in reversed(answers) if answer.key not in ("y", "n")]
+    for count in range(len(without) + 1):
+        told = (each.key if each.key in without[:count] else f"{each.key} {each.short}" for each in answers)
+        row = "  ".join(told)
+        if len(row) <= room:
+            return row
+    return " ".join(answer.key for answer in answers)
 
 
 def _low_title(card: ApprovalCard) -> str:

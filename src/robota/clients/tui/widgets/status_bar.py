@@ -95,15 +95,21 @@ def _fields(view: ViewModel, facts: StatusFacts) -> Sequence[Field]:
     unconfined = sandbox in ("none", "off")
     return (
         Field(piece=activity(view, facts.seconds), rank=0),
+        Field(piece=("Esc stops" if _can_be_stopped(view) else "", Role.DIM), rank=4),
         Field(piece=(f"Mode: {mode.value}", MODE_ROLES.get(mode, Role.PLAIN)), rank=1),
         Field(piece=(f"sandbox: {sandbox or 'on'}", Role.ERROR if unconfined else Role.DIM), rank=2),
-        Field(piece=(session.name or "", Role.NAME), rank=6),
-        Field(piece=(f"git: {facts.git_branch}" if facts.git_branch else "", Role.DIM), rank=7),
-        Field(piece=(session.model, Role.PLAIN), rank=4),
+        Field(piece=(session.name or "", Role.NAME), rank=7),
+        Field(piece=(f"git: {facts.git_branch}" if facts.git_branch else "", Role.DIM), rank=8),
+        Field(piece=(session.model, Role.PLAIN), rank=5),
         Field(piece=_context(view), rank=3),
-        Field(piece=(_cost(view), Role.DIM), rank=5),
-        Field(piece=(f"msgs: {count}" if count else "", Role.DIM), rank=8),
+        Field(piece=(_cost(view), Role.DIM), rank=6),
+        Field(piece=(f"msgs: {count}" if count else "", Role.DIM), rank=9),
     )
+
+
+def _can_be_stopped(view: ViewModel) -> bool:
+    """Whether the model or a call is at work; where something waits for the person, that says how to stop it."""
+    return is_running(view) and blocking_ask(view) is None and view.retry is None
 
 
 def _context(view: ViewModel) -> Piece:
