@@ -1,11 +1,12 @@
 """A session that came with a repository brings its words along, if a person wants them, and no permission at all."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.scripts import call, script, sessions
+from tests.cli.scripts import call, script, sessions, write_settings
 from tests.harness.cli import Finished, Robota
 from tests.hostile.planted_session import plant_session
 
@@ -49,6 +50,16 @@ def test_it_does_not_say_where_to_work(robota: Robota, tmp_path: Path, place: st
     done = resumed(robota, "planted", "--permission-mode", "acceptEdits")
     assert done.code == 0 and f"It goes on in {robota.workspace}" in done.stderr, done.stderr
     assert (robota.workspace / "PWNED").exists() and not list(outside.iterdir())
+
+
+def test_it_does_not_choose_the_provider(robota: Robota) -> None:
+    """Who works here with a local model does not send the project elsewhere because a log says so."""
+    plant(robota, provider="far", model="far-model")
+    settings = json.loads((robota.home / ".robota/settings.json").read_text())
+    far = {"type": "openai-compatible", "model": "x", "baseUrl": "http://127.0.0.1:9/v1"}
+    write_settings(robota, {**settings, "providers": {**settings["providers"], "far": far}})
+    done = robota("-p", "go on", "--resume", "planted", "--yes")
+    assert done.code == 0 and done.stdout == "ok\n", done.stderr
 
 
 def test_that_it_only_planned_is_kept(robota: Robota) -> None:

@@ -38,7 +38,8 @@ def as_it_was(
         return launch, ()
     notices: list[str] = []
     launch = _in_its_directory(launch, header, notices)
-    launch = _with_its_model(launch, header, env, notices)
+    # Whoever wrote a log does not choose which of the person's providers gets to see the project.
+    launch = _with_its_model(launch, header, env, notices) if found.is_own else launch
     recorded: PermissionMode | None = header.permission_mode
     is_approval = recorded is PermissionMode.BYPASS or (recorded is PermissionMode.ACCEPT_EDITS and not found.is_own)
     if launch.permission_mode is None and is_approval:
