@@ -15,7 +15,7 @@ class Screen(io.StringIO):
         return True
 
 
-def told(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, times: list[float]) -> str:
+def printed_progress(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, times: list[float]) -> str:
     monkeypatch.setattr(sys, "stderr", stderr)
     progress = ReadingProgress("reading", 3_000_000, iter(times).__next__)
     for position in range(1_000_000, 3_000_000, 500_000):
@@ -25,15 +25,15 @@ def told(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, times: list[float
 
 
 def test_what_takes_less_than_a_second_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told(monkeypatch, Screen(), [0, 0.2, 0.4, 0.6, 0.9]) == ""
+    assert printed_progress(monkeypatch, Screen(), [0, 0.2, 0.4, 0.6, 0.9]) == ""
 
 
 def test_what_takes_longer_is_told_on_one_line_that_goes_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = told(monkeypatch, Screen(), [0, 0.5, 1.5])
+    shown = printed_progress(monkeypatch, Screen(), [0, 0.5, 1.5])
     first, second, *cleared = shown.split("\r")[1:]
     assert first == "reading: 1 of 3 MB (Ctrl-C stops it)" and second == "reading: 2 of 3 MB (Ctrl-C stops it)"
     assert cleared == [" " * len(second), ""]
 
 
 def test_nothing_is_told_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told(monkeypatch, io.StringIO(), [0, 5, 6]) == ""
+    assert printed_progress(monkeypatch, io.StringIO(), [0, 5, 6]) == ""

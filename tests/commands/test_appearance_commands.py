@@ -18,7 +18,7 @@ from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
 
 
-def kept(robota: Robota) -> dict[str, Any]:
+def saved_settings(robota: Robota) -> dict[str, Any]:
     settings: dict[str, Any] = json.loads((robota.home / ".robota/settings.json").read_text())
     return settings
 
@@ -56,18 +56,18 @@ def test_choices_are_kept_in_the_settings_of_the_person(robota: Robota) -> None:
     script(robota)
     assert robota("-p", "/theme dark").stdout == "theme: dark\n"
     assert robota("-p", "/statusline git off").stdout == "status line: on, without the branch of the repository\n"
-    assert kept(robota)["theme"] == "dark" and kept(robota)["statusline"] == {"gitBranch": False}
+    assert saved_settings(robota)["theme"] == "dark" and saved_settings(robota)["statusline"] == {"gitBranch": False}
     assert robota("-p", "/statusline reset").code == 0
-    assert not kept(robota).get("statusline")
+    assert not saved_settings(robota).get("statusline")
 
 
 def test_what_is_no_form_of_them_changes_nothing(robota: Robota) -> None:
     script(robota)
-    before = kept(robota)
+    before = saved_settings(robota)
     for line in ("/theme pink", "/statusline maybe", "/statusline git", "/statusline git on off"):
         refused = robota("-p", line)
         assert refused.code == 2 and "Nothing was changed" in refused.stderr
-    assert kept(robota) == before
+    assert saved_settings(robota) == before
 
 
 def test_settings_that_cannot_be_written_are_said(robota: Robota) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.commands.command import SlashCommand, told
+from robota.commands.command import SlashCommand, shown_text
 from robota.commands.registry import CommandRegistry
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo, typed_command
@@ -25,7 +25,7 @@ class Fixed:
 
 
 async def say(arguments: str) -> CommandOutcome:
-    return told(arguments)
+    return shown_text(arguments)
 
 
 def source_of(registry: CommandRegistry, name: str) -> CommandSource | str:

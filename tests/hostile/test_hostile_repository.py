@@ -83,7 +83,7 @@ def run(robota: Robota, repository: HostileRepository, *arguments: str) -> Finis
     return robota("-p", "set this project up", *arguments, env=CARELESS)
 
 
-def told(robota: Robota) -> str:
+def logged_text(robota: Robota) -> str:
     """Everything the model was told and the log keeps."""
     made = (session for session in sessions(robota) if session.name not in PLANTED_SESSIONS)
     return "".join((session / "log.jsonl").read_text() for session in made)
@@ -96,7 +96,7 @@ def test_before_trust_nothing_of_it_happens(robota: Robota, hostile: HostileRepo
     assert (done.code, "Done." in done.stdout) == (0, True), done.stderr
     assert hostile.sprung() == set() and canary.heard == []
     assert everything_in(hostile.outside) == outside
-    log = told(robota)
+    log = logged_text(robota)
     assert SECRET not in log + done.stdout + done.stderr
     assert "REPOSITORY_SAYS" not in log
 
@@ -166,7 +166,7 @@ def test_no_other_command_springs_a_trick(robota: Robota, hostile: HostileReposi
         assert CARELESS["MY_API_KEY"] not in done.stdout + done.stderr, arguments
         assert hostile.sprung() == set() and canary.heard == [], arguments
     assert everything_in(hostile.outside) == outside
-    assert SECRET not in told(robota)
+    assert SECRET not in logged_text(robota)
 
 
 def test_a_session_in_a_worktree_springs_no_trick(
@@ -180,7 +180,7 @@ def test_a_session_in_a_worktree_springs_no_trick(
         assert done.code == (3 if name == "planted" else 0), done.stderr
     assert hostile.sprung() == set() and canary.heard == []
     assert everything_in(hostile.outside) == outside
-    assert SECRET not in told(robota)
+    assert SECRET not in logged_text(robota)
 
 
 def test_even_with_every_edit_accepted_it_stays_inside(
@@ -191,7 +191,7 @@ def test_even_with_every_edit_accepted_it_stays_inside(
     assert hostile.sprung() == set() and canary.heard == [] and done.code == 0
     assert everything_in(hostile.outside) == outside
     assert not (robota.workspace / ".git/hooks/pre-commit").exists()
-    assert SECRET not in told(robota)
+    assert SECRET not in logged_text(robota)
 
 
 def test_after_trust_only_what_may_be_trusted_counts(
@@ -210,7 +210,7 @@ def test_after_trust_only_what_may_be_trusted_counts(
     may_be_trusted = ("hook-robota-", "mcp-.robota-mcp.json", "mcp-program")
     assert {trick for trick in sprung if not trick.startswith(may_be_trusted)} == set()
     assert all(request.startswith(("POST /hook/", "POST /mcp")) for request in canary.heard)
-    log = told(robota)
+    log = logged_text(robota)
     assert "REPOSITORY_SAYS=hello" in log and "There is no mode" in log
     assert "BASH_ENV=/" not in log and "LD_PRELOAD=/" not in log and CARELESS["MY_API_KEY"] not in log
     assert everything_in(hostile.outside) == outside and SECRET not in log

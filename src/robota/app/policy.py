@@ -15,7 +15,7 @@ from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_names
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
-from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
+from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
 from robota.workspace.problems import FileProblem
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 

@@ -175,7 +175,9 @@ class _Replay:
             _stand_in(self._workspace, leg)
         self._leg, self._model = leg, RecordedModel(leg.replies, self._at)
         self._retold = RetoldSurroundings(leg, lambda: self._model.given)
-        opened = open_session(self._launch(leg), self._own_env, now_ms=lambda: self._now, arrange=self._arranged)
+        opened = open_session(
+            self._launch(leg), self._own_env, now_ms=lambda: self._now, replace_services=self._with_recorded_services
+        )
         try:
             self._require_sandbox(opened)
             if self._files is not None:
@@ -258,7 +260,7 @@ class _Replay:
         scratch: CheckpointStore = checkpoint_store(settings, self._workspace, self._own_env)
         return ReplayFiles(original, scratch, lambda: self._leg.replies_before + self._model.given, Redactor())
 
-    def _arranged(self, services: SessionServices) -> SessionServices:
+    def _with_recorded_services(self, services: SessionServices) -> SessionServices:
         recording = self._recording
         window = recording.context_window or services.model.info.context_window
         reserved = window - recording.input_room if recording.input_room else services.model.info.max_output_tokens

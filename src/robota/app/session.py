@@ -53,13 +53,13 @@ if TYPE_CHECKING:
     from robota.log.reopening import ReopenedSession
 
 
-# How long each step of closing may take after the session itself, which has limits of its own.
+# How long each step of closing may take. The session itself has its own limits.
 STEP_SECONDS: Final = 10.0
 MOST_HOSTS_NOTED: Final = 1_000
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session and what must be closed with it."""
+    """A session and everything that must be closed with it."""
 
     session: Session
     log: SessionLog
@@ -67,7 +67,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     services: SessionServices
     settings: Settings
     policy: SessionPolicy
-    kept_in: Path  # the project that keeps the session, which is not always the directory that it works in
+    kept_in: Path  # the project whose directory holds the session; a worktree session works elsewhere
     processes: LocalProcesses
     sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
@@ -77,18 +77,18 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     is_past_shown: bool = False
 
     def with_past_shown(self) -> "OpenSession":
-        """The same session, of whose conversation the person has already seen the end."""
+        """The same session, whose past conversation is on screen already."""
         return msgspec.structs.replace(self, is_past_shown=True)
 
     async def resume(self) -> None:
-        """Show where the session stood, if it is not a new one, and ask whether its task goes on."""
+        """Restore a resumed session and ask whether to continue its task; a new one needs nothing."""
         if self.resumed is not None:
             await self.session.resume(self.resumed.session, self.resumed.left_ms)
             if self.resumed.damage_in_old_part is not None:
-                _look_beside(self.resumed.damage_in_old_part, self.session.warn)
+                _check_in_background(self.resumed.damage_in_old_part, self.session.warn)
 
     async def close(self) -> None:
-        """End what runs, then release the log. A step that hangs is not waited for."""
+        """Stop everything, then release the log. Each step has a time limit."""
         await self.session.close()
         if self.servers is not None:
             await _within_limit(self.servers.close())
@@ -100,18 +100,18 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
         self.log.close()
 
 
-def _look_beside(look: Callable[[], tuple[str, ...]], warn: Callable[[str], None]) -> None:
-    """Look for damage while the session goes on. Whoever leaves does not wait for it."""
+def _check_in_background(look: Callable[[], tuple[str, ...]], warn: Callable[[str], None]) -> None:
+    """Check the log for damage in a daemon thread, which does not delay the exit."""
     loop = asyncio.get_running_loop()
 
-    def tell(warnings: tuple[str, ...]) -> None:
+    def show(warnings: tuple[str, ...]) -> None:
         for warning in warnings:
             warn(warning)
 
     def run() -> None:
         warnings = look()
         with suppress(RuntimeError):  # the session is over
-            loop.call_soon_threadsafe(tell, warnings)
+            loop.call_soon_threadsafe(show, warnings)
 
     Thread(target=run, name="log-check", daemon=True).start()
 
@@ -122,8 +122,8 @@ async def _within_limit(step: Awaitable[None]) -> None:
             await step
 
 
-def _noting_hosts(log: SessionLog) -> Callable[[str], None]:
-    """Writes down each host that commands reach, once."""
+def _host_logger(log: SessionLog) -> Callable[[str], None]:
+    """A function that logs each host that commands reach, once."""
     known: set[str] = set()
 
     def note(place: str) -> None:
@@ -137,28 +137,28 @@ def _noting_hosts(log: SessionLog) -> Callable[[str], None]:
     return note
 
 
-def _kept_from_commands(policy: SessionPolicy) -> tuple[str, ...] | None:
-    # Loaded with the first command.
-    from robota.app.kept_from_commands import files_kept_from_commands
+def _hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
+    # Imported with the first command.
+    from robota.app.hidden_files import hidden_files
 
-    return files_kept_from_commands(policy)
-
-
-Arrange = Callable[[SessionServices], SessionServices]
+    return hidden_files(policy)
 
 
-def _as_they_are(services: SessionServices) -> SessionServices:
+ReplaceServices = Callable[[SessionServices], SessionServices]
+
+
+def _unchanged(services: SessionServices) -> SessionServices:
     return services
 
 
-class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session will be made of. All that can turn out wrong is settled here, before anything is made."""
+class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a session is built from. What can fail is resolved here, before anything is created."""
 
     root: Path
     kept_in: Path
     settings: Settings
     profile: Profile
-    options: Options  # but for the id of the session
+    options: Options  # without the session id
     model: ModelAccess
     sandbox: SessionSandbox | None
     policy: SessionPolicy
@@ -169,33 +169,37 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_session(
-    launch: LaunchOptions, env: Mapping[str, str], *, now_ms: Clock = wall_clock_ms, arrange: Arrange = _as_they_are
+    launch: LaunchOptions,
+    env: Mapping[str, str],
+    *,
+    now_ms: Clock = wall_clock_ms,
+    replace_services: ReplaceServices = _unchanged,
 ) -> OpenSession:
-    """Put a session together, or raise `ConfigError` or `LogError` before anything has happened.
+    """Build a session; raises `ConfigError` or `LogError` before anything has happened.
 
-    `arrange` may put others in the place of services; a session that is run again has the clock and model of then.
+    `replace_services` may replace services, as a replay does with the clock and the model.
     """
     redactor = Redactor(secret_variables(env))
     if launch.resumes is not None:
-        return _open_again(launch, launch.resumes, redactor, env, now_ms, arrange)
-    choices = _choices(launch, env, redactor)
-    new = begin_session(choices.kept_in, user_directory(env), now_ms, launch.session_id, redactor)
+        return _reopen(launch, launch.resumes, redactor, env, now_ms, replace_services)
+    parts = _resolve(launch, env, redactor)
+    new = begin_session(parts.kept_in, user_directory(env), now_ms, launch.session_id, redactor)
     with ExitStack() as undo:
         undo.callback(new.log.close)
-        opened = _opened(choices, new, redactor, env, arrange)
+        opened = _build(parts, new, redactor, env, replace_services)
         undo.pop_all()
     return opened
 
 
-def _open_again(
+def _reopen(
     launch: LaunchOptions,
     directory: Path,
     redactor: Redactor,
     env: Mapping[str, str],
     now_ms: Clock,
-    arrange: Arrange,
+    replace_services: ReplaceServices,
 ) -> OpenSession:
-    """Go on with a session: what it was started with holds, unless the command line says otherwise."""
+    """Reopen a session with its original options, except those given on the command line."""
     from robota.app.resumed_options import as_it_was
     from robota.log.kinds.session import OriginRecord
     from robota.log.reopening import reopen_session
@@ -207,14 +211,14 @@ def _open_again(
             # From now on the log counts as one of this machine, so it says itself what in it is not.
             found.log.append(OriginRecord(source="elsewhere", session_id=found.id, at_ms=now_ms()))
         launch, notices = as_it_was(launch, found, env)
-        choices = _choices(launch, env, redactor)
+        parts = _resolve(launch, env, redactor)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
-        opened = _opened(choices, again, redactor, env, arrange)
+        opened = _build(parts, again, redactor, env, replace_services)
         undo.pop_all()
     return msgspec.structs.replace(opened, resumed=found)
 
 
-def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) -> Choices:
+def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) -> SessionParts:
     root = workspace_root(launch.cwd)
     project = launch.kept_in or root
     settings = settings_for(launch, root, env)
@@ -234,7 +238,7 @@ def _choices(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     style, style_notices = _style(settings, plugins, root, env)
     launch = _with_preset(launch, settings, root, env)
     servers, server_notices = configured_servers(settings, plugins, root, project, env)
-    return Choices(
+    return SessionParts(
         root=root,
         kept_in=project,
         settings=settings,
@@ -274,8 +278,10 @@ def _with_preset(launch: LaunchOptions, settings: Settings, root: Path, env: Map
     return msgspec.structs.replace(launch, append_system_prompt=preset_text(written, settings, root, env))
 
 
-def _mentions(choices: Choices, new: NewSession, processes: LocalProcesses, env: Mapping[str, str]) -> "ExpandMentions":
-    """What expands mentions; loaded with the first prompt that has one."""
+def _mentions(
+    parts: SessionParts, new: NewSession, processes: LocalProcesses, env: Mapping[str, str]
+) -> "ExpandMentions":
+    """Expands mentions; imported with the first prompt that has one."""
 
     async def expand(prompt: str, files: "Files", call: "CallTool") -> "MentionedText":
         from robota.app.knowledge.mentions import MentionPlace, expand_mentions
@@ -283,78 +289,78 @@ def _mentions(choices: Choices, new: NewSession, processes: LocalProcesses, env:
         place = MentionPlace(
             session_id=new.id,
             log=new.log.path,
-            root=choices.root,
-            kept_in=choices.kept_in,
+            root=parts.root,
+            kept_in=parts.kept_in,
             processes=processes,
-            checks=choices.settings.values.checks,
-            context_window=choices.model.info.context_window,
+            checks=parts.settings.values.checks,
+            context_window=parts.model.info.context_window,
             env=env,
-            resource_tool=partial(resource_tool_of, choices.servers),
+            resource_tool=partial(resource_tool_of, parts.servers),
         )
         return await expand_mentions(place, prompt, files, call)
 
     return expand
 
 
-def _opened(
-    choices: Choices, new: NewSession, redactor: Redactor, env: Mapping[str, str], arrange: Arrange
+def _build(
+    parts: SessionParts, new: NewSession, redactor: Redactor, env: Mapping[str, str], replace_services: ReplaceServices
 ) -> OpenSession:
-    sandbox, settings = choices.sandbox, choices.settings
-    left_by_killed = clear_up_after_killed(choices.root, choices.kept_in, user_directory(env), env.get("TMPDIR", ""))
-    options = msgspec.structs.replace(choices.options, session_id=new.id)
+    sandbox, settings = parts.sandbox, parts.settings
+    left_by_killed = clear_up_after_killed(parts.root, parts.kept_in, user_directory(env), env.get("TMPDIR", ""))
+    options = msgspec.structs.replace(parts.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
-    hooks, hook_notices = hooks_of_session(settings, choices.plugins, options, new.log, choices.policy)
+    hooks, hook_notices = hooks_of_session(settings, parts.plugins, options, new.log, parts.policy)
     processes = _processes(settings, sandbox)
-    checkpoints = session_checkpoints(settings.values.checkpoints, choices.root, env, new.log)
-    intents = session_intents(settings, choices.root, options, new.log, choices.policy, checkpoints, env)
+    checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
+    intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
-    knowledge = session_knowledge(settings, choices.plugins, choices.root, env, variables, attended=options.attended)
-    place = MemoryPlace(root=choices.root, kept_in=choices.kept_in)
+    knowledge = session_knowledge(settings, parts.plugins, parts.root, env, variables, attended=options.attended)
+    place = MemoryPlace(root=parts.root, kept_in=parts.kept_in)
     memory = session_memory(settings, place, env, redactor, new.id, attended=options.attended)
     may_propose = memory is not None and has_memory(place, env)
-    tools = partial(session_tools, choices.servers, intents.tools, intents.declaring)
-    instructions = session_instructions(settings, choices.root, env, choices.policy)
+    tools = partial(session_tools, parts.servers, intents.tools, intents.declaring)
+    instructions = session_instructions(settings, parts.root, env, parts.policy)
     services = SessionServices(
         log=new.log,
-        model=choices.model,
-        tools=tools(has_skills=knowledge is not None and knowledge.is_told, has_memory=may_propose),
-        policy=choices.policy,
-        modes=choices.modes,
+        model=parts.model,
+        tools=tools(has_skills=knowledge is not None and knowledge.is_in_prompt, has_memory=may_propose),
+        policy=parts.policy,
+        modes=parts.modes,
         hooks=intents.around(hooks),
         checkpoint=checkpoints,
-        mentions=_mentions(choices, new, processes, env),
-        rewind=session_rewinder(settings.values.checkpoints, choices.root, env, new.log),
-        files=_files(choices, user_directory(env)),
+        mentions=_mentions(parts, new, processes, env),
+        rewind=session_rewinder(settings.values.checkpoints, parts.root, env, new.log),
+        files=_files(parts, user_directory(env)),
         processes=processes,
         knowledge=knowledge,
-        prompts=server_prompts(choices.servers),
+        prompts=server_prompts(parts.servers),
         instructions=instructions,
         memory=memory,
         redactor=redactor,
     )
-    services = arrange(services)
+    services = replace_services(services)
     session = Session(options, services)
     instructions.on_undecided(session.warn)
     if sandbox is None:
         session.report_sandbox("off", "the settings or the permission mode say so")
     else:
         sandbox.on_detected(lambda kind, reason: session.report_sandbox(kind, reason, kept_out(kind, settings)))
-        sandbox.on_reached(_noting_hosts(new.log))
-        sandbox.keep_from_commands(lambda: _kept_from_commands(choices.policy))
+        sandbox.on_reached(_host_logger(new.log))
+        sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
     return OpenSession(
         session=session,
         log=new.log,
         options=options,
         services=services,
         settings=settings,
-        policy=choices.policy,
-        kept_in=choices.kept_in,
+        policy=parts.policy,
+        kept_in=parts.kept_in,
         processes=processes,
         sandbox=sandbox,
-        servers=choices.servers,
-        plugins=choices.plugins,
-        notices=(*choices.notices, *hook_notices, *new.notices, *left_by_killed),
+        servers=parts.servers,
+        plugins=parts.plugins,
+        notices=(*parts.notices, *hook_notices, *new.notices, *left_by_killed),
     )
 
 
@@ -367,11 +373,11 @@ def _processes(settings: Settings, sandbox: SessionSandbox | None) -> LocalProce
     )
 
 
-def _files(choices: Choices, user: Path) -> LocalFiles:
+def _files(parts: SessionParts, user: Path) -> LocalFiles:
     return LocalFiles(
-        choices.root,
+        parts.root,
         journals_in=user,
-        drafts_in=choices.kept_in,
-        is_forbidden=choices.policy.forbids_reading,
-        is_secret=lambda relative: choices.policy.files.secret_pattern(relative) is not None,
+        drafts_in=parts.kept_in,
+        is_forbidden=parts.policy.forbids_reading,
+        is_secret=lambda relative: parts.policy.files.secret_pattern(relative) is not None,
     )

@@ -84,11 +84,11 @@ def _described(tools: Sequence[AnyTool], context_window: int) -> tuple[Sequence[
     specs = _specs(tools)
     if not fill_too_much(specs, context_window):
         return tools, ()
-    told = (
+    message = (
         f"The {len(specs)} tools of the MCP servers would take about {tokens_of(specs):,} tokens of the context "
         "window, more than a tenth of it. The model searches for them instead of being told of each."
     )
-    return deferring_tools(specs), (Notice(level="info", text=told),)
+    return deferring_tools(specs), (Notice(level="info", text=message),)
 
 
 def _specs(tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:

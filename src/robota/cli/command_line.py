@@ -65,7 +65,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     yes: bool = False
     check_update: bool = False
     disable_update_check: bool = False
-    # What the files hold that options name; read by `run.given_files`.
+    # The contents of files that options name; read by `run.file_options`.
     input_text: str = ""
     run_settings: dict[str, Any] = {}
     answer_schema: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""The entry point: quick answers at once, sub-commands by name, everything else is a prompt."""
+"""The entry point: `--version` at once, sub-commands by name, everything else is a prompt."""
 
 import errno
 import gc
@@ -7,14 +7,14 @@ import sys
 
 from robota.cli.subcommands import SUBCOMMANDS
 
-# What typing.TYPE_CHECKING is, without the time it takes to import typing.
+# Stands for typing.TYPE_CHECKING, because importing typing takes time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn, TextIO
 
 HELP = frozenset({"-h", "--help"})
-# They run a session, whose clients steer the terminal and look at every text themselves.
+# These run a session, whose clients write control sequences and sanitise text themselves.
 RUNNING_SESSIONS = frozenset({"demo", "answer"})
 
 
@@ -48,16 +48,16 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
 
 def _options_in(arguments: "list[str]") -> "list[str]":
-    """The words before `--`, which ends the options."""
+    """The arguments before `--`, which ends the options."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def entry() -> None:
-    """The `robota` command. A reader that has gone away and Ctrl-C end it quietly."""
-    # Imports make many objects and no garbage; whoever runs for longer switches the collector on again.
+    """The `robota` command. A closed pipe and Ctrl-C end it quietly."""
+    # Imports make many objects and no garbage; sessions switch the collector on again.
     gc.disable()
-    _open_what_is_closed()
-    _speak_utf_8()
+    _replace_closed_streams()
+    _ensure_utf8_mode()
     try:
         code = main()
         sys.stdout.flush()
@@ -75,27 +75,27 @@ def entry() -> None:
     _leave(code)
 
 
-def _speak_utf_8() -> None:
-    """Start again in UTF-8 mode where the locale is another one: what models and files say is UTF-8 all the same.
+def _ensure_utf8_mode() -> None:
+    """Restart in UTF-8 mode if the locale is not UTF-8, because models and files are.
 
-    The words of the command line come through byte by byte, and the environment for commands stays as it is.
+    Arguments are passed on byte for byte, and the environment of commands stays unchanged.
     """
     if sys.flags.utf8_mode or sys.getfilesystemencoding() == "utf-8":
         return
     own = "from robota.cli.main import entry; entry()"
-    # -P: what lies in the workspace must not be taken for one of our modules.
+    # -P: files of the workspace must not be imported as our modules.
     os.execv(sys.executable, [sys.executable, "-X", "utf8", "-P", "-c", own, *sys.argv[1:]])
 
 
-def _open_what_is_closed() -> None:
-    """Whoever started us may have closed a stream. The next file, such as the log, must not take its place."""
+def _replace_closed_streams() -> None:
+    """Open /dev/null for closed standard streams, so that no other file, such as the log, gets their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _leave(code: int) -> "NoReturn":
-    """End here and now. Taking every module apart first would cost a fifth of a short run and change nothing."""
+    """Exit without the interpreter's clean-up, which would take a fifth of a short run."""
     _flush(sys.stdout)
     _flush(sys.stderr)
     os._exit(code)

@@ -31,9 +31,9 @@ def ask_secret(question: str, default: str | None = None) -> str:
 def confirm(question: str, *, default: bool) -> bool:
     """Ask until the answer is yes or no; an empty line means `default`."""
     while True:
-        said = ask(f"{question} {'[Y/n]' if default else '[y/N]'}").lower()
-        if said in ("", "y", "yes", "n", "no"):
-            return default if not said else said.startswith("y")
+        answer = ask(f"{question} {'[Y/n]' if default else '[y/N]'}").lower()
+        if answer in ("", "y", "yes", "n", "no"):
+            return default if not answer else answer.startswith("y")
         print("Please answer y or n.")
 
 
@@ -43,9 +43,9 @@ def choose(title: str, options: Sequence[str], *, names: Sequence[str] = (), def
     for row in _rows(options, names, (terminal_width() or WIDEST) - 1):
         print(row)
     while True:
-        said = ask("Number", str(default + 1))
-        if said.isdecimal() and 1 <= int(said) <= len(options) + len(names):
-            return int(said) - 1
+        answer = ask("Number", str(default + 1))
+        if answer.isdecimal() and 1 <= int(answer) <= len(options) + len(names):
+            return int(answer) - 1
         print(f"Please give a number from 1 to {len(options) + len(names)}.")
 
 
@@ -69,8 +69,8 @@ def _answer(read: Callable[[str], str], question: str, default: str | None) -> s
     try:
         for line in above:
             print(line)
-        said = read(last).strip()
+        answer = read(last).strip()
     except (EOFError, KeyboardInterrupt) as error:
         print()
         raise Cancelled from error
-    return said or (default or "")
+    return answer or (default or "")

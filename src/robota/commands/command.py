@@ -53,14 +53,14 @@ class CommandProvider(Protocol):
         ...
 
 
-def told(text: str) -> CommandShown:
-    """Plain words for the person."""
+def shown_text(text: str) -> CommandShown:
+    """A plain text as the outcome of a command."""
     return CommandShown(view=TextView(text=text))
 
 
 def shown_diff(diff: str, otherwise: str) -> CommandOutcome:
     """A unified diff, or words if it is empty."""
-    return DiffShown(diff=diff) if diff else told(otherwise)
+    return DiffShown(diff=diff) if diff else shown_text(otherwise)
 
 
 def fields(heading: str, *named: tuple[str, str]) -> CommandShown:
@@ -83,7 +83,7 @@ async def send_prompt(session: Session, line: str) -> CommandOutcome | Refused:
     """
     if session.is_working:
         receipt = await session.submit(QueueMessage(text=line))
-        return receipt if isinstance(receipt, Refused) else told(f"queued: {line}")
+        return receipt if isinstance(receipt, Refused) else shown_text(f"queued: {line}")
     has_task = session.state().current_task_id is not None
     # A task at rest waits for words, also one that was taken up again, which nothing queued may set going.
     receipt = await session.submit(AskResponse(answer=Say(text=line)) if has_task else NewTask(text=line))

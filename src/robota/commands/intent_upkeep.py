@@ -151,7 +151,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
 
     def _report(self, intents: Sequence[Intent]) -> IntentAnswer:
         found = drift(intents, self._traced(), spent_on_intents(self.logs()), self.runs.all())
-        holders = {lease.intent_id: lease.told for lease in self.leases.others()}
+        holders = {lease.intent_id: lease.holder for lease in self.leases.others()}
         rows = tuple(_drift_row(each, holders.get(each.intent.id, "")) for each in found)
         columns = ("ID", "STATUS", "FILES", "SESSIONS", "COST", "APPROVALS", "DRIFT")
         data = [{**_drift_json(each), "heldBy": holders.get(each.intent.id)} for each in found]
@@ -200,7 +200,7 @@ def _shown(intent: Intent) -> IntentAnswer:
 
 
 def _drift_row(found: IntentDrift, holder: str) -> tuple[str, ...]:
-    told = [
+    deviations = [
         *([f"outside: {_some(found.outside)}"] if found.outside else []),
         *([f"never run: {_some(found.never_run)}"] if found.never_run else []),
         *([f"failed: {_some(found.failed)}"] if found.failed else []),
@@ -214,7 +214,7 @@ def _drift_row(found: IntentDrift, holder: str) -> tuple[str, ...]:
         str(found.sessions),
         cost,
         str(found.approvals),
-        single_line("; ".join(told), LONGEST) or "-",
+        single_line("; ".join(deviations), LONGEST) or "-",
     )
 
 

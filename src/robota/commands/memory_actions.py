@@ -161,11 +161,11 @@ def _decided(decided: KnownCandidate) -> MemoryAnswer:
 
 
 def _used(used: UsedMemory) -> MemoryAnswer:
-    lines = [("told" if line.is_own else "quoted", line) for line in used.told]
+    lines = [("told" if line.is_own else "quoted", line) for line in used.in_prompt]
     lines += [("recalled" if line.is_own else "quoted", line) for line in used.recalled]
     stale = [{**_entry_json(known), "told": "stale"} for known in used.stale]
-    told = [{"told": how, "path": line.path, "text": line.text, "id": _id(line.entry)} for how, line in lines]
-    data = {"told": told, "stale": stale, "problems": list(used.problems)}
+    in_prompt = [{"told": how, "path": line.path, "text": line.text, "id": _id(line.entry)} for how, line in lines]
+    data = {"told": in_prompt, "stale": stale, "problems": list(used.problems)}
     rows = [(how, line.scope, _id(line.entry) or "-", _cell(line.text)) for how, line in lines]
     rows += [
         ("stale", known.scope, known.entry.id, _cell(f"{known.entry.text} ({known.stale})")) for known in used.stale

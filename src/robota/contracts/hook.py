@@ -1,4 +1,4 @@
-"""Hooks: what runs around tool calls and at events of a session. User hooks, intents and checkpoints plug in here."""
+"""The hook interfaces around tool calls and session events. User hooks, intents and checkpoints implement them."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -13,9 +13,9 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 class HookContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The permission mode and the agent that a hook runs for. `tell` shows a message to the person.
+    """The context in which a hook runs. `tell` shows a message to the person.
 
-    `agent_id` and `agent_type` are there in a subtask; `prompt_id` names the prompt that the work began with.
+    `agent_id` and `agent_type` are set in a subtask; `prompt_id` is the prompt that the task works on.
     """
 
     permission_mode: PermissionMode
@@ -27,11 +27,11 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
-    """Go on; `input` replaces the arguments if given and is validated again.
+    """Let the call proceed. `input` replaces its arguments and is validated again.
 
-    `approved_by` says who approves the call. That spares the person a question that only the mode would raise; a rule
-    that asks or denies is not moved by it. `ask_reason` makes the person be asked even where nothing else would, and
-    `refusal` is what the model is told if they say no.
+    `approved_by` names the hook that approves the call, which answers a question of the permission mode, but not one of
+    a rule. `ask_reason` requires approval even where policy allows the call; `refusal` is what the model gets if it is
+    rejected. `context` is added to the result.
     """
 
     input: dict[str, Any] | None = None
@@ -42,13 +42,13 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Do not run the call; the model is told why."""
+    """Do not run the call; the model gets the reason."""
 
     reason: str
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """End the task here: the person is next. Before a call it is not run; `result` is that of one that has run."""
+    """Stop the task and hand control to the person. `result` is that of the call, if it has run."""
 
     reason: str
     result: ToolResult | None = None
@@ -61,13 +61,13 @@ class PreToolHook(Protocol):
 
 
 class CallGuard(Protocol):
-    """Looks once more at a call that a person has approved: what it was judged by may have changed meanwhile."""
+    """Checks a call again after the person approved it: the state it was judged by may have changed."""
 
     async def confirm(self, tool: AnyTool, call: ToolCall, context: HookContext) -> BlockCall | None: ...
 
 
 class CompletedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that completed, what came of it, and how long it took."""
+    """A call that has run, with its result and duration."""
 
     tool: AnyTool
     call: ToolCall
@@ -82,19 +82,19 @@ class PostToolHook(Protocol):
 
 
 class ContextKeeper(Protocol):
-    """What hooks want the model to know besides the results of calls. Both may be empty."""
+    """Context that hooks add for the model outside of call results. Both texts may be empty."""
 
     def prompt_section(self) -> str:
-        """A part of the system prompt of every task."""
+        """A section of the system prompt of every task."""
         ...
 
     def after_shortening(self, task_id: str) -> str:
-        """What is told again when the beginning of a task's conversation is taken out."""
+        """What to repeat when the beginning of a task's conversation is condensed or dropped."""
         ...
 
 
 class Checkpoint(Protocol):
-    """Saves the workspace before a call that can change it, and once more when the person is next.
+    """Saves the workspace before a call that can change it, and when control goes back to the person.
 
     Neither may fail, and `tell` shows a message to the person.
     """
@@ -102,7 +102,7 @@ class Checkpoint(Protocol):
     def around_change(
         self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
     ) -> AbstractAsyncContextManager[None]:
-        """Save the workspace, and let nobody restore it while the call runs."""
+        """Save the workspace, and lock out restores while the call runs."""
         ...
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None: ...
@@ -127,7 +127,7 @@ class HookEvent(StrEnum):
 
 
 class HookResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What the hooks of an event decided, taken together.
+    """The merged results of the hooks of an event.
 
     `blocked` is the reason of a hook that blocks the event, `stopped` that of one that ends the task.
     `decision` is allow, ask, deny or defer, `updated_input` the arguments a hook wants instead, `updated_output` the
@@ -150,16 +150,16 @@ EMPTY_HOOK_RESULT = HookResult()
 
 
 class LifecycleHooks(Protocol):
-    """The hooks of a session, beside those around calls."""
+    """The hooks of a session, other than those around calls."""
 
     async def fire(
         self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any
     ) -> HookResult:
-        """Run the hooks of an event. `target` is what their matchers look at: a source, a reason, an agent."""
+        """Run the hooks of an event. Their matchers are compared with `target`: a source, a reason, an agent type."""
         ...
 
     async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, context: HookContext) -> HookResult:
-        """Run the hooks that may answer in the person's place when a verdict is to ask."""
+        """Run the PermissionRequest hooks, which may answer an approval in the person's place."""
         ...
 
     async def close(self) -> None:
@@ -168,9 +168,9 @@ class LifecycleHooks(Protocol):
 
 
 class SessionHooks(msgspec.Struct, frozen=True, kw_only=True):
-    """All hooks of a session: those around calls, in their order, and those of its other events.
+    """All hooks of a session: around calls (`before`, `after`, in order) and at its other events (`lifecycle`).
 
-    `guards` look at calls that a person was asked about, after the yes.
+    `guards` check calls again after the person approved them.
     """
 
     before: Sequence[PreToolHook] = ()

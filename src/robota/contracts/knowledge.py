@@ -1,4 +1,4 @@
-"""What the engine uses of skills, prompt commands, instruction files, memory and mentions."""
+"""The services for skills, prompt commands, instruction files, memory and mentions, as the engine uses them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -22,15 +22,15 @@ CallTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 
 
 class PromptNotSent(Exception):
-    """A prompt cannot become what it stands for. The text says why, for a person."""
+    """A prompt cannot be expanded. The text says why, for a person."""
 
 
 class PromptHalted(PromptNotSent):
-    """A hook or the person wants the task to stop, so that nothing else of the prompt is tried."""
+    """A hook or the person stopped the task while the prompt was expanded."""
 
 
 class MentionedText(msgspec.Struct, frozen=True, kw_only=True):
-    """What is added to a prompt for the things it mentions, and what the person should know of it."""
+    """Text and images to add to a prompt for its `@` mentions, and notices for the person."""
 
     text: str = ""
     images: tuple[ImageSource, ...] = ()
@@ -38,25 +38,25 @@ class MentionedText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpandMentions(Protocol):
-    """Shows the model what a prompt mentions with `@`."""
+    """Expands the `@` mentions of a prompt."""
 
     async def __call__(self, prompt: str, files: "Files", call: CallTool) -> MentionedText:
-        """Look at it by calls like those of the model; what these may not do becomes a note."""
+        """Read what is mentioned with tool calls like those of the model; a denied call becomes a note."""
         ...
 
 
 class SubtaskWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """The prompt is to be followed in a task of its own, perhaps by another model and within fewer requests."""
+    """The prompt runs as a subtask, perhaps with another model and a request limit."""
 
     model: str | None = None
     max_requests: int | None = None
 
 
 class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model is told instead of what was typed.
+    """The text that the model gets instead of what was typed.
 
-    `rules` are granted until the person is next, and what `denied` rules name is forbidden so long.
-    `notices` are what the person should know of it. The `@` words of `mentioning` count as if they had been typed.
+    `rules` are granted, and `denied` rules forbid, until control goes back to the person. `notices` are for the person.
+    The `@` mentions in `mentioning` count as if they had been typed.
     """
 
     text: str
@@ -68,40 +68,40 @@ class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnowledgeService(Protocol):
-    """Skills and prompt commands of the session."""
+    """The skills and prompt commands of the session."""
 
     @property
-    def is_told(self) -> bool:
-        """Whether the model is told of them, and has the tool that follows one."""
+    def is_in_prompt(self) -> bool:
+        """Whether skills are in the system prompt, and the model has the tool to use one."""
         ...
 
     @property
     def prompt_section(self) -> str:
-        """What the system prompt says of skills; empty if there are none for the model."""
+        """The section of the system prompt about skills; empty if there are none for the model."""
         ...
 
     def commands(self) -> Sequence[SlashCommandInfo]:
-        """What a person can type behind a slash, as it is now."""
+        """The slash commands, as they are now."""
         ...
 
     async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
-        """What a prompt stands for that begins with the name of a skill or command; None if it is plain prompt."""
+        """Expand a prompt that begins with the name of a skill or command; None for any other prompt."""
         ...
 
     async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
-        """The instructions of a skill that the model wants to follow. Raises `PromptNotSent` if there is no such."""
+        """The instructions of a skill that the model calls. Raises `PromptNotSent` if there is none."""
         ...
 
 
 class PromptService(Protocol):
-    """Prompts that MCP servers have."""
+    """The prompts of MCP servers."""
 
     def commands(self) -> Sequence[SlashCommandInfo]:
-        """What a person can type behind a slash; none before the servers have started."""
+        """The slash commands; none before the servers have started."""
         ...
 
     async def expand(self, prompt: str) -> ExpandedPrompt | None:
-        """What a prompt stands for that names one of them, as its server says; None if it names none."""
+        """Expand a prompt that names one, by asking its server; None for any other prompt."""
         ...
 
 
@@ -109,35 +109,35 @@ class InstructionService(Protocol):
     """Instruction files and rules of the session."""
 
     def prompt_section(self, mode: str) -> str:
-        """What the system prompt says of them in a task mode, the same each time; empty if there are none."""
+        """Their section of the system prompt in a task mode, the same each time; empty if there are none."""
         ...
 
     def touched(self, task_id: str, mode: str, paths: Sequence[str]) -> str:
-        """What is to be followed for files that a call of the task touched, told once; empty if there is nothing."""
+        """Instructions for files that a call of the task touched, each returned once; empty if there are none."""
         ...
 
 
 class Recollection(msgspec.Struct, frozen=True, kw_only=True):
-    """What memory has to say to a prompt: to the model, and to the person."""
+    """What memory adds to a prompt: a reminder for the model, notices for the person."""
 
     reminder: str = ""
     notices: tuple[str, ...] = ()
 
 
 class MemoryService(Protocol):
-    """What is remembered between sessions. Nothing here raises: memory that cannot be read is told to the person."""
+    """What is remembered between sessions. Nothing here raises: memory that cannot be read becomes a notice."""
 
     def prompt_section(self, task_id: str) -> str:
-        """What the system prompt of a task says of it; empty if nothing is remembered."""
+        """Its section of the system prompt of a task; empty if nothing is remembered."""
         ...
 
     def recall(self, task_id: str, prompt: str, message: int) -> Recollection:
-        """The person said something: what the model should now know besides, and what was noted for later.
+        """Find the entries that fit a prompt, and note what it asks to be remembered.
 
-        `message` is the row in which it was said.
+        `message` is the `ts` of the row that shows the prompt.
         """
         ...
 
     def propose(self, kind: str, topic: str, text: str, message: int) -> ToolResult:
-        """The model thinks that something should be remembered. The person decides about it later."""
+        """Propose an entry for the model. The person decides about it later."""
         ...

@@ -1,4 +1,4 @@
-"""What the engine uses to go back in a session: files, and where the conversation stands in the log."""
+"""The service that rewinds a session: its files, and its conversation in the log."""
 
 from typing import Protocol
 
@@ -7,14 +7,14 @@ from robota.protocol.rewind import PromptPoint, RewindResult
 
 
 class RewindError(Exception):
-    """It cannot be gone back that way; the text says why, for a person, and what was left untouched."""
+    """The rewind is not possible; the text says why, and what was left untouched, for a person."""
 
 
 class RewindService(Protocol):
-    """Goes back in a session while nothing runs in it. All of it raises `RewindError`."""
+    """Rewinds an idle session. Every method may raise `RewindError`."""
 
     async def points(self, newest: int | None = None) -> tuple[PromptPoint, ...]:
-        """Every prompt of the session, also those on branches that were left, or only the `newest` ones."""
+        """Every prompt of the session, including those on abandoned branches, or only the `newest` ones."""
         ...
 
     async def diff(self, number: int | None) -> str:
@@ -22,9 +22,9 @@ class RewindService(Protocol):
         ...
 
     async def preview(self, order: RewindRequest) -> RewindResult:
-        """What the order would change, with the exact diff."""
+        """What the rewind would change, with the exact diff."""
         ...
 
     async def carry_out(self, order: RewindRequest) -> RewindResult:
-        """Go back. Files change as a whole or not at all, and the conversation only after them."""
+        """Rewind. Files change completely or not at all, and the conversation only after them."""
         ...

@@ -1,4 +1,4 @@
-"""What the engine uses of tools, policy and modes. `app` chooses the implementations."""
+"""The services for tools, policy and modes, as the engine uses them. `app` chooses the implementations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -11,16 +11,16 @@ from robota.providers.chunks import ToolSpec
 
 
 class ToolService(Protocol):
-    """The tools of a session. Those of MCP servers are known only after these were started, before the first task."""
+    """The tools of a session. Those of MCP servers are known only after the servers have started."""
 
     @property
     def all(self) -> Sequence[AnyTool]:
-        """In the order in which the model is told of them."""
+        """All tools, in the order in which the model gets them."""
         ...
 
     @property
     def names(self) -> Sequence[str]:
-        """Their ids, which are known before the tools are loaded."""
+        """The ids of the tools, known before the tools are imported."""
         ...
 
     @property
@@ -30,19 +30,19 @@ class ToolService(Protocol):
 
     @property
     def servers(self) -> Sequence[McpServerState]:
-        """Who else brings tools, and how each is."""
+        """The MCP servers and their states."""
         ...
 
     @property
     def is_complete(self) -> bool:
-        """Whether nobody is left who would bring more tools."""
+        """Whether all MCP servers have been started."""
         ...
 
     async def gather(self, context_window: int, tell: Callable[[Notice], None]) -> Sequence[Notice]:
-        """Start whoever brings more tools and add these. Returns what the person should know of them.
+        """Start the MCP servers and add their tools. Returns notices for the person.
 
-        The model is told of each, or how to search for them if all together would fill too much of its window.
-        `tell` is called while somebody has to wait. Cancelled, it can be called again.
+        If the tools would fill too much of the context window, the model gets a search tool instead of their specs.
+        `tell` is called while the start takes long. After a cancellation it can be called again.
         """
         ...
 
@@ -53,18 +53,18 @@ class PolicyService(Protocol):
     def judge(
         self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
     ) -> Verdict:
-        """What may this call do under this permission mode, given the rules that a person granted for the session?
+        """Decide about a call, given the permission mode and the rules granted for the session.
 
-        `denials` are rules that forbid something for now.
+        `denials` are temporary deny rules, such as those of a skill.
         """
         ...
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
-        """The denial that takes the place of a question when nobody is there to answer it."""
+        """The denial that replaces an ask when nobody is there to answer it."""
         ...
 
     def remember(self, scope: str, rules: Sequence[str]) -> str:
-        """Keep rules that shall hold beyond the session; returns what went wrong, or nothing."""
+        """Save rules beyond the session; returns what went wrong, or an empty text."""
         ...
 
 
@@ -73,21 +73,21 @@ class ModeService(Protocol):
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """What the model is told of its role, for every mode there is."""
+        """The role text of every mode, by mode."""
         ...
 
     @property
     def uses(self) -> Mapping[str, str]:
-        """When to use each mode, in words for the model."""
+        """When to use each mode, as a text for the model."""
         ...
 
     def allows(self, tool: AnyTool, mode: str, touches: Touches | None) -> str | None:
-        """Why a tool may not be used like this in a mode, in words for the model; None if it may.
+        """Why a mode forbids a tool, as a text for the model; None if it allows it.
 
-        Without `touches` the question is whether the mode has the tool at all.
+        Without `touches` only whether the mode has the tool at all is checked.
         """
         ...
 
     def goes_beyond(self, mode: str, other: str) -> bool:
-        """Whether tasks in a mode may do something that those in the other one may not."""
+        """Whether `mode` allows something that `other` forbids."""
         ...

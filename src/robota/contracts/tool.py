@@ -1,4 +1,4 @@
-"""What a tool is: what it declares of itself, and how a call of it is decoded, prepared and run."""
+"""The `Tool` type: what a tool declares, and how its calls are decoded, prepared and run."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from enum import StrEnum
@@ -17,31 +17,31 @@ from robota.workspace.problems import CommandNotStarted, FileProblem
 
 
 class Effect(StrEnum):
-    """What a tool can do to the world; policy and scheduling look at nothing else."""
+    """What a tool can do. Policy and scheduling depend on nothing else."""
 
     READ = "read"
     WRITE = "write"
     EXECUTE = "execute"
     NETWORK = "network"
-    TALK = "talk"  # speaks with the person or steers the task; touches nothing
+    TALK = "talk"  # talks to the person or steers the task; touches nothing
 
 
 class ToolGroup(StrEnum):
-    """The groups of tools that a task mode has or has not. The values are the words in mode files."""
+    """The tool groups that a task mode may allow. The values are those written in mode files."""
 
     READ = "read"
     EDIT = "edit"
     COMMAND = "command"
     MCP = "mcp"
     BROWSER = "browser"
-    TASK = "modes"  # speaks with the person or steers the task; every mode has it
+    TASK = "modes"  # talks to the person or steers the task; every mode has it
 
 
 class ToolRole(StrEnum):
-    """What the engine itself needs a tool for. It finds the tool by this, never by its name."""
+    """What the engine itself uses a tool for. The engine finds tools by role, never by name."""
 
     FILE_READER = "file_reader"  # shows the file that its argument `path` names
-    OUTPUT_READER = "output_reader"  # looks into something kept, by its argument `artifact_id`
+    OUTPUT_READER = "output_reader"  # reads a stored artifact, by its argument `artifact_id`
     SHELL = "shell"  # runs its argument `command`
 
 
@@ -54,19 +54,19 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     command: str | None = None
     host: str | None = None
-    outside_sandbox: bool = False  # a command that wants to go without the walls
-    opened: tuple[str, ...] = ()  # hosts and directories that the sandbox shall open for the command
+    outside_sandbox: bool = False  # a command that wants to run without the sandbox
+    opened: tuple[str, ...] = ()  # hosts and directories that it wants the sandbox to allow
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a change is too much to be shown: how many lines, and all that it would write, to be looked at."""
+    """The part of a change that is too long to show: how many lines, and the whole content to write."""
 
     lines: int
     whole: Callable[[], bytes]
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked: the kind of ask, its text as the seed's protocol has it, and something to look at."""
+    """What an approval shows: the kind of ask, its text in the seed protocol, and a view of the change."""
 
     ask: str
     text: str
@@ -81,14 +81,14 @@ class Complete(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delegate(msgspec.Struct, frozen=True, kw_only=True):
-    """The model hands a piece of work to a task of its own."""
+    """The model starts a subtask."""
 
     mode: str
     message: str
     todos: tuple[TodoItem, ...] = ()
-    model: str | None = None  # another model than that of the task
+    model: str | None = None  # if another than that of the task
     max_requests: int | None = None
-    denied: tuple[str, ...] = ()  # rules that forbid something in it
+    denied: tuple[str, ...] = ()  # deny rules for the subtask
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeMode(msgspec.Struct, frozen=True, kw_only=True):
-    """The model wants to go on in another mode. A mode limits what it may do, so a person decides."""
+    """The model wants to switch the mode. A mode limits what the model may do, so the person decides."""
 
     mode: str
     reason: str
@@ -118,7 +118,7 @@ class UseSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remember(msgspec.Struct, frozen=True, kw_only=True):
-    """The model thinks that something should be remembered in later sessions."""
+    """The model proposes a memory entry for later sessions."""
 
     kind: str
     topic: str
@@ -126,9 +126,9 @@ class Remember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
-    """The call failed as it is; with this input it might not. A person decides about that.
+    """Another input with which a failed call might succeed, if the person approves it.
 
-    `why` it failed is a sentence, `manner` ends one that begins with "Run it": "without the sandbox".
+    `why` is a sentence that says why the call failed; `manner` completes "Run it …", as in "without the sandbox".
     """
 
     input: dict[str, Any]
@@ -140,10 +140,10 @@ Control = Complete | Delegate | Question | Plan | ChangeMode | UseSkill | Rememb
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A half for the model (`content`, `images`) and a half for the person (`view`).
+    """The result of a call: `content` and `images` for the model, `view` for the person.
 
-    `control` asks the engine for something only it can do; what comes of it is added to `content`.
-    `alternative` is another way to make the call, which a person is offered.
+    `control` asks the engine to do something, whose result is added to `content`. `alternative` is another way to make
+    the call, which the person is offered.
     """
 
     content: str
@@ -155,11 +155,11 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolError(Exception):
-    """The call cannot be done, and the model should know why. The text is written for the model."""
+    """The call cannot be carried out. The text says why, for the model."""
 
 
 class BadArguments(ToolError):
-    """The arguments of a call do not fit the parameters of its tool."""
+    """The arguments do not match the parameters of the tool."""
 
 
 LONGEST_TITLE: Final = 80
@@ -171,9 +171,9 @@ REPORTED_TO_MODEL: Final = (ToolError, FileProblem, CommandNotStarted)
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that has been worked out but not done: what a person is shown is what `run` does.
+    """A call that is worked out but not carried out: `preview` shows exactly what `run` will do.
 
-    `with_hunks` gives the same call with only some hunks of the diff in `preview`, counted from 0. It is None where
+    `with_hunks` returns the same call with only some hunks of the diff in `preview`, counted from 0. It is None if
     there is nothing to choose from.
     """
 
@@ -183,10 +183,10 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookNames(msgspec.Struct, frozen=True, kw_only=True):
-    """How hooks written for Claude Code know the calls of a tool, where that differs from ours.
+    """The names that hooks written for Claude Code use for a tool, where they differ from ours.
 
-    `arguments` maps our names to theirs. `path` names the argument that hooks get as an absolute path, `seconds` the
-    one that they get in milliseconds. A matcher for any of `also_matched_as` matches the tool too.
+    `arguments` maps our argument names to theirs. Hooks get the argument `path` as an absolute path, and the argument
+    `seconds` in milliseconds. A matcher for any of `also_matched_as` matches the tool too.
     """
 
     arguments: dict[str, str] = {}
@@ -196,7 +196,7 @@ class HookNames(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolContext(Protocol):
-    """What a running tool may use. Everything else it needs is bound when it is made, in `app`."""
+    """What a running tool may use of its task. Everything else is bound when the tool is created, in `app`."""
 
     @property
     def cwd(self) -> Path: ...
@@ -215,24 +215,24 @@ class ToolContext(Protocol):
         ...
 
     def keep(self, data: bytes) -> str:
-        """Store something too big for the model beside the log; the name can be given to the model."""
+        """Store data that is too big for the model as an artifact; returns its name, which the model may get."""
         ...
 
     async def keep_file(self, path: Path) -> str:
-        """The same for a file, which is moved and not read into memory."""
+        """Store a file as an artifact. It is moved, not read into memory."""
         ...
 
     def kept(self, name: str) -> Path:
-        """Where something kept under that name lies, to read from; a `ToolError` if there is no such thing."""
+        """The path of a stored artifact; raises `ToolError` if there is none of that name."""
         ...
 
     @property
     def sees_images(self) -> bool:
-        """Whether the model that will read the result can look at an image."""
+        """Whether the model accepts images."""
         ...
 
     async def ask(self, asked: QuestionAsk) -> str | None:
-        """What the person answers while the tool runs; None if they say no, or nobody is there to be asked."""
+        """Ask the person while the tool runs; None if they decline, or nobody is there."""
         ...
 
 
@@ -240,7 +240,7 @@ P = TypeVar("P", bound=msgspec.Struct)
 
 
 class RedirectedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call that another one stands for."""
+    """The call of another tool that a redirecting call stands for."""
 
     name: str
     input: dict[str, Any]
@@ -249,11 +249,11 @@ class RedirectedCall(msgspec.Struct, frozen=True, kw_only=True):
 class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     """One tool. `name` is the id a model calls, `label` the name on screen and in rules.
 
-    `prepare` works a call out and changes nothing; the result's `run` does it, with the same context. `editable` is the
-    parameter that a person may change before approving. `title` makes the line that names a call on screen, from its
-    arguments. Where `params` cannot say what a call takes, `schema` does, and `read` makes the parameters from the
-    arguments, or raises `msgspec.ValidationError`. A tool with `redirect` is never run: its calls stand for those of
-    other tools, which pass every stage as what they are.
+    `prepare` works a call out and changes nothing; `run` of its result carries it out, with the same context.
+    `editable` is the parameter that the person may change before approving. `title` makes the line that names a call on
+    screen. Where `params` cannot express the parameters, `schema` does, and `read` decodes the arguments, or raises
+    `msgspec.ValidationError`. `narrowed` returns the effects of one call, if fewer than those of the tool. A tool with
+    `redirect` never runs: its calls become calls of other tools, which pass every stage.
     """
 
     name: str
@@ -277,7 +277,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     redirect: Callable[[P], RedirectedCall] | None = None
 
     def decode(self, arguments: Mapping[str, Any]) -> P:
-        """The parameters of a call, or `BadArguments` with a text for the model."""
+        """Decode the arguments of a call; raises `BadArguments` with a text for the model."""
         try:
             if self.read is not None:
                 return self.read(dict(arguments))
@@ -286,36 +286,36 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             fields = [field.encode_name for field in msgspec.structs.fields(self.params)]
             names = ", ".join(fields if self.schema is None else self.schema.get("properties", ()))
-            told = f"The arguments of {self.name} do not fit: {error}. Its parameters are: {names}."
-            raise BadArguments(told) from error
+            message = f"The arguments of {self.name} do not fit: {error}. Its parameters are: {names}."
+            raise BadArguments(message) from error
 
     def effects_of(self, params: P) -> frozenset[Effect]:
-        """What this one call can do, where that is less than what the tool can."""
+        """The effects of one call, which can be fewer than those of the tool."""
         return self.effects if self.narrowed is None else self.narrowed(params) & self.effects
 
     @property
     def is_read_only(self) -> bool:
-        """Whether calls may run side by side."""
+        """Whether calls may run in parallel."""
         return self.effects <= READ_ONLY
 
     @property
     def changes_something(self) -> bool:
-        """Whether the log must be on the disk, and a checkpoint made, before a call."""
+        """Whether a call needs the log on disk and a checkpoint before it runs."""
         return bool(self.effects & CHANGING)
 
 
 def titled(name: str, *parameters: str) -> Callable[[Mapping[str, Any]], str]:
-    """Titles for calls: the name, then the values of those parameters, by which a person knows a call again."""
+    """A function that makes the title of a call: `name` and the values of these parameters."""
 
     def title(arguments: Mapping[str, Any]) -> str:
-        told = " ".join(str(arguments[each]) for each in parameters if arguments.get(each))
-        return f"{name} {one_line(told)}".rstrip()
+        values = " ".join(str(arguments[each]) for each in parameters if arguments.get(each))
+        return f"{name} {one_line(values)}".rstrip()
 
     return title
 
 
 def one_line(text: str) -> str:
-    """A text on one line, shortened in the middle if it is long."""
+    """The text on one line, shortened in the middle if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_TITLE else f"{line[:TITLE_HEAD]}...{line[-TITLE_TAIL:]}"
 
@@ -327,7 +327,7 @@ AnyTool = Tool[Any]
 
 
 def names_with_role(tools: Iterable[AnyTool], role: ToolRole) -> frozenset[str]:
-    """The ids of the tools that can do this for the engine."""
+    """The ids of the tools with this role."""
     return frozenset(tool.name for tool in tools if tool.role is role)
 
 
@@ -345,7 +345,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:
-    """As the tool says; else its label, or the name it was called by, and the first argument."""
+    """The title of a call: by the tool's own `title`, else its label and the first argument."""
     if tool is not None and tool.title is not None:
         return tool.title(arguments)
     return f"{tool.label if tool is not None else name} {first_argument(arguments)}".rstrip()

@@ -1,4 +1,4 @@
-"""The decision of policy about a call, and the call as policy is given it."""
+"""The input and the output of policy: a call as a `Subject`, and the `Verdict` about it."""
 
 from enum import StrEnum
 
@@ -25,7 +25,7 @@ class PartVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuleSuggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Rules that, allowed together, would stop this question. `covers` says in words what else they let through."""
+    """Rules that, granted together, would stop this question. `covers` says what else they allow."""
 
     rules: tuple[str, ...]
     covers: str
@@ -35,8 +35,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A decision with its reason in words and the rule that made it, if one did.
 
     `steps` are the stages it went through; the last one decided. `parts` are there for a shell command,
-    `suggestions`, the narrowest first, for a question that a rule could answer. `wanted_by_hook`: a hook wants a
-    person, too, so no rule and no mode spares the question.
+    `suggestions`, narrowest first, for an ask that a rule could answer. `wanted_by_hook`: a hook requires
+    approval too, so neither a rule nor a mode can answer it.
     """
 
     decision: Decision

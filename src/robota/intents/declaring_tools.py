@@ -81,5 +81,5 @@ def _choosing(
 
 
 def _refuse(problem: Exception, selection: IntentSelection) -> NoReturn:
-    told = refusal(RefusalKind.STALE_FILE, str(problem), selection.selected, resolution="RE_READ_REQUIRED")
-    raise ToolError(told) from problem
+    message = refusal(RefusalKind.STALE_FILE, str(problem), selection.selected, resolution="RE_READ_REQUIRED")
+    raise ToolError(message) from problem

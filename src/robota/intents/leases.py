@@ -42,7 +42,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         return Scope(self.owned_scope)
 
     @property
-    def told(self) -> str:
+    def holder(self) -> str:
+        """Who holds the lease, in words."""
         return (
             f"session {self.session_id} (process {self.pid}, in {self.root}, since {self.since}) for {self.intent_id}"
         )

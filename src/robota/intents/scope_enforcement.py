@@ -116,7 +116,7 @@ class ScopeEnforcementHook:
             elif is_command and self._has_other_names(place):
                 outside.append(f"{path} (which has other names: hard links)")
             elif (lease := self._leases.holder(place)) is not None:
-                what = f"{path} is held by {lease.told}. Wait until that session is done, or change other files."
+                what = f"{path} is held by {lease.holder}. Wait until that session is done, or change other files."
                 return BlockCall(reason=refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=path))
         return _outside(outside, intent) if outside else Proceed()
 
@@ -160,8 +160,8 @@ def _unknown(tool: AnyTool, intent: Intent) -> Proceed:
 def _outside(outside: Sequence[str], intent: Intent) -> Proceed:
     named = ", ".join(outside[:MOST_NAMED]) + (" …" if len(outside) > MOST_NAMED else "")
     what = f"Scope violation: {intent.id} ({intent.name}) is not authorized to edit {named}; it owns {_owned(intent)}."
-    told = f"{what} Request scope expansion."
-    refused = refusal(RefusalKind.SCOPE_VIOLATION, told, intent.id, filename=outside[0], filenames=list(outside))
+    message = f"{what} Request scope expansion."
+    refused = refusal(RefusalKind.SCOPE_VIOLATION, message, intent.id, filename=outside[0], filenames=list(outside))
     return Proceed(ask_reason=what, refusal=refused)
 
 

@@ -65,18 +65,18 @@ class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
         except IntentRefused as refused:
             return ToolResult(content=str(refused), is_error=True)
         self.leases.take(intent)
-        return ToolResult(content=f"{self.context.context_of(intent)}{_told(self.leases, intent)}")
+        return ToolResult(content=f"{self.context.context_of(intent)}{_lease_note(self.leases, intent)}")
 
     async def _cleared(self, intent: Intent, context: ToolContext) -> Sequence[Lease]:
         """Who is in the way, when everybody has gone who is waited for."""
-        told = False
+        is_announced = False
         while True:
             leases = [each for each in self.leases.overlapping(intent) if self.leases.is_in_the_way(each)]
             if not leases or self.overlap is not Overlap.WAIT:
                 return leases
-            if not told:
-                context.show(f"{intent.id} waits for {leases[0].told}.\n")
-                told = True
+            if not is_announced:
+                context.show(f"{intent.id} waits for {leases[0].holder}.\n")
+                is_announced = True
             await asyncio.sleep(LOOK_AGAIN_S)
 
 
@@ -103,17 +103,17 @@ def select_tool(desk: IntentDesk) -> AnyTool:
 
 
 def _held(intent: Intent, leases: Sequence[Lease]) -> str:
-    what = f"{intent.id} shares files with what is held by {'; '.join(lease.told for lease in leases)}."
+    what = f"{intent.id} shares files with what is held by {'; '.join(lease.holder for lease in leases)}."
     return refusal(RefusalKind.SCOPE_HELD, f"{what} Select another intent, or stop.", intent.id)
 
 
-def _told(leases: LeaseBook, intent: Intent) -> str:
+def _lease_note(leases: LeaseBook, intent: Intent) -> str:
     """Who else works on files of the intent, so that the work can be split."""
     found = leases.overlapping(intent)
     if not found:
         return ""
     listed = "\n".join(
-        f"<lease>{escape(lease.told)}: {escape(', '.join(lease.owned_scope))}"
+        f"<lease>{escape(lease.holder)}: {escape(', '.join(lease.owned_scope))}"
         f"{'' if leases.is_in_the_way(lease) else ' (in another worktree)'}</lease>"
         for lease in found
     )

@@ -204,20 +204,20 @@ class TraceWriterHook:
 
     def _outside(self, changed: Sequence[ChangedFile], before: _Before, context: HookContext) -> list[str]:
         """A command ran whose changes nobody could know before: those that it should not have made are told."""
-        told: list[str] = []
+        messages: list[str] = []
         intent = before.intent
         outside = [file.path for file in changed if not intent.scope.covers(file.path)]
         if outside:
             what = f"The command changed files that {intent.id} does not own: {_some(outside)}."
             context.tell(f"{what} /rewind takes that back.")
             self._watching.learnt(intent, f"A command changed files out of scope: {_some(outside)}")
-            told.append(f"{what} Put them back, unless the user wanted that.")
+            messages.append(f"{what} Put them back, unless the user wanted that.")
         steered = sorted(_differing(before.kept_by_people, _kept_by_people(self._selection.files.home)))
         if steered:
             what = f"{_some(steered)} changed while the command ran, and only people may change that."
             context.tell(f"{what} Look at it with git diff before you go on.")
-            told.append(what)
-        return told
+            messages.append(what)
+        return messages
 
 
 def _with(result: ToolResult, warnings: Sequence[str]) -> ToolResult:

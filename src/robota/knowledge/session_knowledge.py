@@ -44,7 +44,7 @@ class SessionKnowledge:
         self._refresh = refresh
 
     @property
-    def is_told(self) -> bool:
+    def is_in_prompt(self) -> bool:
         return True
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a call may run: pure, total, and with a reason for everything."""
+"""Decides whether a call may run: a pure function from a call and its context to a verdict with a reason."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -18,22 +18,22 @@ from robota.policy.protected.path_resolver import (
 )
 from robota.policy.rules.rule import READ, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
-from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion, only_at_the_root
+from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_verdict, only_at_the_root
 from robota.protocol.permission_mode import PermissionMode
-from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
+from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
 
-LOOKING: Final = frozenset({Effect.READ, Effect.TALK})
+READING: Final = frozenset({Effect.READ, Effect.TALK})
 LEAVES_SANDBOX: Final = "It wants to run without the sandbox; a person decides that each time."
 OPENS_SANDBOX: Final = "It wants the sandbox to open {} for this one command; a person decides that each time."
 
 
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """`decide` bound to what stays the same for a session; called with what changes from call to call.
+    """`decide` bound to what stays the same for a session.
 
     `names` maps every name of a tool to its id. `files`, `git_place` and `git_programs` are as in `PolicyContext`.
 
-    `sandbox_works` is asked only about commands, because the answer takes a probe; None: no sandbox is wanted.
-    `keep_rules` writes rules that shall hold beyond the session to the settings, and says what went wrong.
+    `sandbox_works` is called only for commands, because it starts a probe; None means that no sandbox is wanted.
+    `keep_rules` saves rules to the settings, and returns what went wrong.
     """
 
     rules: RuleSet
@@ -47,16 +47,16 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     keep_rules: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be kept here."
 
     def forbids_reading(self, path: str) -> bool:
-        """Whether a deny rule names this file as one that must not be read, by whatever tool."""
+        """Whether a deny rule forbids reading this file, with any tool."""
         patterns = (rule.paths for rule in self.rules.deny if rule.tool == READ)
         return any(pattern and self.resolver.matches(path, pattern, broadly=True) for pattern in patterns)
 
     def judge(
         self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
     ) -> Verdict:
-        """Decide about a call under a permission mode, given the rules that a person granted for the session.
+        """Decide about a call, given the permission mode and the rules granted for the session.
 
-        `denials` are rules that forbid something for now.
+        `denials` are temporary deny rules, such as those of a skill.
         """
         runs = Effect.EXECUTE in subject.effects
         context = PolicyContext(
@@ -79,7 +79,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return _ask_to_open(verdict, subject.touches.opened, context) if subject.touches.opened else verdict
 
     def written_by(self, subject: Subject) -> tuple[str, ...] | None:
-        """The files that a command writes, none if it only looks; None if nobody can tell."""
+        """The files that a command writes, empty if it only reads; None if that is unknown."""
         if subject.touches.command is None:
             return None
         if self.judge(subject, PermissionMode.PLAN, ()).decision is Decision.ALLOW:
@@ -90,26 +90,26 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return files_written(subject, subject.touches.command, context)
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
-        """The denial that takes the place of a question when nobody is there to answer it."""
-        # Only where a question would have been asked.
+        """The denial that replaces an ask when nobody is there to answer it."""
+        # Imported here because most calls are not asked about.
         from robota.policy.unattended import unattended
 
         return unattended(verdict, subject, lambda mode, rules: self.judge(subject, mode, rules).decision)
 
     def remember(self, scope: str, rules: Sequence[str]) -> str:
-        """Keep rules that shall hold beyond the session; returns what went wrong, or nothing."""
+        """Save rules beyond the session; returns what went wrong, or an empty text."""
         return self.keep_rules(scope, rules)
 
 
 def decide(subject: Subject, context: PolicyContext) -> Verdict:
-    """The verdict of the first stage that has an opinion; for a shell command, of the strictest of its parts."""
+    """The verdict of the first stage that gives one; of a shell command, that of its strictest part."""
     if subject.touches.command is None:
-        return first_opinion(CALL_STAGES, subject, context)
+        return first_verdict(CALL_STAGES, subject, context)
     return _decide_command(subject, subject.touches.command, context)
 
 
 def _decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
-    # Reading shell commands is a good part of policy; a task without one need not load it.
+    # Imported with the first command: the shell rules are a large part of policy.
     from robota.policy.shell.decide_command import decide_command
 
     limit = _by_hard_limits(subject, context)
@@ -129,9 +129,9 @@ def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
         place = context.resolver.inside(path)
         if place is None:
             return deny(f"{path!r} is outside the workspace {str(context.resolver.root)!r}.")
-        if not _only_looks(subject) and steering_pattern(place) is not None and hides_what_it_is(path, place):
+        if not _only_reads(subject) and steering_pattern(place) is not None and hides_what_it_is(path, place):
             return deny(f"{path!r} is protected, and written in a way that hides it. Write it plainly to be asked.")
-    if touches.command is None and context.mode is PermissionMode.PLAN and not _only_looks(subject):
+    if touches.command is None and context.mode is PermissionMode.PLAN and not _only_reads(subject):
         return deny(f"In plan mode nothing is changed or run, so {subject.label} is not available.")
     return _by_host(subject)
 
@@ -142,7 +142,7 @@ def _by_host(subject: Subject) -> Verdict | None:
         return None
     if not host:
         return deny("The address names no host that could be judged.")
-    # Only the few calls that leave the machine need to know about addresses.
+    # Imported here because few calls go to the network.
     from robota.policy.rules.hosts import problem_with_host
 
     problem = problem_with_host(host)
@@ -166,7 +166,7 @@ def _by_ask_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
 def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
         return None
-    is_protected = context.files.secret_pattern if _only_looks(subject) else steering_pattern
+    is_protected = context.files.secret_pattern if _only_reads(subject) else steering_pattern
     for path in subject.touches.paths:
         pattern = is_protected(context.resolver.inside(path) or path)
         if pattern is not None:
@@ -193,9 +193,9 @@ def _by_mode(subject: Subject, context: PolicyContext) -> Verdict | None:
     mode = context.mode
     if mode is PermissionMode.BYPASS:
         return allow("In bypassPermissions mode everything runs that is not forbidden.")
-    if _only_looks(subject):
+    if _only_reads(subject):
         return allow("Reading inside the workspace and talking to the person need no permission.")
-    if mode is PermissionMode.ACCEPT_EDITS and subject.effects and subject.effects <= LOOKING | {Effect.WRITE}:
+    if mode is PermissionMode.ACCEPT_EDITS and subject.effects and subject.effects <= READING | {Effect.WRITE}:
         return allow("In acceptEdits mode files inside the workspace may be edited.")
     from robota.policy.rules.suggest import call_suggestions
 
@@ -214,13 +214,13 @@ CALL_STAGES: Final[tuple[Stage[Subject], ...]] = (
 )
 
 
-def _only_looks(subject: Subject) -> bool:
-    # A tool that declares no effect has not been understood; it gets nothing for free.
-    return bool(subject.effects) and subject.effects <= LOOKING
+def _only_reads(subject: Subject) -> bool:
+    # A tool that declares no effect is not understood, so it gets nothing without approval.
+    return bool(subject.effects) and subject.effects <= READING
 
 
 def _ask_to_open(verdict: Verdict, opened: tuple[str, ...], context: PolicyContext) -> Verdict:
-    """The same for a command that wants the sandbox to open hosts or directories for it."""
+    """The verdict about a command that wants the sandbox to allow hosts or directories."""
     from robota.workspace.sandbox.openings import problem_with_opening
 
     for entry in opened:
@@ -232,10 +232,7 @@ def _ask_to_open(verdict: Verdict, opened: tuple[str, ...], context: PolicyConte
 
 
 def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode, reason: str = LEAVES_SANDBOX) -> Verdict:
-    """The verdict about the command, made a question that no rule spares next time and no hook answers.
-
-    Only a denial, and the mode in which a person lets everything run, go beyond that.
-    """
+    """Turn the verdict into an ask that no rule and no hook can answer. Denials and bypassPermissions stay."""
     if verdict.decision is Decision.DENY or mode is PermissionMode.BYPASS:
         return verdict
     return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""Whether a rule speaks of a call, for those who act on such calls in another way than permitting them."""
+"""Whether a permission rule matches a call, for uses other than permission."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,15 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 def problem_with_rule(text: str, policy: SessionPolicy) -> str | None:
-    """Why a text is no rule, or nothing."""
+    """Why a text is not a valid rule; None if it is."""
     rule = parse_rule(text, policy.names)
     return rule.message.rstrip(".") if isinstance(rule, InvalidRule) else None
 
 
 def matches_call(text: str, tool: AnyTool, call: ToolCall, policy: SessionPolicy) -> bool:
-    """Whether the rule could speak of anything in the call: as broadly as if it were a denial.
+    """Whether the rule could match any part of the call, as broadly as a deny rule does.
 
-    What cannot be told, and what is forbidden anyway, counts as yes.
+    An undecidable call, and one that is denied anyway, counts as a match.
     """
     rule = parse_rule(text, policy.names)
     if isinstance(rule, InvalidRule):
@@ -29,7 +29,7 @@ def matches_call(text: str, tool: AnyTool, call: ToolCall, policy: SessionPolicy
     try:
         params = tool.decode(call.input)
     except BadArguments:
-        # What it would do is not known, but which tool it is.
+        # Its arguments are unknown, but its tool is not.
         return names_tool(rule, tool.name, tool.label, tool.effects)
     subject = Subject(
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode=""

@@ -1,4 +1,4 @@
-"""What a decision rests on besides the call, and how stages make one: the first with an opinion decides."""
+"""The context of a decision, and the stages that make it: the first stage that gives a verdict decides."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -9,23 +9,23 @@ from robota.contracts.verdict import Decision, Verdict
 from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.rule import Rule
 from robota.protocol.permission_mode import PermissionMode
-from robota.workspace.git.looking import ConfiguredPrograms, GitPlace
+from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
 
 T = TypeVar("T")
 
 
 def only_at_the_root(directory: str) -> GitPlace:
-    """Where nobody looks, another directory may hold a repository of its own."""
+    """A `git_place` that trusts only the root: other directories may be repositories of their own."""
     return GitPlace(problem=None if directory == "." else "another directory may hold a repository of its own")
 
 
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The mode, the rules in force, and where things are.
+    """What a decision depends on besides the call: the mode, the rules in force, paths.
 
-    `grants` are rules a person gave for this session. In an untrusted workspace git is not harmless, even to look, nor
-    where `git_place` says so of a directory; `git_programs` are those that the person's own configuration names.
-    `files` says what is kept from the model. `sandbox_missing`: a sandbox is wanted, but none works here, so that
-    nothing runs for being harmless alone.
+    `grants` are the rules granted for this session. Read-only git commands are not harmless in an untrusted workspace,
+    nor where `git_place` reports a problem; `git_programs` are the programs that the user's git configuration runs.
+    `files` says what is hidden from the model. `sandbox_missing`: a sandbox is wanted, but none works here, so even
+    read-only commands need approval.
     """
 
     mode: PermissionMode
@@ -45,12 +45,12 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
 Stage = tuple[str, Callable[[T, PolicyContext], Verdict | None]]
 
 
-def first_opinion(stages: Sequence[Stage[T]], matter: T, context: PolicyContext) -> Verdict:
-    """The verdict of the first stage that gives one, with the names of all that were asked."""
+def first_verdict(stages: Sequence[Stage[T]], subject: T, context: PolicyContext) -> Verdict:
+    """The verdict of the first stage that gives one, with the names of the stages up to it."""
     names: list[str] = []
     for name, stage in stages:
         names.append(name)
-        verdict = stage(matter, context)
+        verdict = stage(subject, context)
         if verdict is not None:
             return msgspec.structs.replace(verdict, steps=tuple(names))
     return deny("No rule covers this call.")
@@ -62,7 +62,7 @@ def allow(reason: str, rule: str | None = None) -> Verdict:
 
 
 def ask(reason: str, rule: str | None = None) -> Verdict:
-    """A verdict that leaves it to a person."""
+    """A verdict that needs approval."""
     return Verdict(decision=Decision.ASK, reason=reason, rule=rule)
 
 

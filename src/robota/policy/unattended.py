@@ -1,4 +1,4 @@
-"""What becomes of a question when nobody is there to answer it: a denial that says how to allow the call next time."""
+"""Turns an ask into a denial when nobody is there to answer, with advice how to allow the call next time."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -13,37 +13,37 @@ NOBODY: Final = "Nobody is there to answer, so it was not run."
 WITH_A_PERSON: Final = "Run it with a person present."
 IN_A_CONTAINER: Final = "Run it with a person present, or, in a container, with --permission-mode bypassPermissions."
 
-# What policy says of the call in a mode and with these rules.
-Judging = Callable[[PermissionMode, tuple[str, ...]], Decision]
+# The decision of policy about the call in a mode and with these rules.
+Judge = Callable[[PermissionMode, tuple[str, ...]], Decision]
 
 
 class WayOut(msgspec.Struct, frozen=True):
-    """Something to advise, and the mode and the rules that it stands for."""
+    """An advice, and the mode and rules that it means."""
 
     advice: str
     mode: PermissionMode
     rules: tuple[str, ...] = ()
 
 
-def unattended(verdict: Verdict, subject: Subject, judged: Judging) -> Verdict:
-    """An ask becomes a denial; anything else stays as it is. Nothing is advised that would not help."""
+def unattended(verdict: Verdict, subject: Subject, judge: Judge) -> Verdict:
+    """Turn an ask into a denial. Only advice that would really allow the call is given."""
     if verdict.decision is not Decision.ASK:
         return verdict
-    reason = f"{verdict.reason} {NOBODY} {_advice(verdict, subject, judged)}"
+    reason = f"{verdict.reason} {NOBODY} {_advice(verdict, subject, judge)}"
     return msgspec.structs.replace(verdict, decision=Decision.DENY, reason=reason)
 
 
-def _advice(verdict: Verdict, subject: Subject, judged: Judging) -> str:
+def _advice(verdict: Verdict, subject: Subject, judge: Judge) -> str:
     if verdict.wanted_by_hook:
         return WITH_A_PERSON
     for way in _ways_out(verdict, subject):
-        if judged(way.mode, way.rules) is Decision.ALLOW:
+        if judge(way.mode, way.rules) is Decision.ALLOW:
             return way.advice
-    return IN_A_CONTAINER if judged(PermissionMode.BYPASS, ()) is Decision.ALLOW else WITH_A_PERSON
+    return IN_A_CONTAINER if judge(PermissionMode.BYPASS, ()) is Decision.ALLOW else WITH_A_PERSON
 
 
 def _ways_out(verdict: Verdict, subject: Subject) -> Iterator[WayOut]:
-    """The narrowest first."""
+    """The possible advice, narrowest first."""
     label, default, edits = subject.label, PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS
     if subject.touches.command is not None:
         if verdict.suggestions:

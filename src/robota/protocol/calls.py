@@ -1,4 +1,4 @@
-"""Tool calls as clients show them: what one is for, and one that ended before the client was there."""
+"""Tool calls as clients show them: the purpose of a call, and calls that ended before the client connected."""
 
 from enum import StrEnum
 from typing import Final
@@ -11,19 +11,19 @@ class CallPurpose(StrEnum):
     """What a call is for, as far as clients show it differently."""
 
     WORK = "work"
-    QUESTION = "question"  # its words come again as an ask
-    COMPLETION = "completion"  # its words come again as the answer
-    SUBTASK = "subtask"  # others work while it runs
+    QUESTION = "question"  # shown as an ask
+    COMPLETION = "completion"  # shown as the answer
+    SUBTASK = "subtask"  # a subtask works while it runs
 
 
-# Their words come as an ask or as the answer, so the calls themselves are not shown.
+# These are shown as an ask or as the answer, so the calls themselves are not shown.
 SPEAKING: Final = frozenset({CallPurpose.QUESTION, CallPurpose.COMPLETION})
 
 
 class PastCall(Value, frozen=True, kw_only=True):
-    """A call that has ended, with what `toolStart` and `toolEnd` told the clients that were there.
+    """An ended call, with the fields of its `toolStart` and `toolEnd`.
 
-    `after` is the `ts` of the row behind which it stands: the newest one when the call ended.
+    `after` is the `ts` of the row that it is shown after: the newest one when the call ended.
     """
 
     call_id: str

@@ -1,4 +1,4 @@
-"""What a client may tell the engine."""
+"""The commands that a client may send to the engine, and the receipts."""
 
 from robota.protocol.asks.answer import Answer
 from robota.protocol.completion import PromptCompletion
@@ -9,13 +9,13 @@ from robota.protocol.wire import OpenValue, Value
 
 
 class ClientCommand(OpenValue, frozen=True, kw_only=True, tag_field="type"):
-    """A command; `request_id` comes back with the receipt where the transport is not a function call."""
+    """The base of all commands; over a transport, `request_id` comes back with the receipt."""
 
     request_id: str | None = None
 
 
 class NewTask(ClientCommand, frozen=True, kw_only=True, tag="newTask"):
-    """Start a task with a prompt, or with a command line of the person (`is_command`)."""
+    """Start a task with a prompt, or with a shell command of the person (`is_command`)."""
 
     text: str
     images: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class ClearTask(ClientCommand, frozen=True, kw_only=True, tag="clearTask"):
 
 
 class CancelTask(ClientCommand, frozen=True, kw_only=True, tag="cancelTask"):
-    """Stop what runs now. The task can be resumed."""
+    """Interrupt the running step. The task can be resumed."""
 
 
 class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
@@ -51,15 +51,15 @@ class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
 
 
 class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalOperation"):
-    """`continue` or `abort` for the command that runs now."""
+    """`continue` or `abort` the running shell command."""
 
     terminal_operation: str
 
 
 class QueueMessage(ClientCommand, frozen=True, kw_only=True, tag="queueMessage"):
-    """Send words to the model with its next request, or `after_turn`, when it has handed the floor back.
+    """Queue a message for the next model request, or with `after_turn` for the end of the turn.
 
-    If it `is_command`, the text is a command line of the person's own: it runs then, and the model is shown its output.
+    With `is_command` the text is a shell command of the person: it is run, and the model gets its output.
     """
 
     text: str
@@ -69,7 +69,7 @@ class QueueMessage(ClientCommand, frozen=True, kw_only=True, tag="queueMessage")
 
 
 class EditQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="editQueuedMessage"):
-    """Replace a message that still waits; with `after_turn` also until when."""
+    """Replace a queued message, and with `after_turn` when it is sent."""
 
     id: str
     text: str
@@ -78,7 +78,7 @@ class EditQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="editQueue
 
 
 class RemoveQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="removeQueuedMessage"):
-    """Take back a message that still waits."""
+    """Remove a queued message."""
 
     id: str
 
@@ -90,7 +90,7 @@ class SwitchMode(ClientCommand, frozen=True, kw_only=True, tag="mode"):
 
 
 class SetPermissionMode(ClientCommand, frozen=True, kw_only=True, tag="permissionMode"):
-    """Change how much is asked before calls run."""
+    """Change the permission mode."""
 
     permission_mode: PermissionMode
 
@@ -102,11 +102,11 @@ class CondenseContext(ClientCommand, frozen=True, kw_only=True, tag="condenseTas
 
 
 class CondensePreviewRequest(ClientCommand, frozen=True, kw_only=True, tag="condensePreviewRequest"):
-    """Tell in a `condensePreview` what would become of the conversation if it were condensed now."""
+    """Request a `condensePreview`: what condensing would do to the conversation now."""
 
 
 class RestoreContext(ClientCommand, frozen=True, kw_only=True, tag="restoreContext"):
-    """Undo a condensation, a truncation or a cut, so that the model is shown again what it hid.
+    """Undo a condensation, a truncation or a cut, so that the model gets the hidden turns again.
 
     `id` names it; without one the newest is meant.
     """
@@ -115,35 +115,32 @@ class RestoreContext(ClientCommand, frozen=True, kw_only=True, tag="restoreConte
 
 
 class PinTurn(ClientCommand, frozen=True, kw_only=True, tag="pinTurn"):
-    """Keep a turn of the conversation word for word, whatever else is taken out of the context; or no longer."""
+    """Pin or unpin a turn. A pinned turn stays word for word whatever is removed from the context."""
 
     turn: int
     is_pinned: bool = True
 
 
 class ContextRequest(ClientCommand, frozen=True, kw_only=True, tag="contextRequest"):
-    """Tell what fills the context window: the next `contextUpdate` has all entries."""
+    """Request a `contextUpdate` with all entries of the context window."""
 
 
 class RetryNow(ClientCommand, frozen=True, kw_only=True, tag="retryNow"):
-    """Do not wait out the pause before the next try."""
+    """End the pause before the next retry."""
 
 
 class RunSlashCommand(ClientCommand, frozen=True, kw_only=True, tag="slashCommand"):
-    """Run a slash command, given as it was typed: `/mode architect`. The receipt carries what it gave back."""
+    """Run a slash command as it was typed: `/mode architect`. Its outcome comes with the receipt."""
 
     line: str
 
 
 class ListSlashCommands(ClientCommand, frozen=True, kw_only=True, tag="slashCommands"):
-    """Ask for every slash command there is; they come with the receipt."""
+    """Request the list of slash commands; it comes with the receipt."""
 
 
 class CompletePrompt(ClientCommand, frozen=True, kw_only=True, tag="complete"):
-    """Ask what may be typed at the `caret`, a number of characters of the text; the words come with the receipt.
-
-    `limit` is how many are wanted at most.
-    """
+    """Request completions at the `caret`, an offset in characters; at most `limit` come with the receipt."""
 
     text: str
     caret: int
@@ -151,17 +148,17 @@ class CompletePrompt(ClientCommand, frozen=True, kw_only=True, tag="complete"):
 
 
 class ListRewindPoints(ClientCommand, frozen=True, kw_only=True, tag="rewindList"):
-    """Tell which prompts can be gone back to; answered with `rewindPoints`."""
+    """List the prompts that the session can be rewound to; answered with `rewindPoints`."""
 
 
 class ShowRewindDiff(ClientCommand, frozen=True, kw_only=True, tag="rewindDiff"):
-    """Tell what the calls of a prompt changed, or all since the first change; answered with `rewindDiff`."""
+    """Show what the calls of a prompt changed, or everything since the first change; answered with `rewindDiff`."""
 
     number: int | None = None
 
 
 class OlderRowsRequest(ClientCommand, frozen=True, kw_only=True, tag="olderRows"):
-    """Ask for the newest rows of the task before the row `before_ts`, or the newest of all; answered with `olderRows`.
+    """Request the newest rows of the task before the row `before_ts`, or the newest of all; answered with `olderRows`.
 
     At most `limit` come, and never more than 1,000.
     """
@@ -171,9 +168,9 @@ class OlderRowsRequest(ClientCommand, frozen=True, kw_only=True, tag="olderRows"
 
 
 class GoBack(ClientCommand, frozen=True, kw_only=True):
-    """Answered with `rewindPreview` if `is_preview`, and nothing changes; else with `rewound`.
+    """The base of rewinds: answered with `rewindPreview` if `is_preview`, and nothing changes; else with `rewound`.
 
-    `state` is that of a preview: if other changes of files would come of it now, nothing changes.
+    `state` is that of a preview: if the files would change in another way now, the rewind is refused.
     """
 
     is_preview: bool = False
@@ -181,7 +178,7 @@ class GoBack(ClientCommand, frozen=True, kw_only=True):
 
 
 class RewindTo(GoBack, frozen=True, kw_only=True, tag="rewind"):
-    """Go back to before a prompt, by its number, or to before a call. `only` are files and directories: no others are
+    """Rewind to before a prompt, by its number, or to before a call. With `only`, just these files and directories are
     restored, and the conversation stays.
     """
 
@@ -192,11 +189,11 @@ class RewindTo(GoBack, frozen=True, kw_only=True, tag="rewind"):
 
 
 class UndoRewind(GoBack, frozen=True, kw_only=True, tag="rewindUndo"):
-    """Take the newest way back in this session back."""
+    """Undo the newest rewind of this session."""
 
 
 class RedoRewind(GoBack, frozen=True, kw_only=True, tag="rewindRedo"):
-    """Go the way again that was undone last."""
+    """Redo the rewind that was undone last."""
 
 
 ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
@@ -224,10 +221,10 @@ Command = (
 
 
 class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="receipt"):
-    """The command was taken. `id` names what it made: a task, a queued message.
+    """The command was accepted. `id` names what it created: a task, a queued message.
 
-    `is_deferred` says that it takes effect later: before the next request to the model. `outcome` is what a slash
-    command gave back, `completion` what `complete` found.
+    `is_deferred` says that it takes effect before the next model request. `outcome` is that of a slash command,
+    `completion` the result of `complete`.
     """
 
     id: str | None = None
@@ -237,7 +234,7 @@ class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="rece
 
 
 class Refused(Value, frozen=True, kw_only=True, tag="refused", tag_field="receipt"):
-    """The command was not taken and changed nothing."""
+    """The command was refused and changed nothing."""
 
     code: str
     message: str

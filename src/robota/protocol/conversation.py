@@ -1,4 +1,4 @@
-"""What a model and we have said to one another: turns made of blocks.
+"""The conversation with a model: turns made of blocks.
 
 The JSON is that of the Messages API, which scripts in this field already read; the wire formats of the
 providers translate from it.
@@ -14,7 +14,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class TextBlock(Block, frozen=True, kw_only=True, tag="text"):
-    """Words of either side."""
+    """Text of either side."""
 
     text: str
 
@@ -49,7 +49,7 @@ class ToolUseBlock(Block, frozen=True, kw_only=True, tag="tool_use"):
 
 
 class ToolResultBlock(Block, frozen=True, kw_only=True, tag="tool_result"):
-    """What came of a call."""
+    """The result of a call."""
 
     tool_use_id: str
     content: str
@@ -62,7 +62,7 @@ UserBlock = TextBlock | ImageBlock | ToolResultBlock
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of one request or of many; `input_tokens` excludes what was read from or written to a cache."""
+    """Token counts of one or more requests; `input_tokens` excludes cache reads and writes."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -71,12 +71,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total_in(self) -> int:
-        """All tokens that went in, wherever the server had them from."""
+        """All input tokens, cached or not."""
         return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
 
     @property
     def context_tokens(self) -> int:
-        """What a conversation filled of the window after this request: all that went in, and the answer."""
+        """The size of the conversation after this request: input and output."""
         return self.total_in + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -97,7 +97,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserTurn(msgspec.Struct, frozen=True, kw_only=True, tag_field="role", tag="user"):
-    """What the model is told: words of the person, results of calls."""
+    """A turn of the user side: text, images, results of calls."""
 
     content: tuple[UserBlock, ...]
 

@@ -1,4 +1,4 @@
-"""What the engine tells its clients. Clients never poll."""
+"""The events that the engine sends to its clients. Clients never poll."""
 
 from enum import StrEnum
 from typing import Any
@@ -16,7 +16,7 @@ from robota.protocol.wire import OpenValue, Value
 
 
 class EngineEvent(OpenValue, frozen=True, kw_only=True, tag_field="type"):
-    """An event. Order is that of what happened; deltas of one row may be joined for a slow reader."""
+    """The base of all events. They come in order; deltas of one row may be joined for a slow client."""
 
 
 class McpServerStatus(StrEnum):
@@ -26,7 +26,7 @@ class McpServerStatus(StrEnum):
 
 
 class McpServerState(Value, frozen=True, kw_only=True):
-    """An MCP server of the session and how it is."""
+    """An MCP server of the session and its status."""
 
     name: str
     status: McpServerStatus
@@ -42,8 +42,8 @@ class UsedPlugin(Value, frozen=True, kw_only=True):
 class SessionState(OpenValue, frozen=True, kw_only=True):
     """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows.
 
-    Of a long task these are the newest rows. There are `older_rows` before them, which come with `olderRows`. `calls`
-    are those that these rows tell of and that have ended.
+    Of a long task these are the newest rows; there are `older_rows` more before them, which the command `olderRows`
+    requests. `calls` are the ended calls that belong to these rows.
     """
 
     session_id: str
@@ -61,8 +61,8 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     mcp_servers: tuple[McpServerState, ...] = ()
     name: str | None = None
     log_path: str | None = None
-    sandbox: str | None = None  # as in `Sandbox`; absent until the first command needs to know
-    sees_images: bool = True  # false if the model takes none, or nobody knows that it does
+    sandbox: str | None = None  # as in `Sandbox`; absent until the first command
+    sees_images: bool = True  # false if the model accepts none, or that is unknown
     output_style: str | None = None
     plugins: tuple[UsedPlugin, ...] = ()
 
@@ -86,7 +86,7 @@ class MessageCreated(TaskEvent, frozen=True, kw_only=True, tag="messageCreated")
 
 
 class MessageUpdated(TaskEvent, frozen=True, kw_only=True, tag="messageUpdated"):
-    """A row changed; `ts` tells which."""
+    """A row changed; `ts` identifies it."""
 
     message: Message
 
@@ -133,7 +133,7 @@ class TurnResults(TaskEvent, frozen=True, kw_only=True, tag="turnResults"):
 
 
 class ToolStart(TaskEvent, frozen=True, kw_only=True, tag="toolStart"):
-    """A call begins. `title` is the line by which a person knows it again."""
+    """A call begins. `title` is the line that names it on screen."""
 
     call_id: str
     tool: str
@@ -145,7 +145,7 @@ class ToolStart(TaskEvent, frozen=True, kw_only=True, tag="toolStart"):
 
 
 class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):
-    """`status` is success, error, denied or interrupted; `reason` says for a person why it was denied or failed."""
+    """A call has ended. `status` is success, error, denied or interrupted; `reason` says why, for a person."""
 
     call_id: str
     tool: str
@@ -159,7 +159,7 @@ class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):
 
 
 class TokenUsage(Value, frozen=True, kw_only=True):
-    """Totals of a task. `context_tokens` is what the newest request filled of the window.
+    """Totals of a task. `context_tokens` is the size of the newest request.
 
     `total_cost` is in US dollars, and null if the price of any request is unknown.
     """
@@ -175,10 +175,10 @@ class TokenUsage(Value, frozen=True, kw_only=True):
 class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
     """How full the context window of the model is.
 
-    At `condense_at` tokens the conversation is condensed, which at the present rate is after `requests_to_condensing`
-    more requests; absent if that is never or cannot be told. `cached_tokens` were read from the provider's cache, which
-    saved `saved_cost` US dollars; it and `total_cost` are null if a price is unknown. `entries` is what fills the
-    window, and empty unless a client sent `contextRequest`.
+    At `condense_at` tokens the conversation is condensed, at the present rate after `requests_to_condensing` more
+    requests; absent if never or unknown. `cached_tokens` were read from the provider's cache, which saved `saved_cost`
+    US dollars; it and `total_cost` are null if a price is unknown. `entries` is what fills the window, and empty unless
+    a client sent `contextRequest`.
     """
 
     used_tokens: int
@@ -193,9 +193,9 @@ class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
 
 
 class CondensePreview(TaskEvent, frozen=True, kw_only=True, tag="condensePreview"):
-    """What would become of the conversation if it were condensed now: the `fate` of each entry.
+    """What condensing would do to the conversation now: the `fate` of each entry.
 
-    `kept_tokens` stay as they are; the summary, which nobody has written yet, comes to them.
+    `kept_tokens` stay; the summary, which is not written yet, adds to them.
     """
 
     prev_context_tokens: int
@@ -204,9 +204,9 @@ class CondensePreview(TaskEvent, frozen=True, kw_only=True, tag="condensePreview
 
 
 class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced"):
-    """The model is shown something else from now on. `trigger` is auto or manual.
+    """The conversation that the model gets was reduced or restored. `trigger` is auto or manual.
 
-    `how` is condensed, truncated (the oldest exchanges are left out), cut (old outputs are) or restored (it is more).
+    `how` is condensed, truncated (the oldest exchanges were dropped), cut (old outputs were) or restored.
     """
 
     how: str
@@ -216,7 +216,7 @@ class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced")
 
 
 class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled"):
-    """The request failed and will be tried again after a pause; `RetryNow` ends the pause. `reason` is for a person."""
+    """The request failed and is retried after a pause; `RetryNow` ends the pause. `reason` is for a person."""
 
     attempt: int
     max_retries: int
@@ -227,7 +227,7 @@ class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled")
 
 
 class TaskCreated(TaskEvent, frozen=True, kw_only=True, tag="taskCreated"):
-    """A task was made; a subtask names its parent."""
+    """A task was created; a subtask names its parent."""
 
     parent_task_id: str | None = None
 
@@ -300,11 +300,11 @@ class TaskAskResponded(TaskEvent, frozen=True, kw_only=True, tag="taskAskRespond
 
 
 class TaskUserMessage(TaskEvent, frozen=True, kw_only=True, tag="taskUserMessage"):
-    """Words of the person were taken in."""
+    """Input of the user was added to the task."""
 
 
 class QueuedMessagesUpdated(TaskEvent, frozen=True, kw_only=True, tag="queuedMessagesUpdated"):
-    """What waits in the queue has changed."""
+    """The message queue changed."""
 
     queue: tuple[QueuedMessage, ...]
 
@@ -316,7 +316,7 @@ class TodosUpdated(TaskEvent, frozen=True, kw_only=True, tag="todosUpdated"):
 
 
 class TaskTokenUsageUpdated(TaskEvent, frozen=True, kw_only=True, tag="taskTokenUsageUpdated"):
-    """What the task has used so far."""
+    """The token usage of the task so far."""
 
     token_usage: TokenUsage
     usage: Usage = Usage()
@@ -330,16 +330,16 @@ class TaskToolFailed(TaskEvent, frozen=True, kw_only=True, tag="taskToolFailed")
 
 
 class Notice(EngineEvent, frozen=True, kw_only=True, tag="notice"):
-    """Something a person should know that is no row of the conversation. `level` is info or warning."""
+    """A notice for the person that is not a row of the conversation. `level` is info or warning."""
 
     level: str
     text: str
 
 
 class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
-    """What confines commands: bubblewrap, landlock, none (nothing works here) or off. `reason`: why nothing better.
+    """The sandbox of commands: bubblewrap, landlock, none (none works here) or off. `reason`: why nothing better.
 
-    `keeps_out` says in words what a command cannot reach.
+    `keeps_out` describes what a command cannot reach.
     """
 
     kind: str
@@ -348,7 +348,7 @@ class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
 
 
 class BackgroundStatus(StrEnum):
-    """How far something in the background is."""
+    """The status of a background process."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -357,7 +357,7 @@ class BackgroundStatus(StrEnum):
 
 
 class BackgroundTask(Value, frozen=True, kw_only=True):
-    """Something that runs, or ran, in the background; of what has ended, the end of what it printed."""
+    """A background process; `preview` is the end of its output, once it has ended."""
 
     id: str
     command: str
@@ -368,41 +368,41 @@ class BackgroundTask(Value, frozen=True, kw_only=True):
 
 
 class BackgroundTasks(EngineEvent, frozen=True, kw_only=True, tag="backgroundTasks"):
-    """All that is in the background of the session, the oldest first: sent when one begins, ends or is put away."""
+    """All background processes of the session, oldest first; sent when one starts, ends or is dismissed."""
 
     tasks: tuple[BackgroundTask, ...]
 
 
 class RewindPoints(EngineEvent, frozen=True, kw_only=True, tag="rewindPoints"):
-    """The prompts that can be gone back to, in order."""
+    """The prompts that the session can be rewound to, in order."""
 
     points: tuple[PromptPoint, ...]
     request_id: str | None = None
 
 
 class RewindDiff(EngineEvent, frozen=True, kw_only=True, tag="rewindDiff"):
-    """What was changed, as a unified diff."""
+    """Changed files as a unified diff."""
 
     diff: str
     request_id: str | None = None
 
 
 class RewindPreview(EngineEvent, frozen=True, kw_only=True, tag="rewindPreview"):
-    """What going back would change. Nothing has changed."""
+    """What a rewind would change. Nothing has changed yet."""
 
     result: RewindResult
     request_id: str | None = None
 
 
 class Rewound(EngineEvent, frozen=True, kw_only=True, tag="rewound"):
-    """Somebody went back. If the conversation changed, a `state` with its rows came before this."""
+    """The session was rewound. If the conversation changed, a `state` with its rows came before this."""
 
     result: RewindResult
     request_id: str | None = None
 
 
 class OlderRows(TaskEvent, frozen=True, kw_only=True, tag="olderRows"):
-    """Rows of the task that a client asked for, in order, and their calls; there are `older_rows` more before them."""
+    """Requested rows of the task, in order, and their calls; there are `older_rows` more before them."""
 
     messages: tuple[Message, ...]
     older_rows: int = 0
@@ -411,7 +411,7 @@ class OlderRows(TaskEvent, frozen=True, kw_only=True, tag="olderRows"):
 
 
 class UnknownEvent(EngineEvent, frozen=True, kw_only=True, tag="unknown"):
-    """An event of a newer engine; `data` is the whole object as it came."""
+    """An event of a newer engine; `data` is the whole JSON object."""
 
     data: dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""The ledger of a context window: what the model has in view, piece by piece, and what each piece costs in tokens."""
+"""The ledger of a context window: everything the model gets, entry by entry, with its tokens."""
 
 from enum import StrEnum
 
@@ -6,34 +6,34 @@ from robota.protocol.wire import Value
 
 
 class LedgerKind(StrEnum):
-    """Where something in the context comes from."""
+    """The kind of an entry of the context."""
 
     SYSTEM = "system"  # the system prompt
     TOOLS = "tools"  # the descriptions of the built-in tools
     MCP_SERVER = "mcpServer"  # the descriptions of the tools of one server
     INSTRUCTIONS = "instructions"  # an instruction file, a memory, a skill
     FILE = "file"  # a file that was read
-    OUTPUT = "output"  # what another call gave
-    CONDENSATION = "condensation"  # what stands for turns that were taken out
+    OUTPUT = "output"  # the result of another call
+    CONDENSATION = "condensation"  # the replacement of removed turns
     PERSON = "person"
-    MODEL = "model"  # its words, its reasoning and its calls
-    REMINDER = "reminder"  # what hooks and Robota told the model
+    MODEL = "model"  # text, reasoning and calls
+    REMINDER = "reminder"  # added by hooks and by Robota
 
 
 class Fate(StrEnum):
-    """What becomes of something when the conversation is condensed."""
+    """What happens to an entry when the conversation is condensed."""
 
     KEPT = "kept"  # word for word
-    PINNED = "pinned"  # word for word, because a person said so
+    PINNED = "pinned"  # word for word, because it is pinned
     SUMMARISED = "summarised"
     LEFT_OUT = "leftOut"
 
 
 class LedgerEntry(Value, frozen=True, kw_only=True):
-    """One thing that the model has in view. `tokens` are estimated; all entries together have those in use.
+    """One entry of the context. `tokens` are estimated; together the entries have all tokens in use.
 
     `share` is in percent of the window. `turn` is the number by which it can be pinned, `call_id` the call whose result
-    it is. `reduction_id` names the condensation or the cut that put it there, which can be undone by it.
+    it is. `reduction_id` names the condensation or cut that made the entry, for undoing it.
     """
 
     kind: LedgerKind

@@ -1,4 +1,4 @@
-"""`Message`: everything that happens is one of these; the last one tells the state of the agent."""
+"""`Message`: every row of the conversation is one; the last one determines the state of the agent."""
 
 from typing import Any
 
@@ -30,8 +30,8 @@ class Message(OpenValue, frozen=True, kw_only=True):
     is_protected: bool | None = None
     api_protocol: str | None = None
     is_answered: bool | None = None
-    # Ours, beyond the seed: which tool call a row belongs to, what an ask asks as a typed value, why it is asked and
-    # which rules would stop the asking, what failed, and whether the row was cut short.
+    # Beyond the seed: the tool call of the row, the typed ask, why it is asked with suggested rules, the fault of a
+    # failed request, and whether the row was interrupted.
     call_id: str | None = None
     asked: Ask | None = None
     verdict: ApprovalVerdict | None = None
@@ -40,9 +40,9 @@ class Message(OpenValue, frozen=True, kw_only=True):
 
 
 class QueuedMessage(Value, frozen=True, kw_only=True):
-    """What a person typed while the agent was busy. It waits its turn and is never an approval.
+    """A message typed while the agent was busy. It is never an approval.
 
-    It is read before the next request, or `after_turn`. If it `is_command`, it is run instead of sent.
+    It is sent with the next request, or `after_turn`. With `is_command` it is run as a shell command.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""`SessionPort`: the one thing a client holds."""
+"""`SessionPort`: the interface between a client and a session."""
 
 from collections.abc import AsyncIterator
 from typing import Protocol
@@ -8,12 +8,12 @@ from robota.protocol.events import Event
 
 
 class SessionPort(Protocol):
-    """A running session, near or far."""
+    """A running session, in this process or elsewhere."""
 
     async def submit(self, command: Command) -> Receipt:
         """Hand over a command. A refusal changes nothing."""
         ...
 
     def events(self) -> AsyncIterator[Event]:
-        """Everything from now on, starting with a full `state`. Ends when the session closes."""
+        """All events from now on, starting with a full `state`. Ends when the session closes."""
         ...

@@ -1,4 +1,4 @@
-"""Going back in a session: what can be gone back to, what would change, what did."""
+"""Rewinding a session: the points to rewind to, and what a rewind changes."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from robota.protocol.wire import Value
 
 
 class RewindScope(StrEnum):
-    """What goes back."""
+    """What is rewound."""
 
     BOTH = "both"
     FILES = "files"
@@ -14,7 +14,7 @@ class RewindScope(StrEnum):
 
 
 class RewindAction(StrEnum):
-    """How somebody goes back: to a point, or by taking back the newest way back, or by doing that again."""
+    """The kind of rewind: to a point, undo of the newest rewind, or redo of an undone one."""
 
     RESTORE = "restore"
     UNDO = "undo"
@@ -36,9 +36,9 @@ class LeftFile(Value, frozen=True, kw_only=True):
 
 
 class PromptPoint(Value, frozen=True, kw_only=True):
-    """A prompt of the person, which one can go back to. Its number stays the same for ever.
+    """A prompt that the session can be rewound to. Its number never changes.
 
-    `is_live` is false on a branch that was left. `files` are those that its calls changed, null if their checkpoints
+    `is_live` is false on an abandoned branch. `files` are those that its calls changed, null if their checkpoints
     are gone; `not_captured` is how many paths are not in them, and `left_out` names the first of these.
     """
 
@@ -59,7 +59,7 @@ class RestoredFile(Value, frozen=True, kw_only=True):
 
 
 class RewindResult(Value, frozen=True, kw_only=True):
-    """What a way back changes, or has changed. `state` is the same for the same changes of files.
+    """What a rewind changes or changed. `state` is the same for the same file changes.
 
     `left_prompts` are the numbers of the prompts that are no longer part of the conversation; after a restore `draft`
     is the first of them, to be changed and sent again. `returned_prompts` are those that are part of it again.
@@ -79,5 +79,5 @@ class RewindResult(Value, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs from where it would lead."""
+        """Whether the rewind changes nothing."""
         return not self.changes_conversation and not self.files

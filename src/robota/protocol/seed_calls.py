@@ -35,17 +35,17 @@ def is_call_row(row: Message) -> bool:
 
 def title_in(row: Message) -> str:
     """The line by which a person knows the call of a row again."""
-    told = _told(row)
-    name = str(told.get("tool", row.ask or ""))
-    if name == "listFilesRecursive" and told.get("content"):
-        return f"Glob {told['content']}"
-    if "serverName" in told:
-        return f"mcp--{told['serverName']}--{told.get('toolName') or told.get('uri', '')}"
+    content = _content(row)
+    name = str(content.get("tool", row.ask or ""))
+    if name == "listFilesRecursive" and content.get("content"):
+        return f"Glob {content['content']}"
+    if "serverName" in content:
+        return f"mcp--{content['serverName']}--{content.get('toolName') or content.get('uri', '')}"
     if name not in TITLES:
-        first = next((value for key, value in told.items() if key != "tool" and isinstance(value, str)), "")
+        first = next((value for key, value in content.items() if key != "tool" and isinstance(value, str)), "")
         return f"{name} {first}".rstrip()
     label, *fields = TITLES[name]
-    return " ".join([label, *(str(told[field]) for field in fields if told.get(field))])
+    return " ".join([label, *(str(content[field]) for field in fields if content.get(field))])
 
 
 def view_in_row(row: Message) -> View | None:
@@ -53,20 +53,20 @@ def view_in_row(row: Message) -> View | None:
     asked = getattr(row.asked, "view", None)
     if isinstance(asked, DiffView | DiffsView):
         return asked
-    told = _told(row)
-    if told.get("tool") == COMMAND:
-        return TerminalView(command=str(told.get("command", "")), output="")
-    diff = told.get("diff")
-    return _changes(diff, told) if isinstance(diff, str) else None
+    content = _content(row)
+    if content.get("tool") == COMMAND:
+        return TerminalView(command=str(content.get("command", "")), output="")
+    diff = content.get("diff")
+    return _changes(diff, content) if isinstance(diff, str) else None
 
 
 def diff_in(row: Message) -> str | None:
     """What the call of a row changes, as a unified diff."""
-    diff = _told(row).get("diff")
+    diff = _content(row).get("diff")
     return diff if isinstance(diff, str) else None
 
 
-def _changes(diff: str, told: Mapping[str, Any]) -> View | None:
+def _changes(diff: str, content: Mapping[str, Any]) -> View | None:
     parts = parts_in(diff)
     views = [
         DiffView(path=head.partition(": ")[2], added=_count(hunks, "add"), removed=_count(hunks, "remove"), hunks=hunks)
@@ -74,14 +74,14 @@ def _changes(diff: str, told: Mapping[str, Any]) -> View | None:
     ]
     if len(views) != 1:
         return DiffsView(files=tuple(views)) if views else None
-    stats = told.get("diffStats")
+    stats = content.get("diffStats")
     counts = {name: value for name, value in stats.items() if isinstance(value, int)} if isinstance(stats, dict) else {}
     return DiffView(
-        path=str(told.get("path", "")),
+        path=str(content.get("path", "")),
         added=counts.get("added", views[0].added),
         removed=counts.get("removed", views[0].removed),
         hunks=views[0].hunks,
-        is_new=told.get("tool") == "newFileCreated",
+        is_new=content.get("tool") == "newFileCreated",
     )
 
 
@@ -89,12 +89,12 @@ def _count(hunks: Iterable[DiffHunk], kind: str) -> int:
     return sum(line.kind == kind for hunk in hunks for line in hunk.lines)
 
 
-def _told(row: Message) -> dict[str, Any]:
+def _content(row: Message) -> dict[str, Any]:
     """What the row says of the call: of most it is JSON, of a command that was asked about the command itself."""
     if row.ask == "command":
         return {"tool": COMMAND, "command": row.text or ""}
     try:
-        told = msgspec.json.decode(row.text or "")
+        content = msgspec.json.decode(row.text or "")
     except (msgspec.DecodeError, RecursionError):
-        told = None
-    return told if isinstance(told, dict) else {"tool": row.text or ""}
+        content = None
+    return content if isinstance(content, dict) else {"tool": row.text or ""}

@@ -1,4 +1,4 @@
-"""What the agent is doing, read from its messages alone."""
+"""The state of the agent, computed from its messages alone."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -63,13 +63,13 @@ DESCRIPTIONS: Final = {
 }
 
 WAITING: Final = frozenset({AgentState.WAITING_FOR_INPUT, AgentState.IDLE, AgentState.RESUMABLE})
-# An answer after which no row follows has ended the task.
+# An answered ask of such a state with no row after it has ended the task.
 STOPPED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
 BUSY: Final = frozenset({AgentState.RUNNING, AgentState.STREAMING})
 
 
 class AgentStateInfo(Value, frozen=True, kw_only=True, omit_defaults=False):
-    """The state, and what follows from it for a client."""
+    """The state, and what it means for a client."""
 
     state: AgentState
     is_waiting_for_input: bool
@@ -82,7 +82,7 @@ class AgentStateInfo(Value, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def detect_agent_state(messages: Sequence[Message]) -> AgentStateInfo:
-    """The state of an agent that has sent these messages. Pure; looks at no more than it must."""
+    """The state of an agent that has sent these messages. Pure."""
     last = messages[-1] if messages else None
     request = next((m for m in reversed(messages) if is_request_row(m)), None)
     return state_of(last, request)
@@ -150,9 +150,9 @@ def _info(
 
 
 class StateTracker:
-    """The same answer as `detect_agent_state`, kept up to date in constant time per message.
+    """Computes `detect_agent_state` incrementally, in constant time per message.
 
-    Holds the messages too: it is the one place that knows how creation and update change the list.
+    It also owns the list of messages, because it must know how messages are created and updated.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -190,5 +190,5 @@ class StateTracker:
         before = self._messages[place]
         self._messages[place] = message
         if is_request_row(before) != is_request_row(message):
-            # No engine of ours does this; a foreign one may, and then a scan is the honest answer.
+            # Our engine never does this; for a foreign one, scan again.
             self._requests = [at for at, row in enumerate(self._messages) if is_request_row(row)]

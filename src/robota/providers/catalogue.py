@@ -43,10 +43,10 @@ class _Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def lookup(type: str, model: str, overrides: Mapping[str, Any] | None = None) -> ModelEntry:
     """What is known of a model of a provider type. `overrides` has facts by model id, some or all, and wins."""
     found = _find(catalogue().models.get(type, {}), model) or _elsewhere(type, model)
-    told = (overrides or {}).get(model)
-    if told is None:
+    override = (overrides or {}).get(model)
+    if override is None:
         return ModelEntry(facts=found or ModelFacts(), is_known=found is not None)
-    return ModelEntry(facts=_changed(found or ModelFacts(), told, model), is_known=True)
+    return ModelEntry(facts=_changed(found or ModelFacts(), override, model), is_known=True)
 
 
 def entry_of(profile: Profile, model: str | None = None) -> ModelEntry:
@@ -88,9 +88,9 @@ def _elsewhere(type: str, model: str) -> ModelFacts | None:
     return None
 
 
-def _changed(facts: ModelFacts, told: Any, model: str) -> ModelFacts:
+def _changed(facts: ModelFacts, override: Any, model: str) -> ModelFacts:
     try:
-        return msgspec.convert({**msgspec.to_builtins(facts), **told}, ModelFacts)
+        return msgspec.convert({**msgspec.to_builtins(facts), **override}, ModelFacts)
     except (msgspec.ValidationError, TypeError) as error:
         known = ", ".join(field.encode_name for field in msgspec.structs.fields(ModelFacts))
         raise ConfigError(

@@ -9,7 +9,7 @@ from robota.protocol.conversation import Turn, Usage
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as a model is told of it."""
+    """A tool as it is sent to a model."""
 
     name: str
     description: str
@@ -17,16 +17,16 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def characters(self) -> int:
-        """How long it is as a part of a request."""
+        """Its length in a request."""
         return len(self.description) + len(msgspec.json.encode(self.schema))
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a model.
+    """One request to a model.
 
     `turns` is the whole conversation; turns are immutable and the same objects come back in the next
-    request, so that a wire format can encode each of them once. `tools` is empty for a model that is told of
-    its tools in the system prompt.
+    request, so that a wire format can encode each of them once. `tools` is empty for a model whose tools are
+    described in the system prompt.
     """
 
     model: str
@@ -43,7 +43,7 @@ class TextChunk(msgspec.Struct, frozen=True):
 
 
 class ThinkingChunk(msgspec.Struct, frozen=True):
-    """More reasoning. A `signature` seals the whole stretch of reasoning it comes in, in place of an earlier one."""
+    """More reasoning. A `signature` is for the whole reasoning block, and replaces an earlier one."""
 
     text: str
     signature: str | None = None
@@ -67,8 +67,8 @@ class CallArgumentsChunk(msgspec.Struct, frozen=True):
 class UsageChunk(msgspec.Struct, frozen=True):
     """Tokens so far; a later one replaces an earlier one. `cost` is in US dollars, if the provider names it.
 
-    `hour_writes` are those of the cached tokens that the server keeps for an hour, which costs more. `saved` is what it
-    would have cost more without a cache; None if nobody knows the price.
+    `hour_writes` are the cached tokens that the server keeps for an hour, which cost more. `saved` is how much more it
+    would have cost without a cache; None if the price is unknown.
     """
 
     usage: Usage
@@ -87,18 +87,15 @@ Chunk = TextChunk | ThinkingChunk | CallStartChunk | CallArgumentsChunk | UsageC
 
 
 class Provider(Protocol):
-    """Something that answers. One instance serves a whole session and keeps its connection.
-
-    Making one opens nothing; that waits for the first request.
-    """
+    """A source of replies. One instance serves a whole session. Its connection opens with the first request."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
-        """The reply, in batches of whatever arrived together. Ends after a `FinishChunk`, or raises `ProviderFault`.
+        """The reply, in batches per network read. Ends after a `FinishChunk`, or raises `ProviderFault`.
 
-        Closing the iterator (`aclose`) drops the request.
+        Closing the iterator (`aclose`) cancels the request.
         """
         ...
 
     async def close(self) -> None:
-        """Drop the connection and whatever else was opened."""
+        """Close the connection."""
         ...

@@ -1,4 +1,4 @@
-"""What a provider is: a record made of data and two functions. No code outside a provider's module knows its name."""
+"""`ProviderDefinition`: a kind of provider as data and functions. No code outside its module knows its name."""
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What the engine must know of a model. `max_output_tokens` is sent with every request, if it is set.
+    """What the engine must know about a model. `max_output_tokens` is sent with every request, if it is set.
 
-    `notice` is something a person should be told in every session; `assumption` says what is taken for granted of a
-    model that nobody described, which `robota doctor` and the set-up tell.
+    `notice` is shown in every session; `assumption` says what is assumed about an unknown model, for `robota doctor`
+    and the set-up.
     """
 
     context_window: int = 128_000
@@ -34,41 +34,41 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def input_room(self) -> int:
-        """Tokens of the window that are left when those for the answer are set aside."""
+        """The tokens of the context window that are left for input."""
         reserved = self.max_output_tokens or USUAL_OUTPUT_TOKENS
-        # Some models are said to answer with their whole window; then nothing would be left to ask with.
+        # Some models allow output as large as the window; half of it must stay for input.
         return self.context_window - min(reserved, self.context_window // 2)
 
 
-def catalogued(profile: Profile, unheard_of: ModelFacts | None = None) -> ModelInfo:
-    """What is known of a profile's model: the profile's own word, then the catalogue's, then what is usual."""
+def catalogued(profile: Profile, defaults_for_unknown: ModelFacts | None = None) -> ModelInfo:
+    """The facts about the model of a profile: from the profile, else from the catalogue, else defaults."""
     options, entry = options_of(profile, ModelOptions), entry_of(profile)
-    facts = entry.facts if entry.is_known or unheard_of is None else unheard_of
-    is_told = entry.is_known or options.context_window is not None
+    facts = entry.facts if entry.is_known or defaults_for_unknown is None else defaults_for_unknown
+    is_described = entry.is_known or options.context_window is not None
     return ModelInfo(
         context_window=_first(options.context_window, facts.context_window),
         max_output_tokens=_first(options.max_output_tokens, facts.max_output_tokens),
         native_tools=_first(options.native_tools, facts.native_tools),
         sees_images=_first(options.sees_images, facts.images),
         thinks=facts.thinking,
-        assumption=None if is_told else unknown_model(profile, facts.context_window),
+        assumption=None if is_described else unknown_model(profile, facts.context_window),
     )
 
 
-def _first(told: T | None, known: T) -> T:
-    return known if told is None else told
+def _first(configured: T | None, known: T) -> T:
+    return known if configured is None else configured
 
 
 class CostSource(StrEnum):
-    """How what a reply costs becomes known, if no price was written for the model."""
+    """Where the cost of a reply comes from, if no price is configured for the model."""
 
     CATALOGUE = "catalogue"
-    REPORTED = "reported"  # the server says it with each reply
-    FREE = "free"  # it runs on the person's own machine
+    REPORTED = "reported"  # the server reports it with each reply
+    FREE = "free"  # the model runs on this machine
 
 
 class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One question of the set-up: which field of the profile it fills and how it is asked."""
+    """One question of the set-up, and the profile field that its answer fills."""
 
     field: str
     prompt: str
@@ -78,7 +78,7 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probed(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that answered: a line for a person, whether it has the model, and the models it named, if any."""
+    """The result of a probe: a line for a person, whether the server has the model, and the models it listed."""
 
     text: str
     offers_model: bool = True
@@ -89,7 +89,7 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of provider, by the contract of the seed.
 
     `local_address` is the base URL where a server of this kind listens if it runs on this machine. `api_protocol` is
-    what the rows of a conversation call the vendor's way of counting tokens.
+    the name in request rows for the vendor's way of counting tokens.
     """
 
     type: str

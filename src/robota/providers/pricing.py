@@ -1,4 +1,4 @@
-"""What a reply costs: prices per token, and a provider whose replies carry their cost."""
+"""The cost of replies: prices per token, and a provider wrapper that adds costs to replies."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from robota.protocol.conversation import Usage
 from robota.providers.chunks import Chunk, FinishChunk, ModelRequest, Provider, UsageChunk
 
 MILLION: Final = 1_000_000
-# What a server keeps for an hour costs this many times as much as plain input; `cache_write` is for five minutes.
+# Cache writes for an hour cost this many times as much as plain input; `cache_write` is for five minutes.
 HOUR_WRITE_FACTOR: Final = 2
 
 
@@ -26,7 +26,7 @@ FREE: Final = Price(input=0, output=0)
 
 
 def cost(usage: Usage, price: Price | None, hour_writes: int = 0) -> float | None:
-    """US dollars for these tokens, of which `hour_writes` were cached for an hour; None if nobody knows the price."""
+    """US dollars for these tokens, of which `hour_writes` were cached for an hour; None if the price is unknown."""
     if price is None:
         return None
     read = price.input if price.cache_read is None else price.cache_read
@@ -42,9 +42,9 @@ def cost(usage: Usage, price: Price | None, hour_writes: int = 0) -> float | Non
 
 
 class PricedProvider:
-    """Adds the cost to the replies of a provider that counts tokens but names no price.
+    """Adds costs to the replies of a provider that counts tokens but reports no cost.
 
-    The price is that of the model asked, so a fallback model has its own; it is looked up once a model.
+    The price is that of the requested model, and is looked up once per model.
     """
 
     def __init__(self, provider: Provider, price_of: Callable[[str], Price | None]) -> None:
@@ -66,23 +66,23 @@ class PricedProvider:
 
 
 async def _with_cost(reply: AsyncIterator[Sequence[Chunk]], price: Price) -> AsyncIterator[Sequence[Chunk]]:
-    # What is free is known to be so also where nobody counts tokens.
-    is_told = price != FREE
+    # A free model costs nothing, even if its server does not count tokens.
+    has_usage = price != FREE
     try:
         async for batch in reply:
-            is_told = is_told or any(isinstance(chunk, UsageChunk) for chunk in batch)
+            has_usage = has_usage or any(isinstance(chunk, UsageChunk) for chunk in batch)
             is_last = any(isinstance(chunk, FinishChunk) for chunk in batch)
-            nothing = [UsageChunk(Usage(), 0.0)] if is_last and not is_told else []
+            nothing = [UsageChunk(Usage(), 0.0)] if is_last and not has_usage else []
             yield [*nothing, *(costed(chunk, price) for chunk in batch)]
     finally:
-        # Closing us must drop the request below at once, not when it is collected.
+        # Closing this generator must cancel the request at once, not when it is collected.
         close = getattr(reply, "aclose", None)
         if close is not None:
             await close()
 
 
 def costed(chunk: Chunk, price: Price) -> Chunk:
-    """A count of tokens with what they cost and what a cache saved of it; any other chunk as it is."""
+    """A usage chunk with its cost and what the cache saved; any other chunk unchanged."""
     if isinstance(chunk, UsageChunk) and chunk.cost is None:
         paid = cost(chunk.usage, price, chunk.hour_writes)
         return UsageChunk(chunk.usage, paid, saved=_without_cache(chunk.usage, price) - (paid or 0.0))

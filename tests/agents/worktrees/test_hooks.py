@@ -35,7 +35,7 @@ def run_with_hooks(robota: Robota, hooks: dict[str, str], *commands: str) -> Fin
     return robota("-w", "x", *FREELY, "-p", "go")
 
 
-def heard(path: Path) -> dict[str, Any]:
+def hook_input(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text()))
 
 
@@ -47,7 +47,7 @@ def test_the_hook_is_told_the_name_and_makes_the_place(robota: Robota, tmp_path:
     assert (made / "b.txt").read_text() == "work\n"
     assert names_of_worktrees(robota) == [] and branches(robota.workspace) == ["main"]
     (session,) = sessions(robota)
-    event = heard(told)
+    event = hook_input(told)
     assert (event["hook_event_name"], event["name"], event["cwd"]) == ("WorktreeCreate", "x", str(robota.workspace))
     assert (event["session_id"], event["transcript_path"]) == (session.name, str(session / "log.jsonl"))
 
@@ -93,7 +93,7 @@ def test_a_hook_may_make_a_worktree_of_git_elsewhere(robota: Robota, tmp_path: P
     (place / "b.txt").unlink()
     again = run_with_hooks(robota, {**hooks, "WorktreeCreate": f"echo {place}"})
     assert "was removed" in again.stderr, again.stderr
-    assert heard(told)["worktree_path"] == str(place)
+    assert hook_input(told)["worktree_path"] == str(place)
     assert not place.exists() and branches(robota.workspace) == ["main", "topic"]
 
 
@@ -103,7 +103,7 @@ def test_the_hook_is_told_before_a_worktree_is_removed(robota: Robota, tmp_path:
     hook = f"cat > {told}; test -e {worktree(robota, 'x')}/a.txt || rm {told}"
     done = run_with_hooks(robota, {"WorktreeRemove": hook})
     assert "was removed" in done.stderr
-    event = heard(told)
+    event = hook_input(told)
     assert (event["hook_event_name"], event["worktree_path"]) == ("WorktreeRemove", str(worktree(robota, "x")))
 
 

@@ -14,7 +14,7 @@ FIRST, SECOND, DONE = {"text": "First."}, {"text": "Second."}, {"text": "All don
 WAIT = "until test -e go; do sleep 0.05; done"
 
 
-def said(robota: Robota) -> list[str]:
+def user_texts(robota: Robota) -> list[str]:
     """What the person said after the first prompt, as it stands in the log."""
     records = [json.loads(line) for line in (sessions(robota)[0] / "log.jsonl").read_text().splitlines()]
     return [record["payload"]["text"] for record in records if record["kind"] == "answer"]
@@ -43,7 +43,7 @@ def test_u2_a_paste_that_was_given_up_is_not_sent(robota: Robota) -> None:
         terminal.wait_for("(Ctrl-C again or Ctrl-D leaves)")
         terminal.answer("> ", "again")
         terminal.wait_for("All done.")
-    assert said(robota) == ["hello", "again"]
+    assert user_texts(robota) == ["hello", "again"]
 
 
 @pytest.mark.parametrize("answer", ["npm", "A", "sk-", "---", "gh"])
@@ -65,7 +65,7 @@ def test_u14_keys_that_only_steer_a_terminal_are_not_sent(robota: Robota) -> Non
         terminal.wait_for("red")
         terminal.press("\r")
         terminal.wait_for("Second.")
-    assert said(robota)[0].replace("\n", "") == "hello red"
+    assert user_texts(robota)[0].replace("\n", "") == "hello red"
 
 
 def test_u20_rubbing_out_takes_whole_letters_words_and_lines(robota: Robota) -> None:
@@ -80,7 +80,7 @@ def test_u20_rubbing_out_takes_whole_letters_words_and_lines(robota: Robota) -> 
         terminal.press("wrong\x15right\r")
         terminal.wait_for("All done.")
         assert "wrong" + "\b \b" * 5 + "right" in terminal.screen
-    assert said(robota) == ["한어 x three", "right"]
+    assert user_texts(robota) == ["한어 x three", "right"]
 
 
 def test_u20_the_line_ends_of_other_systems_are_one_line_end(robota: Robota) -> None:
@@ -94,7 +94,7 @@ def test_u20_the_line_ends_of_other_systems_are_one_line_end(robota: Robota) -> 
         terminal.wait_for("> ")
         terminal.press("\x1b[200~one\r\n\r\ntwo\x1b[201~\r")
         terminal.wait_for("All done.")
-    assert said(robota) == ["one\ntwo", "one\n\ntwo"]
+    assert user_texts(robota) == ["one\ntwo", "one\n\ntwo"]
 
 
 def test_u20_a_slow_paste_is_one_message(robota: Robota) -> None:
@@ -108,7 +108,7 @@ def test_u20_a_slow_paste_is_one_message(robota: Robota) -> None:
         terminal.wait_for("> ")
         terminal.press("two\x1b[201~\r")
         terminal.wait_for("Second.")
-    assert said(robota) == ["one\ntwo"]
+    assert user_texts(robota) == ["one\ntwo"]
 
 
 def test_u20_half_typed_words_are_shown_again_when_an_answer_ends(robota: Robota) -> None:
@@ -123,7 +123,7 @@ def test_u20_half_typed_words_are_shown_again_when_an_answer_ends(robota: Robota
         terminal.wait_for("> half a li")
         terminal.press("ne\r")
         terminal.wait_for("Second.")
-    assert said(robota) == ["half a line"]
+    assert user_texts(robota) == ["half a line"]
 
 
 def test_s11_what_was_not_shown_cannot_be_approved(robota: Robota) -> None:

@@ -19,7 +19,7 @@ LEAVES = "(Ctrl-C again or Ctrl-D leaves)"
 AUTH = {"fault": {"kind": "authentication_failed"}}
 
 
-def heard(robota: Robota) -> list[str]:
+def user_texts(robota: Robota) -> list[str]:
     """Everything the model was told by the person, in order, in all tasks."""
     records = [json.loads(line) for line in (sessions(robota)[0] / "log.jsonl").read_text().splitlines()]
     turns = [record["payload"]["turn"] for record in records if record["kind"] == "turn"]
@@ -79,7 +79,7 @@ def test_ctrl_c_stops_what_runs_and_words_go_on(robota: Robota, state: str) -> N
         assert LEAVES not in terminal.screen
         terminal.press("\x04")
         assert terminal.end() == 0
-    assert heard(robota) == ["go", "do something else"]
+    assert user_texts(robota) == ["go", "do something else"]
     assert not (robota.workspace / "new.txt").exists()
 
 
@@ -96,7 +96,7 @@ def test_words_typed_while_something_runs_are_queued_and_sent(robota: Robota, st
         terminal.wait_for("Interrupted. Enter goes on")
         terminal.answer("> ", "go on now")
         terminal.wait_for("All done.")
-    assert sorted(heard(robota)) == ["go", "go on now", "one more thing"]
+    assert sorted(user_texts(robota)) == ["go", "go on now", "one more thing"]
 
 
 @pytest.mark.parametrize("state", ["an approval is open", "a question is open"])
@@ -137,7 +137,7 @@ def test_u1_words_taken_up_at_the_end_of_an_answer_begin_work_that_ctrl_c_stops(
         assert LEAVES not in terminal.screen
         terminal.answer("> ", "stop that")
         terminal.wait_for("All done.")
-    assert heard(robota) == ["go", "now this", "and that", "stop that"]
+    assert user_texts(robota) == ["go", "now this", "and that", "stop that"]
 
 
 def test_words_that_answer_a_failure_go_to_the_model(robota: Robota) -> None:
@@ -149,7 +149,7 @@ def test_words_that_answer_a_failure_go_to_the_model(robota: Robota) -> None:
         terminal.wait_for("All done.")
         terminal.answer("> ", "thanks")
         terminal.wait_for("All done.")
-    assert heard(robota) == ["go", "and be brief", "thanks"]
+    assert user_texts(robota) == ["go", "and be brief", "thanks"]
 
 
 def test_words_typed_right_behind_a_no_begin_the_next_task(robota: Robota) -> None:
@@ -162,7 +162,7 @@ def test_words_typed_right_behind_a_no_begin_the_next_task(robota: Robota) -> No
         terminal.press("and now\r")
         terminal.wait_for("All done.")
         assert terminal.hang_up() == 0
-    assert heard(robota)[-1] in ("and now", "n\nand now")  # as one paste, if they came as fast as one
+    assert user_texts(robota)[-1] in ("and now", "n\nand now")  # as one paste, if they came as fast as one
 
 
 def test_words_queued_for_a_task_that_was_given_up_are_not_lost(robota: Robota) -> None:
@@ -179,7 +179,7 @@ def test_words_queued_for_a_task_that_was_given_up_are_not_lost(robota: Robota) 
         terminal.wait_for("> also this")
         terminal.press(" please\r")
         terminal.wait_for("All done.")
-    assert heard(robota) == ["go", "also this please"]
+    assert user_texts(robota) == ["go", "also this please"]
 
 
 def test_ctrl_c_at_a_failure_stops_nothing_and_says_how_to_leave(robota: Robota) -> None:
@@ -212,7 +212,7 @@ def test_ctrl_c_stops_the_shortening_of_a_conversation(robota: Robota) -> None:
         assert LEAVES not in terminal.screen
         terminal.press("explain that\r")
         terminal.wait_for("All done.")
-    assert heard(robota) == ["go", "more", "explain that"]
+    assert user_texts(robota) == ["go", "more", "explain that"]
 
 
 def test_ctrl_c_while_servers_start_stops_the_start_and_the_sign_comes(robota: Robota) -> None:

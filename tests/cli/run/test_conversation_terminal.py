@@ -15,7 +15,7 @@ FIRST, SECOND, DONE = {"text": "First."}, {"text": "Second."}, {"text": "All don
 WAIT = "until test -e go; do sleep 0.05; done"
 
 
-def said(robota: Robota) -> list[str]:
+def user_texts(robota: Robota) -> list[str]:
     """What the person said, as it stands in the log."""
     records = [json.loads(line) for line in (sessions(robota)[0] / "log.jsonl").read_text().splitlines()]
     return [record["payload"]["text"] for record in records if record["kind"] == "answer"]
@@ -32,7 +32,7 @@ def test_a_paste_of_three_thousand_lines_is_one_message(robota: Robota) -> None:
             terminal.press(paste[start : start + 2000])
         terminal.press("\x1b[201~\r")
         terminal.wait_for("Second.")
-    assert said(robota) == [paste.replace("\r", "")]
+    assert user_texts(robota) == [paste.replace("\r", "")]
 
 
 def test_a_line_longer_than_a_terminal_edits_is_sent_whole(robota: Robota) -> None:
@@ -41,7 +41,7 @@ def test_a_line_longer_than_a_terminal_edits_is_sent_whole(robota: Robota) -> No
         terminal.wait_for("First.")
         terminal.answer("> ", "x" * 5000)
         terminal.wait_for("Second.")
-    assert said(robota) == ["x" * 5000]
+    assert user_texts(robota) == ["x" * 5000]
 
 
 def test_a_half_typed_line_is_told_when_a_question_comes_between(robota: Robota) -> None:
@@ -71,7 +71,7 @@ def test_ctrl_c_where_nothing_runs_stops_nothing_and_shows_the_sign_again(robota
         terminal.wait_for("Second.")
         terminal.wait_for("> ")
         assert "Interrupted" not in terminal.screen
-    assert said(robota) == ["go on"]
+    assert user_texts(robota) == ["go on"]
 
 
 def test_after_a_stop_and_fg_the_sign_is_shown_again(robota: Robota) -> None:

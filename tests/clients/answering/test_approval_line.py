@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.answering.approval_line import Again, EditFirst, ShowAll, meaning_of
-from robota.clients.answering.talk import TalkAsk, answer_to, words_for
+from robota.clients.answering.question_line import TalkAsk, answer_to, words_for
 from robota.clients.answering.yes_or_no import is_clear_yes
 from robota.clients.render.approval_lines import (
     CHARACTERS_SHOWN,
@@ -73,19 +73,19 @@ def shown(asked: ApprovalAsk) -> list[str]:
     return [line.text.strip() for line in subject_lines(asked)]
 
 
-def meant(typed: str, hunks: int = 0) -> Any:
+def answer_for(typed: str, hunks: int = 0) -> Any:
     return meaning_of(typed, approval(choosable_hunks=hunks))
 
 
 @pytest.mark.parametrize("typed", ["y", "Y", "yes", " y "])
 def test_a_clear_yes_is_one(typed: str) -> None:
-    assert meant(typed) == Approve()
+    assert answer_for(typed) == Approve()
 
 
 def test_words_go_along_with_a_yes_or_a_no() -> None:
-    assert meant("y be quick") == Approve(text="be quick")
-    assert meant("n use yarn") == Reject(text="use yarn")
-    assert meant("use yarn instead") == Reject(text="use yarn instead")
+    assert answer_for("y be quick") == Approve(text="be quick")
+    assert answer_for("n use yarn") == Reject(text="use yarn")
+    assert answer_for("use yarn instead") == Reject(text="use yarn instead")
 
 
 @pytest.mark.parametrize(
@@ -93,21 +93,25 @@ def test_words_go_along_with_a_yes_or_a_no() -> None:
     [("1", "Bash(npm test)", "session"), ("2p", "Bash(npm test *)", "project"), ("1u", "Bash(npm test)", "user")],
 )
 def test_a_number_grants_a_rule_that_was_offered(typed: str, rule: str, scope: str) -> None:
-    assert meant(typed) == Approve(grant=(rule,), grant_scope=GrantScope(scope))
+    assert answer_for(typed) == Approve(grant=(rule,), grant_scope=GrantScope(scope))
 
 
 @pytest.mark.parametrize("typed", ["h 2", "h2", "h 2, 2"])
 def test_some_of_the_changes_can_be_chosen(typed: str) -> None:
-    assert meant(typed, hunks=2) == ApproveHunks(hunks=(1,))
+    assert answer_for(typed, hunks=2) == ApproveHunks(hunks=(1,))
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "yse", "3", "0", "h 3", "h", "1x", "ye", "\x1b[A"])
 def test_what_is_no_answer_is_asked_again(typed: str) -> None:
-    assert isinstance(meant(typed, hunks=2), Again)
+    assert isinstance(answer_for(typed, hunks=2), Again)
 
 
 def test_the_other_choices() -> None:
-    assert isinstance(meant("e"), EditFirst) and isinstance(meant("all"), ShowAll) and isinstance(meant("?"), ShowAll)
+    assert (
+        isinstance(answer_for("e"), EditFirst)
+        and isinstance(answer_for("all"), ShowAll)
+        and isinstance(answer_for("?"), ShowAll)
+    )
 
 
 @given(st.text(max_size=40))
@@ -191,9 +195,9 @@ def test_how_to_go_on(kind: str, typed: str, response: type | None) -> None:
 
 
 def test_several_lines_are_never_a_yes_and_may_say_no_at_length() -> None:
-    assert isinstance(meant("y\nrm -rf /"), Again) and isinstance(meant("yes do\nthat"), Again)
-    assert meant("n\nuse yarn\nplease") == Reject(text="use yarn\nplease")
-    assert meant("use\nyarn") == Reject(text="use\nyarn")
+    assert isinstance(answer_for("y\nrm -rf /"), Again) and isinstance(answer_for("yes do\nthat"), Again)
+    assert answer_for("n\nuse yarn\nplease") == Reject(text="use yarn\nplease")
+    assert answer_for("use\nyarn") == Reject(text="use\nyarn")
 
 
 def test_n12_of_a_very_long_line_the_length_is_told_and_all_can_be_seen() -> None:

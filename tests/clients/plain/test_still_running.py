@@ -23,7 +23,7 @@ def output(text: str) -> tuple[Event, Event]:
     return MessageCreated(task_id=TASK, message=row), PartialMessage(task_id=TASK, ts=2, delta=text[3:])
 
 
-def told(*events: Event) -> list[str]:
+def printed_lines(*events: Event) -> list[str]:
     screen = io.StringIO()
 
     async def play() -> None:
@@ -41,14 +41,14 @@ def told(*events: Event) -> list[str]:
 
 
 def test_a_call_that_is_silent_is_told_to_go_on() -> None:
-    assert told(START) == ["(still running, 0 s)"] * 2
+    assert printed_lines(START) == ["(still running, 0 s)"] * 2
 
 
 def test_of_output_the_last_line_is_told() -> None:
-    assert told(START, *output("first\n 10 %\r 20 %\r\n\n")) == ["|  20 %  (0 s)"] * 2
+    assert printed_lines(START, *output("first\n 10 %\r 20 %\r\n\n")) == ["|  20 %  (0 s)"] * 2
 
 
 def test_nothing_is_told_of_what_has_ended_or_waits_for_a_person() -> None:
-    assert told(START, END) == []
-    assert told(START, ASK) == []
-    assert told(START, ASK, ANSWERED) == ["(still running, 0 s)"] * 2
+    assert printed_lines(START, END) == []
+    assert printed_lines(START, ASK) == []
+    assert printed_lines(START, ASK, ANSWERED) == ["(still running, 0 s)"] * 2

@@ -13,15 +13,15 @@ def test_whoever_wants_to_see_all_is_told_where_the_rest_is() -> None:
     printed = scrollback()
     for number in range(BLOCKS_KEPT):
         printed.tell(f"sentence {number}", Role.DIM)
-    assert printed.whole()[:2] == ["", "sentence 0"]
+    assert printed.full_rows()[:2] == ["", "sentence 0"]
     printed.tell("one more", Role.DIM)
-    assert printed.whole()[:3] == [EARLIER, "", "sentence 1"] and printed.whole()[-1] == "one more"
+    assert printed.full_rows()[:3] == [EARLIER, "", "sentence 1"] and printed.full_rows()[-1] == "one more"
 
 
 def test_of_a_long_prompt_the_beginning_and_the_end_are_printed_and_all_is_kept() -> None:
     printed = scrollback()
-    printed.say_as_person("\n".join(f"line {number}" for number in range(100)))
-    rows = printed.given()
+    printed.show_prompt("\n".join(f"line {number}" for number in range(100)))
+    rows = printed.take_rows()
     assert rows[1] == "> line 0" and rows[-1] == "  line 99" and len(rows) == 20
     assert rows[13] == "  ... +82 lines (Ctrl+O shows all)"
-    assert len(printed.whole()) == 101
+    assert len(printed.full_rows()) == 101

@@ -26,7 +26,7 @@ def workspace_at(root: Path) -> Path:
     return root
 
 
-def kept(root: Path) -> list[str]:
+def saved_rules(root: Path) -> list[str]:
     rules: list[str] = json.loads((root / LOCAL).read_text())["permissions"]["allow"]
     return rules
 
@@ -43,7 +43,7 @@ def test_one_that_changed_is_not_trusted_by_the_way(tmp_path: Path, env: dict[st
     remember("yes", take_snapshot(root), env, 1)
     (root / ".mcp.json").write_text("{}")
     assert keep_rules("project", ["Bash(make)"], root, env) == ""
-    assert kept(root) == ["Bash(make)"]
+    assert saved_rules(root) == ["Bash(make)"]
     assert trust_of(take_snapshot(root), env).state is TrustState.CHANGED
 
 
@@ -59,7 +59,7 @@ def test_r13_several_sessions_that_keep_rules_at_once(tmp_path: Path, env: dict[
                 return keep_rules("project", [rule], root, env)
 
             assert list(sessions.map(keep, ["Bash(a)", "Bash(b)", "Bash(c)"])) == ["", "", ""]
-            assert sorted(kept(root)) == ["Bash(a)", "Bash(b)", "Bash(c)"]
+            assert sorted(saved_rules(root)) == ["Bash(a)", "Bash(b)", "Bash(c)"]
             assert trust_of(take_snapshot(root), env).state is TrustState.TRUSTED
 
 

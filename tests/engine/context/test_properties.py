@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.engine.context.cut import shorter
-from robota.engine.context.kept import bounded
+from robota.engine.context.retained import bounded
 from robota.engine.context.window import Gauge
 from robota.engine.record.history import characters_of
 from robota.log.chain.reader import load

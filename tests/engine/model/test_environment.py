@@ -11,7 +11,7 @@ from tests.harness.cli import Robota
 DONE = {"text": "Done."}
 
 
-def told(stage: Stage) -> list[str]:
+def environment_details(stage: Stage) -> list[str]:
     """The details in each turn of the person or of tools; empty where there are none."""
     task = stage.logged().current
     assert task is not None
@@ -31,7 +31,7 @@ def test_all_of_it_at_the_start_and_nothing_while_nothing_changes(workspace: Pat
         await stage.until_ask("completion_result")
         await stage.answer("messageResponse", "again")
         await stage.until_ask("completion_result")
-        first, *later = told(stage)
+        first, *later = environment_details(stage)
         assert "# Git Branch\nmain" in first and "# Current Mode\ncode, with the model scripted" in first
         assert "src/app.py" in first and "# Current Time\n20" in first and "hidden.txt" not in first
         assert (workspace / ".robota").is_dir() and ".robota/" not in first, (
@@ -55,7 +55,7 @@ def test_files_changed_past_the_model_are_named_once(workspace: Path) -> None:
         for words in ("and now?", "and now again?"):
             await stage.answer("messageResponse", words)
             await stage.until_ask("completion_result")
-        *_, after, last = told(stage)
+        *_, after, last = environment_details(stage)
         assert "# Recently Modified Files" in after and "a.txt\n" in after and "gone.txt (gone)" in after
         assert "Workspace Files" not in after and "Current Time" not in after and last == ""
 
@@ -70,7 +70,7 @@ def test_a_background_process_that_begins_and_a_branch_that_changes(workspace: P
         (workspace / ".git/HEAD").write_text("ref: refs/heads/other\n")
         await stage.answer("messageResponse", "and now?")
         await stage.until_ask("completion_result")
-        begun, later = (each for each in told(stage)[1:] if each)
+        begun, later = (each for each in environment_details(stage)[1:] if each)
         assert "# Background Processes\nbg1 runs: sleep 600" in begun and "Git Branch" not in begun
         assert later == "<environment_details>\n# Git Branch\nother\n</environment_details>"
 
@@ -86,7 +86,7 @@ def test_a_name_cannot_end_the_element_nor_break_a_line(workspace: Path) -> None
     async def story(stage: Stage) -> None:
         await stage.start("look")
         await stage.until_ask("completion_result")
-        [first] = told(stage)
+        [first] = environment_details(stage)
         assert first.count("</environment_details>") == 1 and first.endswith("</environment_details>")
         assert "\nobey" not in first
 

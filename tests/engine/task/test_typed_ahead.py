@@ -10,7 +10,7 @@ COMMAND = {"calls": [call("execute_command", command="touch x")]}
 QUESTION = {"calls": [call("ask_followup_question", question="Which?", follow_up=[{"text": "one"}])]}
 
 
-def heard(stage: Stage) -> list[str]:
+def user_texts(stage: Stage) -> list[str]:
     """What the model was told in the person's turns, in order."""
     task = stage.logged().current
     assert task is not None
@@ -28,7 +28,7 @@ def test_words_for_later_wait_until_the_model_has_answered(workspace: Path) -> N
         await stage.until_ask("completion_result")
         await stage.until_ask("completion_result")
         assert stage.says("text")[1:] == ["The turn.", "The next turn."]
-        assert heard(stage) == ["first", "now", "later"]
+        assert user_texts(stage) == ["first", "now", "later"]
 
     play(workspace, [COMMAND, {"text": "The turn."}, {"text": "The next turn."}], story)
 
@@ -47,6 +47,6 @@ def test_words_for_later_answer_no_question_and_can_be_sent_at_once_after_all(wo
         await stage.answer("messageResponse", "one", ts=ask.ts)
         await stage.until_ask("completion_result")
         await stage.until_ask("completion_result")
-        assert heard(stage) == ["first", "sooner", "also later"]
+        assert user_texts(stage) == ["first", "sooner", "also later"]
 
     play(workspace, [COMMAND, QUESTION, {"text": "The turn."}, {"text": "The next turn."}], story)

@@ -8,7 +8,7 @@ from robota.protocol.events import ToolEnd
 from tests.engine.calls.test_unsandboxed import outside, written  # noqa: F401 - a fixture
 from tests.engine.stage import Stage, call, play
 from tests.engine.task.test_resumption import first_state, resume
-from tests.engine.task.test_typed_ahead import heard
+from tests.engine.task.test_typed_ahead import user_texts
 
 ANSWER = {"text": "Seen."}
 
@@ -22,7 +22,7 @@ def test_the_first_thing_may_be_a_command_and_no_request_is_made_for_it(workspac
         assert stage.says("text") == ["!echo made > new.txt; cat new.txt"]
         await stage.answer("messageResponse", "what was that?")
         await stage.until_ask("completion_result")
-        command, prompt = heard(stage)
+        command, prompt = user_texts(stage)
         assert "ran a command themselves" in command and "made" in command and prompt == "what was that?"
 
     play(workspace, [ANSWER], story)
@@ -36,13 +36,13 @@ def test_commands_after_an_answer_and_while_it_works(workspace: Path) -> None:
         await stage.answer("yesButtonClicked")
         done = await stage.until_ask("completion_result")
         assert stage.says("user_feedback") == ["!echo between"]
-        assert "between" in heard(stage)[1]
+        assert "between" in user_texts(stage)[1]
         await stage.submit(AskResponse(answer=Say(text="echo after", is_command=True), ts=done.ts))
         await stage.until_ask("completion_result")
         await stage.submit(QueueMessage(text="echo again", is_command=True, after_turn=True))
         await stage.until_ask("completion_result")
         assert stage.says("text") == ["first", "Seen."]
-        assert "after" in heard(stage)[2] and "again" in heard(stage)[3]
+        assert "after" in user_texts(stage)[2] and "again" in user_texts(stage)[3]
 
     play(workspace, [{"calls": [call("execute_command", command="touch x")]}, ANSWER], story)
 
@@ -53,7 +53,7 @@ def test_a_denied_command_does_not_run_and_says_why(workspace: Path) -> None:
         await stage.until_ask("completion_result")
         assert not (workspace / "new.txt").exists()
         assert [end.status for end in stage.events_of(ToolEnd)] == ["denied"]
-        assert "It was not run" in heard(stage)[0]
+        assert "It was not run" in user_texts(stage)[0]
 
     play(workspace, [], story, disallowed_tools=("Bash(touch:*)",))
 

@@ -55,7 +55,7 @@ def opened(log: Path, snapshot: Path | None) -> ReplayedSession:
     return read.session()
 
 
-def told(log: Path, task: ReplayedTask | None) -> Any:
+def task_state(log: Path, task: ReplayedTask | None) -> Any:
     """All that a task is taken up with, its rows in one."""
     if task is None:
         return None
@@ -75,8 +75,8 @@ def told(log: Path, task: ReplayedTask | None) -> Any:
 def same(log: Path, session: ReplayedSession, whole: ReplayedSession) -> None:
     assert (session.header, session.name, session.queue) == (whole.header, whole.name, whole.queue)
     assert (session.current_task_id, session.problems) == (whole.current_task_id, whole.problems)
-    assert told(log, session.current) == told(log, whole.current)
-    assert told(log, session.root) == told(log, whole.root)
+    assert task_state(log, session.current) == task_state(log, whole.current)
+    assert task_state(log, session.root) == task_state(log, whole.root)
 
 
 @given(sealed_entries, st.lists(st.integers(0, 24), max_size=3).map(sorted), st.integers(0, 24), damage, damage)

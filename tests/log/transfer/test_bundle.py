@@ -163,14 +163,14 @@ def test_a_cut_off_bundle_and_garbage_are_refused(machines: Machines) -> None:
 
 
 def test_names_and_keys_are_covered_where_they_are_names(home: Path) -> None:
-    from robota.log.transfer.cover import ExportCover
+    from robota.log.transfer.export_redaction import ExportRedactor
     from robota.secrets.redaction import Redactor
 
-    cover = ExportCover(["/home/zelda"], "zelda", "castle.example", Redactor())
+    cover = ExportRedactor(["/home/zelda"], "zelda", "castle.example", Redactor())
     payload = {"a": f"/home/zelda/x /home/zeldax zelda@castle Zelda {KEY}", "/home/zelda": ["castle.example"]}
     covered = msgspec.json.decode(cover.payload(msgspec.json.encode(payload)))
     assert list(covered) == ["a", "~"] and covered["~"] == ["host"]
     assert covered["a"].startswith("~/x /home/zeldax user@host user ***")
     assert KEY not in covered["a"]
-    assert ExportCover([], "root", "localhost", Redactor()).text("the root of localhost") == "the root of localhost"
+    assert ExportRedactor([], "root", "localhost", Redactor()).text("the root of localhost") == "the root of localhost"
     assert getpass.getuser()  # the name that a real export covers

@@ -43,7 +43,7 @@ def run(sandbox: SessionSandbox, command: str, root: Path) -> str:
 
 def test_s8_files_and_directories_are_out_of_sight(place: Path) -> None:
     sandbox = SessionSandbox(place, home=None)
-    sandbox.keep_from_commands(lambda: ("kept", "open/.env"))
+    sandbox.hide_from_commands(lambda: ("kept", "open/.env"))
     try:
         if sandbox.backend.kind != "bubblewrap":
             pytest.skip("only bubblewrap hides single files")
@@ -58,7 +58,7 @@ def test_s8_files_and_directories_are_out_of_sight(place: Path) -> None:
 
 def test_s8_what_was_moved_is_found_again(place: Path) -> None:
     sandbox = SessionSandbox(place, home=None)
-    sandbox.keep_from_commands(lambda: tuple(str(found.relative_to(place)) for found in place.rglob(".env")))
+    sandbox.hide_from_commands(lambda: tuple(str(found.relative_to(place)) for found in place.rglob(".env")))
     try:
         if sandbox.backend.kind != "bubblewrap":
             pytest.skip("only bubblewrap hides single files")
@@ -71,7 +71,7 @@ def test_s8_what_was_moved_is_found_again(place: Path) -> None:
 @pytest.mark.parametrize("found", [None, tuple(f"f{number}" for number in range(MOST_HIDDEN + 1))])
 def test_s8_it_is_told_that_not_all_can_be_hidden(place: Path, found: tuple[str, ...] | None) -> None:
     sandbox = SessionSandbox(place, home=None)
-    sandbox.keep_from_commands(lambda: found)
+    sandbox.hide_from_commands(lambda: found)
     told: list[tuple[str, str]] = []
     sandbox.on_detected(lambda kind, reason: told.append((kind, reason)))
     try:

@@ -23,10 +23,10 @@ INSTRUCTION_SIGNS = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.
 
 def session_instructions(
     settings: Settings, root: Path, env: Mapping[str, str], policy: "SessionPolicy"
-) -> "LateInstructions":
+) -> "LazyInstructions":
     """The instruction files of the person and of the project, looked for when they are needed."""
     places = _Places(settings, root, env)
-    return LateInstructions(places, root, lambda: instruction_files(settings, root, env, policy))
+    return LazyInstructions(places, root, lambda: instruction_files(settings, root, env, policy))
 
 
 def instruction_files(
@@ -84,7 +84,7 @@ class _Places:
         return any(map(os.path.lexists, (*self.files, *self.rules))) or _has_signs(self.directories)
 
 
-class LateInstructions:
+class LazyInstructions:
     """An `InstructionService` that loads what reads the files with the first sign of one."""
 
     def __init__(self, places: _Places, root: Path, make: "Callable[[], SessionInstructions]") -> None:

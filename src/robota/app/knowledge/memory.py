@@ -106,8 +106,8 @@ class LateMemory:
     def prompt_section(self, task_id: str) -> str:
         return self.memory.prompt_section(task_id)
 
-    def recall(self, task_id: str, words: str, message: int) -> "Recollection":
-        return self.memory.recall(task_id, words, message)
+    def recall(self, task_id: str, prompt: str, message: int) -> "Recollection":
+        return self.memory.recall(task_id, prompt, message)
 
     def propose(self, kind: str, topic: str, text: str, message: int) -> "ToolResult":
         return self.memory.propose(kind, topic, text, message)

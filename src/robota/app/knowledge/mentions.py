@@ -97,8 +97,10 @@ async def _syntax_errors(place: MentionPlace, files: Files) -> str:
         found = None if data is None else await asyncio.to_thread(check, path, None, data)
         if found is not None:
             lines.append(f"{path}:{found.line}:{found.column}: {found.problem}: {found.text}")
-    told = f"{len(changed)} changed files were parsed"
-    return "\n".join((f"{told}; these have syntax errors:", *lines)) if lines else f"{told}; none has a syntax error."
+    output = f"{len(changed)} changed files were parsed"
+    return (
+        "\n".join((f"{output}; these have syntax errors:", *lines)) if lines else f"{output}; none has a syntax error."
+    )
 
 
 async def _changed_files(place: MentionPlace, files: Files) -> list[str]:
@@ -107,11 +109,11 @@ async def _changed_files(place: MentionPlace, files: Files) -> list[str]:
 
     try:
         git = await open_git(place.root, place.env)
-        told = await git.run("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", ".")
+        output = await git.run("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", ".")
         above = await git.line("rev-parse", "--show-prefix")
     except GitError:
         return sorted(files.stamps())
-    paths = (entry[PORCELAIN_STATE:] for entry in told.split("\0") if entry)
+    paths = (entry[PORCELAIN_STATE:] for entry in output.split("\0") if entry)
     return [path.removeprefix(above) for path in paths]
 
 
@@ -144,7 +146,7 @@ def _told(place: MentionPlace, wanted: str) -> str:
     from robota.log.replay.transcript import transcript
 
     user = user_directory(place.env)
-    every = catalogue(project_places(place.kept_in, user), user, lambda told: None)
+    every = catalogue(project_places(place.kept_in, user), user, lambda output: None)
     found = find_catalogued([each for each in every if each.id != place.session_id], wanted)
     entries = transcript(present_records(found.directory / LOG_NAME))
     return f"{_heading(found)}\n\n{told_session(entries, tuple(found.summary.files))}"

@@ -54,10 +54,10 @@ def _skills_to_come(
     plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str], variables: Mapping[str, str]
 ) -> "KnowledgeService":
     """Where there are no skills yet, and somebody may write one while the session runs."""
-    from robota.app.knowledge.late_skills import LateSkills
+    from robota.app.knowledge.lazy_skills import LazySkills
 
     places = (*_user_places(env), *(root / holder / kind for holder in HOLDERS for kind in KINDS), lock_path(env))
-    return LateSkills(places, lambda: session_knowledge(load_settings(root, env), plugins, root, env, variables))
+    return LazySkills(places, lambda: session_knowledge(load_settings(root, env), plugins, root, env, variables))
 
 
 def skill_finder(

@@ -35,9 +35,9 @@ def session_checkpoints(
         return lambda paths, commands: store.capture(named_paths(store.workspace, paths, commands))
 
     def work() -> FileIO | None:
-        from robota.workspace.checkpoints.at_work import at_work
+        from robota.workspace.checkpoints.work_lock import lock_for_change
 
-        return at_work(store_directory(root, env))
+        return lock_for_change(store_directory(root, env))
 
     return CallCheckpoints(log, open_capture, work)
 

@@ -85,8 +85,8 @@ def _instructions(settings: Settings, root: Path, mode: str, file: Path | None) 
     known = {each.path for each in at_start.files}
     on_touch = reader.load_for(mode, (str(file),))
     later = tuple(each for each in on_touch.files if each.path not in known)
-    told = {each.path for each in later}
-    left_out = dict.fromkeys(each for each in (*at_start.left_out, *on_touch.left_out) if each.path not in told)
+    shown = {each.path for each in later}
+    left_out = dict.fromkeys(each for each in (*at_start.left_out, *on_touch.left_out) if each.path not in shown)
     return Instructions(files=(*at_start.files, *later), left_out=tuple(left_out))
 
 

@@ -43,8 +43,8 @@ def main(argv: Sequence[str]) -> int:
     settings = load_settings(None, os.environ)
     known = _profiles(settings, os.environ)
     if options.provider is not None and options.provider not in known:
-        told = did_you_mean(options.provider, known)
-        print(f"robota: There is no provider profile {options.provider!r}.{told}", file=sys.stderr)
+        suggestion = did_you_mean(options.provider, known)
+        print(f"robota: There is no provider profile {options.provider!r}.{suggestion}", file=sys.stderr)
         return USAGE
     if not known:
         print("robota: No provider is configured. Set one up with: robota --configure", file=sys.stderr)

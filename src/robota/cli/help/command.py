@@ -55,9 +55,10 @@ def _show(name: str, rest: Sequence[str]) -> int:
             return USAGE
         return _print_page(topic, usage)
     if topic is None:
-        told = did_you_mean(name, help_words())
+        suggestion = did_you_mean(name, help_words())
         print(
-            f"robota: There is no command and no topic {name!r}.{told} robota help topics lists them.", file=sys.stderr
+            f"robota: There is no command and no topic {name!r}.{suggestion} robota help topics lists them.",
+            file=sys.stderr,
         )
         return USAGE
     return _print_page(topic)

@@ -67,8 +67,8 @@ def _shape(name: str, help: str, parser: argparse.ArgumentParser) -> CommandShap
 def _actions(parser: argparse.ArgumentParser) -> tuple[CommandShape, ...]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            told = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            return tuple(_shape(name, told.get(name, ""), below) for name, below in action.choices.items())
+            descriptions = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            return tuple(_shape(name, descriptions.get(name, ""), below) for name, below in action.choices.items())
     return ()
 
 

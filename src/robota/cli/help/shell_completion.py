@@ -127,14 +127,14 @@ def _zsh_words(command: CommandShape) -> str:
 
 
 def _zsh_option(option: OptionShape) -> Iterator[str]:
-    told = option.help.replace("[", "(").replace("]", ")").replace(":", "")
+    description = option.help.replace("[", "(").replace("]", ")").replace(":", "")
     value = ""
     if option.value:
         kind = {"file": "_files", "directory": "_files -/"}.get(option.place, "")
         meaning = f"({' '.join(option.choices)})" if option.choices else kind
         value = f"{'::' if option.is_value_optional else ':'}{option.value.replace(':', '')}:{meaning}"
     for flag in option.flags:
-        yield _quoted(f"{flag}[{told}]{value}")
+        yield _quoted(f"{flag}[{description}]{value}")
 
 
 def _zsh_escaped(text: str) -> str:

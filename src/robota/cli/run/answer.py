@@ -106,10 +106,10 @@ def for_parent(words: str, subtask_ask: Message) -> Say:
 def response_in(text: str) -> AskResponse:
     """A whole `askResponse`, or only its answer. Raises ValueError."""
     try:
-        told: Any = msgspec.json.decode(text)
-        if isinstance(told, dict) and "type" not in told:
-            told = {"type": "askResponse", **({"answer": told} if "kind" in told else told)}
-        command = decode_command(msgspec.json.encode(told))
+        value: Any = msgspec.json.decode(text)
+        if isinstance(value, dict) and "type" not in value:
+            value = {"type": "askResponse", **({"answer": value} if "kind" in value else value)}
+        command = decode_command(msgspec.json.encode(value))
     except (msgspec.DecodeError, ProtocolError) as error:
         raise ValueError(str(error)) from error
     if not isinstance(command, AskResponse):

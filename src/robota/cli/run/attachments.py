@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, MentionedFile, NotAttached
-from robota.workspace.person_programs.asked_program import ProgramFailed, output_of
+from robota.workspace.person_programs.program_output import ProgramFailed, output_of
 from robota.workspace.process.environment import find_program
 
 LARGEST_IMAGE: Final = 5 * 1024 * 1024

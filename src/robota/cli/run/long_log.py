@@ -72,7 +72,7 @@ def _show(tail: LogTail, env: Mapping[str, str], *, draws: bool) -> bool:
         width = os.get_terminal_size(sys.stdout.fileno()).columns
         scrollback = Scrollback(theme_for(env), lambda: width, ViewModel)
         scrollback.show_past(past)
-        sys.stdout.write("\n".join([*scrollback.given(), ""]))
+        sys.stdout.write("\n".join([*scrollback.take_rows(), ""]))
     else:
         from robota.clients.render.past_rows import past_lines
         from robota.clients.terminal.line_writer import LineWriter

@@ -1,4 +1,4 @@
-"""`robota [-p] …`: from arguments to a client. A script gets an answer on stdout whatever goes wrong."""
+"""`robota [-p] …`: chooses the client and runs the session. A script gets a result on stdout whatever goes wrong."""
 
 import gc
 import os
@@ -34,26 +34,30 @@ def run(argv: Sequence[str]) -> int:
         arguments = _parsed(argv) if argv else CommandLine()
         refuse_unused(arguments)
         if arguments.names_files:
-            from robota.cli.run.given_files import with_given_files
+            from robota.cli.run.file_options import with_file_options
 
-            arguments = with_given_files(arguments)
-        code = _upkeep(arguments)
+            arguments = with_file_options(arguments)
+        code = _run_maintenance(arguments)
         if code is not None:
             return code
         prompt = _prompt(arguments)
     except (UsageError, StdinProblem) as error:
-        return _fail(_wanted_format(argv), USAGE, f"{error}\nTry: robota --help")
-    code = None if arguments.print else _greet(arguments)
+        return _fail(_output_format(argv), USAGE, f"{error}\nTry: robota --help")
+    code = None if arguments.print else _prepare_terminal(arguments)
     if code is not None:
         return code
     if not arguments.print and arguments.output_format == "text":
         from robota.cli.questions import at_terminal
 
         if at_terminal():
-            return _run(arguments, _conversing(prompt, plain=arguments.plain), attended=True)
+            return _run(arguments, _interactive_client(prompt, plain=arguments.plain), attended=True)
     if prompt is None:
-        return run_resumed(arguments, _go_on) if arguments.continues or arguments.resume is not None else _explain()
-    return _run(arguments, _printing(arguments, prompt), attended=False, may_lack_model=_is_slash_command(prompt))
+        return (
+            run_resumed(arguments, _resume_command)
+            if arguments.continues or arguments.resume is not None
+            else _explain()
+        )
+    return _run(arguments, _print_client(arguments, prompt), attended=False, may_lack_model=_is_slash_command(prompt))
 
 
 def _parsed(argv: Sequence[str]) -> CommandLine:
@@ -81,10 +85,10 @@ def _refuse_misspelt(argv: Sequence[str]) -> None:
 
 
 def _prompt(arguments: CommandLine) -> str | None:
-    """What was piped in comes first, then the arguments. None if nobody asked for anything."""
+    """The prompt: piped input first, then the arguments. None if there is neither."""
     words = " ".join(arguments.prompt)
     piped = piped_input(sys.stdin, prompt_given=bool(words or arguments.input_text), warn=_warn)
-    # What is piped to a slash command is its argument.
+    # For a slash command, piped input is the argument.
     parts = (words, arguments.input_text, piped) if _is_slash_command(words) else (piped, arguments.input_text, words)
     prompt = "\n\n".join(part for part in parts if part.strip())
     if prompt:
@@ -118,12 +122,12 @@ def _run(arguments: CommandLine, client: "Client", *, attended: bool, may_lack_m
 
 
 def run_resumed(arguments: CommandLine, opening: "Opening") -> int:
-    """Go on with a session in print mode, beginning with a command that depends on what it waits for."""
-    return _run(arguments, _printing(arguments, "", opening), attended=False)
+    """Resume a session in print mode; `opening` makes the first command from its state."""
+    return _run(arguments, _print_client(arguments, "", opening), attended=False)
 
 
-def _go_on(opened: "OpenSession") -> "AskResponse | NewTask":
-    """Without words a task that was interrupted goes on by itself."""
+def _resume_command(opened: "OpenSession") -> "AskResponse | NewTask":
+    """The first command without a prompt: continue an interrupted task."""
     from robota.protocol.asks.answer import Approve
     from robota.protocol.commands import AskResponse, NewTask
 
@@ -131,8 +135,8 @@ def _go_on(opened: "OpenSession") -> "AskResponse | NewTask":
     return NewTask(text="") if left is None or left.is_complete else AskResponse(answer=Approve())
 
 
-def _said(opened: "OpenSession", prompt: str) -> "AskResponse | None":
-    """The words as an answer to the offer to resume, if a task is there to be resumed."""
+def _resume_answer(opened: "OpenSession", prompt: str) -> "AskResponse | None":
+    """The prompt as the answer to the offer to resume, if there is a task to resume."""
     if opened.resumed is None or opened.resumed.session.root is None:
         return None
     from robota.protocol.asks.answer import Say
@@ -142,7 +146,7 @@ def _said(opened: "OpenSession", prompt: str) -> "AskResponse | None":
 
 
 async def _session(arguments: CommandLine, client: "Client", *, attended: bool, needs_model: bool = True) -> int:
-    """One session in the workspace, or in a worktree of its own."""
+    """Run one session in the workspace, or in a worktree."""
     launch = _launch_options(arguments, attended=attended, needs_model=needs_model)
     if arguments.continues or arguments.resume is not None:
         from robota.cli.run.resuming import launch_again, resumed_session
@@ -158,7 +162,7 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
 
 
 async def _work(launch: "LaunchOptions", client: "Client", arguments: CommandLine) -> int:
-    """One session, and those that the person goes over to from there."""
+    """Run one session, and those that the person switches to from it."""
     from robota.app.session import open_session
 
     is_past_shown = launch.resumes is not None and _read_if_long(launch.resumes, launch.attended, plain=arguments.plain)
@@ -168,20 +172,20 @@ async def _work(launch: "LaunchOptions", client: "Client", arguments: CommandLin
         from robota.cli.run.resuming import open_wanted
 
         if ended.sets_up is not None or ended.decides_trust:
-            from robota.cli.run.asked_between import after_questions
+            from robota.cli.run.questions_between_sessions import after_questions
 
             ended = await after_questions(ended, launch.cwd, os.environ)
         left_id = opened.options.session_id
         opened = open_wanted(launch, ended, left_id, os.environ, _warn)
-        # Where the same session goes on, what was said in it stands above.
+        # If the same session continues, its conversation is on screen already.
         goes_on = opened.options.session_id == left_id
-        client = _conversing(None, plain=arguments.plain)
+        client = _interactive_client(None, plain=arguments.plain)
         ended = await _in_session(opened, client, debug=arguments.debug, is_past_shown=goes_on)
     return ended
 
 
 def _read_if_long(directory: Path, attended: bool, *, plain: bool) -> bool:
-    """Whether the end of a conversation was shown because its long log had to be read first."""
+    """Read a long log first; whether the end of its conversation was shown meanwhile."""
     from robota.cli.run.long_log import read_long_log
 
     if not attended:
@@ -210,8 +214,8 @@ async def _in_session(
         return await client(opened)
 
 
-def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = None) -> "Client":
-    """Runs the prompt, or what a session that is taken up goes on with, and prints what comes of it."""
+def _print_client(arguments: CommandLine, prompt: str, opening: "Opening | None" = None) -> "Client":
+    """A client that runs the prompt, or the first command of a resumed session, and prints the result."""
     from msgspec.structs import replace
 
     from robota.clients.headless.client import run_headless
@@ -228,7 +232,7 @@ def _printing(arguments: CommandLine, prompt: str, opening: "Opening | None" = N
 
     def client(opened: "OpenSession") -> "Awaitable[int]":
         is_command = _is_slash_command(prompt)
-        first = None if is_command else _said(opened, prompt) if opening is None else opening(opened)
+        first = None if is_command else _resume_answer(opened, prompt) if opening is None else opening(opened)
         if not is_command and options.output_format is not OutputFormat.STREAM_JSON:
             return run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr, first)
         from robota.app.commands import with_commands
@@ -248,8 +252,8 @@ def _answer_check(arguments: CommandLine) -> "CheckAnswer":
     return AnswerSchema(arguments.answer_schema).checked
 
 
-def _conversing(prompt: str | None, *, plain: bool) -> "Client":
-    """Talks with the person at the terminal."""
+def _interactive_client(prompt: str | None, *, plain: bool) -> "Client":
+    """A client for a conversation at the terminal."""
     from robota.cli.run.conversation import converse_here
 
     return lambda opened: converse_here(opened, prompt, plain=plain)
@@ -282,8 +286,8 @@ def _launch_options(arguments: CommandLine, *, attended: bool, needs_model: bool
     )
 
 
-def _upkeep(arguments: CommandLine) -> int | None:
-    """Carry out options that are not about a task; returns an exit code, or None to go on."""
+def _run_maintenance(arguments: CommandLine) -> int | None:
+    """Run options that change settings or check for updates; returns an exit code, or None to continue."""
     if arguments.check_update:
         from robota.cli.update.check import check_now
 
@@ -302,8 +306,8 @@ def _upkeep(arguments: CommandLine) -> int | None:
     return change_settings(arguments, os.environ)
 
 
-def _greet(arguments: CommandLine) -> int | None:
-    """At a terminal: set up a provider if there is none, ask about the workspace, tell of a newer version."""
+def _prepare_terminal(arguments: CommandLine) -> int | None:
+    """At a terminal: set up a provider if there is none, ask about trust, mention a newer version."""
     from robota.cli.questions import at_terminal
 
     if not at_terminal():
@@ -318,7 +322,7 @@ def _greet(arguments: CommandLine) -> int | None:
         code = set_up_now(os.environ, root)
         if code is not None:
             return code
-    if root.is_dir() and _wants_answers(root):
+    if root.is_dir() and _needs_trust_question(root):
         from robota.cli.commands.trust.command import ask_if_needed
 
         ask_if_needed(root, os.environ)
@@ -328,8 +332,8 @@ def _greet(arguments: CommandLine) -> int | None:
     return None
 
 
-def _wants_answers(root: Path) -> bool:
-    """Whether there may be something to ask about the workspace; most bring nothing and are trusted by nobody."""
+def _needs_trust_question(root: Path) -> bool:
+    """Whether trust in the workspace may have to be asked; most workspaces have nothing that needs it."""
     from robota.config.settings.load import load_settings
     from robota.config.trust.decision import TrustState, is_trusted_by_person
 
@@ -340,7 +344,7 @@ def _wants_answers(root: Path) -> bool:
 
 
 def _fail(output_format: str, code: int, message: str) -> int:
-    """Say what is wrong: to a person on stderr, to a script as the result it waits for."""
+    """Report an error: to a person on stderr, to a script as its result."""
     from robota.clients.headless.formats import print_failure
     from robota.clients.headless.options import OutputFormat
 
@@ -351,8 +355,8 @@ def _fail(output_format: str, code: int, message: str) -> int:
     return code
 
 
-def _wanted_format(argv: Sequence[str]) -> str:
-    """The output format, from a command line that could not be parsed."""
+def _output_format(argv: Sequence[str]) -> str:
+    """The output format in a command line that could not be parsed."""
     for place, word in enumerate(argv):
         if word.startswith("--output-format="):
             return word.partition("=")[2]

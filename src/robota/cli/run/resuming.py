@@ -32,7 +32,7 @@ TITLE_SHOWN: Final = 60
 Tell = Callable[[str], None]
 
 
-class NotTakenUp(LogError):
+class NotResumed(LogError):
     """No session was taken up; the text says why and what can be done."""
 
 
@@ -114,9 +114,9 @@ def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Pat
         try:
             elsewhere = find_catalogued(everywhere, wanted)
         except SessionAmbiguous as error:
-            raise NotTakenUp(f"Not in this directory, but in others: {error}") from error
+            raise NotResumed(f"Not in this directory, but in others: {error}") from error
     place = single_line(elsewhere.workspace, 4096)
-    raise NotTakenUp(
+    raise NotResumed(
         f"The session {elsewhere.id} ({_title(elsewhere)}) belongs to {place}. Nothing was started. To go on with it: "
         f"robota --cwd {quote(place)} --resume {elsewhere.id}"
     )
@@ -130,16 +130,16 @@ def _picked(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:
     try:
         chosen = choose("Which session?", [_line(each) for each in offered])
     except Cancelled as error:
-        raise NotTakenUp("No session was chosen. Nothing was started.") from error
+        raise NotResumed("No session was chosen. Nothing was started.") from error
     return offered[chosen]
 
 
 def _refuse_to_guess(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:
     offered = [each for each in sessions if each.summary.turns][:OFFERED]
     if not offered:
-        raise NotTakenUp("There is no session to resume in this directory. Nothing was started.")
+        raise NotResumed("There is no session to resume in this directory. Nothing was started.")
     listed = "\n".join(f"  {each.id}  {_title(each)}" for each in offered)
-    raise NotTakenUp(
+    raise NotResumed(
         f"Say which session to resume: --resume ID, or --continue for the newest. Nothing was started.\n{listed}"
     )
 
@@ -148,18 +148,18 @@ def _check_origin(session: CataloguedSession, arguments: CommandLine, *, attende
     """A repository can bring sessions along; what stands in them was not said here."""
     if session.is_own or arguments.yes:
         return
-    told = (
+    warning = (
         f"The session {session.id} ({_title(session)}) was not written on this machine at this place: it came with the "
         f"directory, or was moved or copied here. Anybody may have written what stands in {session.directory}."
     )
     if not attended:
-        raise NotTakenUp(f"{told} It was not taken up. To do so all the same: --yes")
+        raise NotResumed(f"{warning} It was not taken up. To do so all the same: --yes")
     try:
-        is_wanted = confirm(f"{told}\nTake it up?", default=False)
+        is_wanted = confirm(f"{warning}\nTake it up?", default=False)
     except Cancelled:
         is_wanted = False
     if not is_wanted:
-        raise NotTakenUp("The session was not taken up. Nothing was started.")
+        raise NotResumed("The session was not taken up. Nothing was started.")
 
 
 def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user: Path, env: Mapping[str, str]) -> Path:

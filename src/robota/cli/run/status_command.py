@@ -9,7 +9,7 @@ import msgspec
 from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree, status_report
 from robota.clients.view.model import ViewModel
 from robota.version import VERSION
-from robota.workspace.person_programs.asked_program import ProgramFailed, output_of
+from robota.workspace.person_programs.program_output import ProgramFailed, output_of
 
 LONGEST_S: Final = 5.0
 MOST_BYTES: Final = 64 * 1024
@@ -25,10 +25,15 @@ class StatusProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 async def status_output(wanted: StatusProgram, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
     """What it prints; a command that fails says so in its place."""
-    told = msgspec.json.encode(status_report(view, VERSION, times, wanted.worktree))
+    report = msgspec.json.encode(status_report(view, VERSION, times, wanted.worktree))
     try:
         output = await output_of(
-            ("/bin/sh", "-c", wanted.command), env=env, cwd=wanted.cwd, stdin=told, seconds=LONGEST_S, limit=MOST_BYTES
+            ("/bin/sh", "-c", wanted.command),
+            env=env,
+            cwd=wanted.cwd,
+            stdin=report,
+            seconds=LONGEST_S,
+            limit=MOST_BYTES,
         )
     except ProgramFailed as failed:
         return f"The status command of the settings gives nothing: {failed}"

@@ -91,8 +91,8 @@ def outcome_of(
         case ResumeAsk(is_completed=False):
             return _cancelled(partial, aborted_during, interruption)
         case ResumeAsk() | None:
-            said = f"The task stopped at {last.ask!r}, which print mode cannot answer. Its session is kept."
-            return _failed("internal_error", partial, said)
+            error_text = f"The task stopped at {last.ask!r}, which print mode cannot answer. Its session is kept."
+            return _failed("internal_error", partial, error_text)
         case never:
             assert_never(never)
 
@@ -111,8 +111,8 @@ def refused(refusal: Refused) -> RunOutcome:
 
 def wrong_shape(answer: str, problem: str) -> RunOutcome:
     """The answer is there, but not as it was asked for, also when it was asked for again."""
-    said = f"The answer does not fit --json-schema: {problem} The session is kept."
-    return _failed("invalid_output", answer, said)
+    error_text = f"The answer does not fit --json-schema: {problem} The session is kept."
+    return _failed("invalid_output", answer, error_text)
 
 
 def command_done(outcome: CommandOutcome) -> RunOutcome:
@@ -142,19 +142,19 @@ def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message
 
 def _stopped_by(messages: Sequence[Message]) -> str:
     """Why the person is next without an answer, if the engine has just said it: a hook refused, a cost is unknown."""
-    said = messages[-2] if len(messages) > 1 else None
-    return (said.text or "") if said is not None and said.say == "error" else ""
+    error_text = messages[-2] if len(messages) > 1 else None
+    return (error_text.text or "") if error_text is not None and error_text.say == "error" else ""
 
 
 def _provider_failed(asked: FailureAsk, partial: str) -> RunOutcome:
     fault = asked.fault
     retryable = fault is not None and fault.retryable
-    said = (fault.message if fault is not None else None) or asked.message or "The request to the model failed."
+    error_text = (fault.message if fault is not None else None) or asked.message or "The request to the model failed."
     return RunOutcome(
         exit_code=exit_codes.PROVIDER_RETRYABLE if retryable else exit_codes.PROVIDER_PERMANENT,
         terminal_reason="prompt_too_long" if fault is not None and fault.kind == "context_too_long" else "api_error",
         result=partial,
-        errors=(said,),
+        errors=(error_text,),
         api_error_status=fault.status if fault is not None else None,
     )
 
@@ -163,14 +163,14 @@ def _asks_person(asked: QuestionAsk | ApprovalAsk, why: str, session_id: str) ->
     """Something that was left for somebody to answer."""
     if isinstance(asked, QuestionAsk):
         return _question(asked, session_id)
-    said = f"{why} The agent asks for permission: {asked.title}\nSee it and answer it: robota state {session_id}"
-    return RunOutcome(exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", errors=(said.strip(),))
+    error_text = f"{why} The agent asks for permission: {asked.title}\nSee it and answer it: robota state {session_id}"
+    return RunOutcome(exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", errors=(error_text.strip(),))
 
 
 def _question(asked: QuestionAsk, session_id: str) -> RunOutcome:
-    said = f"The agent asks: {asked.question}\nAnswer it and go on: robota answer {session_id} WORDS"
+    error_text = f"The agent asks: {asked.question}\nAnswer it and go on: robota answer {session_id} WORDS"
     return RunOutcome(
-        exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", result=asked.question, errors=(said,)
+        exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", result=asked.question, errors=(error_text,)
     )
 
 
@@ -193,10 +193,10 @@ def _limit_reached(asked: LimitAsk, partial: str, why: str) -> RunOutcome:
 
 
 def _mistakes(asked: MistakesAsk, partial: str) -> RunOutcome:
-    said = asked.message or "The model made too many mistakes in a row. What was done stays done."
-    said = said.replace(TO_A_PERSON, "What was done stays done; the session is kept.")
+    error_text = asked.message or "The model made too many mistakes in a row. What was done stays done."
+    error_text = error_text.replace(TO_A_PERSON, "What was done stays done; the session is kept.")
     repeats = asked.mistake is MistakeKind.REPEATED_CALL
-    return _failed("repeated_tool_use" if repeats else "malformed_tool_use_exhausted", partial, said)
+    return _failed("repeated_tool_use" if repeats else "malformed_tool_use_exhausted", partial, error_text)
 
 
 def _cancelled(partial: str, during: str, interruption: Interruption | None) -> RunOutcome:
@@ -210,17 +210,19 @@ def _broken_off(partial: str, during: str, interruption: Interruption | None) ->
     """There is no final ask that says how it ended."""
     if interruption is not None:
         return _interrupted(partial, during, interruption)
-    said = "The session broke off without an end (this is a bug in robota). What was done stays done; see its log."
-    return _failed("internal_error", partial, said)
+    error_text = (
+        "The session broke off without an end (this is a bug in robota). What was done stays done; see its log."
+    )
+    return _failed("internal_error", partial, error_text)
 
 
 def _interrupted(partial: str, during: str, interruption: Interruption) -> RunOutcome:
-    said = f"Stopped by {interruption.signal_name}. What was done stays done; the session is kept."
-    return RunOutcome(exit_code=interruption.exit_code, terminal_reason=during, result=partial, errors=(said,))
+    error_text = f"Stopped by {interruption.signal_name}. What was done stays done; the session is kept."
+    return RunOutcome(exit_code=interruption.exit_code, terminal_reason=during, result=partial, errors=(error_text,))
 
 
-def _failed(reason: str, partial: str, said: str) -> RunOutcome:
-    return RunOutcome(exit_code=exit_codes.TASK_FAILED, terminal_reason=reason, result=partial, errors=(said,))
+def _failed(reason: str, partial: str, error_text: str) -> RunOutcome:
+    return RunOutcome(exit_code=exit_codes.TASK_FAILED, terminal_reason=reason, result=partial, errors=(error_text,))
 
 
 def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> Message | None:

@@ -8,8 +8,8 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
+from robota.clients.answering.question_line import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.answering.shell_line import shell_command
-from robota.clients.answering.talk import TalkAsk, answer_to, hint_for, words_for
 from robota.clients.answering.yes_or_no import is_clear_yes
 from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
@@ -458,8 +458,8 @@ class Conversation:
         receipt = await self._session.submit(QueueMessage(text=command or line, is_command=command is not None))
         if isinstance(receipt, Accepted):
             words = " ".join(line.split())
-            told = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
-            self._lines.prose(f"(queued for the agent: {told})", DIM)
+            preview_text = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
+            self._lines.prose(f"(queued for the agent: {preview_text})", DIM)
         elif receipt.code == "no_active_task":
             self._typed_ahead.append(line)  # the task has just ended, so this begins the next one
             self._put(self._next_task())

@@ -75,19 +75,19 @@ class StillRunning:
         elif row.say == "text":
             self.stop()
 
-    def _wait(self, told: int) -> None:
+    def _wait(self, shown: int) -> None:
         seconds = self._wait_notice.seconds
-        pause = seconds[told] - (seconds[told - 1] if told else 0) if told < len(seconds) else seconds[-1]
-        self._timer = asyncio.get_running_loop().call_later(pause, self._tell, told + 1)
+        pause = seconds[shown] - (seconds[shown - 1] if shown else 0) if shown < len(seconds) else seconds[-1]
+        self._timer = asyncio.get_running_loop().call_later(pause, self._show, shown + 1)
 
-    def _tell(self, told: int) -> None:
+    def _show(self, shown: int) -> None:
         call = self._view().tools.get(self._call or "")
         output = call.output if call is not None else ""
         lines = [line for line in output.replace("\r", "\n").split("\n") if line.strip()]
         last, passed = lines[-1][:LONGEST] if lines else "", round(monotonic() - self._since)
         said = f"| {last}  ({passed} s)" if last else f"({self._wait_notice.words}, {passed} s)"
         self._diagnostics.line(INSET + said, DIM)
-        self._wait(told)
+        self._wait(shown)
 
     def _pause(self) -> None:
         if self._timer is not None:

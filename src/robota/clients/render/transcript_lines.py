@@ -40,9 +40,9 @@ def call_title(entry: Called) -> str:
 
 
 def _call(entry: Called, margin: str, whole_output: bool) -> Iterator[Line]:
-    told = "" if entry.status == "success" else f" [{single_line(entry.status)}]"
+    status_text = "" if entry.status == "success" else f" [{single_line(entry.status)}]"
     asked = f" (answer: {single_line(entry.answer)})" if entry.answer else ""
-    yield Line(f"{margin}* {call_title(entry)}{told}{asked}", RED if told else None)
+    yield Line(f"{margin}* {call_title(entry)}{status_text}{asked}", RED if status_text else None)
     if entry.diff:
         yield from _cut(_diff(entry.diff, margin), None if whole_output else SHORT_DIFF_LINES, margin)
     if entry.output and (whole_output or not entry.diff):

@@ -1,4 +1,4 @@
-"""The conversation in the terminal UI: its parts put together, and what they share."""
+"""The terminal UI of one session: creates its parts and holds what they share."""
 
 import asyncio
 import signal
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
     from robota.clients.tui.screens import Screens
 
-# The Ctrl+C that ended an editor may be heard of after its end.
-SIGNALS_ARE_LATE_S: Final = 0.05
+# A Ctrl+C that ended the editor may arrive as a signal after its end.
+LATE_SIGNAL_S: Final = 0.05
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
 
 
 async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
-    """Talk until the person leaves; returns the exit code, or where they want to go on."""
+    """Run the UI until the person leaves; returns the exit code, or the session to open next."""
     conversation = ScreenConversation(session, setup)
     with signals_to(conversation.signalled):
         return await conversation.run(prompt)
 
 
 class ScreenConversation:
-    """One person, one session, one terminal."""
+    """The terminal UI of one session."""
 
     def __init__(self, session: SessionPort, setup: ScreenSetup) -> None:
         self.session = session
@@ -78,7 +78,7 @@ class ScreenConversation:
         self._failed: BaseException | None = None
         self._is_editing = False
 
-    # Parts that the first screen does not need; each is loaded with its first use.
+    # Parts that the first screen does not need are imported with their first use.
 
     @cached_property
     def commands(self) -> "CommandRunner":
@@ -89,29 +89,29 @@ class ScreenConversation:
 
     @cached_property
     def screens(self) -> "Screens":
-        """Opens screens of their own."""
+        """Opens full screens: transcript, diff viewer, lists."""
         from robota.clients.tui.screens import Screens
 
         return Screens(self.region, self.theme, self.commands)
 
     @cached_property
     def choosing(self) -> "Choosing":
-        """Gives the person lists and questions."""
+        """Shows lists and questions to choose from."""
         from robota.clients.tui.choosing import Choosing
 
         return Choosing(self)
 
     @cached_property
     def cards(self) -> "CardKeys":
-        """What keys do with requests for approval."""
+        """Handles keys on approval cards."""
         from robota.clients.tui.approvals.card_keys import CardKeys
 
         return CardKeys(self)
 
-    # Its beginning and its end.
+    # Start and end.
 
     async def run(self, prompt: str | None) -> int | SessionWanted:
-        """Draw and read keys until somebody leaves."""
+        """Draw and read keys until the person leaves."""
         try:
             await self.region.run(lambda: self._begin(prompt))
         except EOFError:
@@ -120,19 +120,19 @@ class ScreenConversation:
         for job in list(self._jobs):
             job.cancel()
         self.region.output.set_title("")
-        self.region.print_rest([*self.scrollback.given(), *self.scrollback.tail()])
+        self.region.print_rest([*self.scrollback.take_rows(), *self.scrollback.tail()])
         if self._failed is not None:
             raise self._failed
         return self._ended
 
     def _begin(self, prompt: str | None) -> None:
         self.scrollback.block(self.setup.greeting)
-        self.region.print_above(self.scrollback.given())
+        self.region.print_above(self.scrollback.take_rows())
         self.looks.begin()
         self.start(self._events.follow(prompt))
 
     def signalled(self, number: signal.Signals) -> None:
-        """A signal from outside. Ctrl+C is a key here; where it is a signal, it was meant for the person's editor."""
+        """Leave on a signal. Ctrl+C is a key here; as a signal it is meant for a running editor."""
         if number is not signal.SIGINT or not self._is_editing:
             self.leave(128 + number)
 
@@ -142,42 +142,42 @@ class ScreenConversation:
         self.region.leave()
 
     def start(self, job: Coroutine[Any, Any, Any]) -> None:
-        """Do something beside the drawing."""
+        """Run a job in the background."""
         task = asyncio.get_running_loop().create_task(job)
         self._jobs.add(task)
         task.add_done_callback(self._job_ended)
 
     def _job_ended(self, task: asyncio.Task[Any]) -> None:
-        """A part that fails must not leave a person waiting for nothing."""
+        """End the UI if a job has failed, so that nobody waits in vain."""
         self._jobs.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._failed = error
             self.region.leave()
 
-    # What its parts ask of one another.
+    # State that the parts share.
 
     @property
     def width(self) -> int:
-        """The columns of the terminal."""
+        """The width of the terminal in columns."""
         return self.region.width
 
     @property
     def approval(self) -> "PendingApproval | None":
-        """The request for approval that is shown."""
+        """The approval that is shown now."""
         return self.approvals.shown
 
     @property
     def purpose(self) -> InputPurpose:
-        """What the input is for."""
+        """What the input is used for now."""
         return InputPurpose.PROMPT if self.approval is None else self.approval.purpose
 
     async def edited(self, text: str) -> str | None:
-        """The text as the person left it in their editor; None if they did not."""
+        """Open the text in the person's editor; None if it was not edited."""
         async with self.region.lent():
             self._is_editing = True
             changed = await self.setup.edit(text)
-        asyncio.get_running_loop().call_later(SIGNALS_ARE_LATE_S, self._editing_ended)
+        asyncio.get_running_loop().call_later(LATE_SIGNAL_S, self._editing_ended)
         if isinstance(changed, NotEdited):
             self.tell(f"! {changed.why}", Role.ERROR)
             return None
@@ -186,11 +186,11 @@ class ScreenConversation:
     def _editing_ended(self) -> None:
         self._is_editing = False
 
-    # What is told and shown.
+    # Output.
 
     def show_entered(self, line: str) -> None:
-        """Print a command as it was entered."""
-        self.scrollback.say_as_person(line)
+        """Print a slash command as it was entered."""
+        self.scrollback.show_prompt(line)
 
     def show_lines(self, lines: Iterable[Line]) -> None:
         """Print lines that clients share."""
@@ -202,16 +202,16 @@ class ScreenConversation:
         self.scrollback.tell(text, role)
         self.draw_soon()
 
-    def tell_refusal(self, refusal: Refused) -> None:
-        """Print why nothing was done."""
+    def show_refusal(self, refusal: Refused) -> None:
+        """Print why a command was refused."""
         self.tell(f"! {NO_TASK_YET if refusal.code == 'no_active_task' else refusal.message}", Role.ERROR)
 
     def show_diff(self, files: Sequence[DiffView]) -> None:
-        """Show changed files on a screen of their own."""
+        """Open the diff viewer."""
         self.start(self.screens.read_diff(files))
 
     def show_conversation(self, shown: ContextShown | PreviewShown | RowsShown) -> None:
-        """Print what a command shows of the conversation."""
+        """Print the context, a condensation preview or rows, as a command returned them."""
         from robota.clients.render.command_text import conversation_lines
         from robota.clients.tui.widgets.context_bars import context_rows
 
@@ -222,24 +222,24 @@ class ScreenConversation:
             self.show_lines(conversation_lines(shown, self.width))
 
     def copy(self, text: str, what: str) -> None:
-        """Put a text on the person's clipboard."""
+        """Copy a text to the clipboard."""
         self.region.output.copy(text)
         self.tell(f"Copied {what} ({len(text):,} characters), if your terminal lets programs copy.")
 
     def appear(self, appearance: Appearance) -> None:
-        """Look as the person wants it from now on."""
+        """Apply another appearance."""
         self.looks.choose(appearance)
 
-    # What the person chooses from.
+    # Commands and choices.
 
     def run_line(self, line: str) -> None:
         """Run a slash command."""
         self.start(self.commands.run(line))
 
     def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None:
-        """Let the person choose from what a command gave."""
+        """Let the person choose from the options that a command returned."""
         self.choosing.offer(choice, opened_by)
 
     def open_question(self, prompt: "ConfirmPrompt", then: Callable[[], None]) -> None:
-        """Ask yes or no; `then` is done after a yes."""
+        """Ask yes or no; `then` is called after a yes."""
         self.choosing.open_question(prompt, then)

@@ -42,7 +42,7 @@ class CommandDisplay(Protocol):
 
     def show_lines(self, lines: Iterable[Line]) -> None: ...
 
-    def tell_refusal(self, refusal: Refused) -> None: ...
+    def show_refusal(self, refusal: Refused) -> None: ...
 
     def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None: ...
 
@@ -78,7 +78,7 @@ class CommandRunner:
             is_prose = receipt.code == "unknown_command" and "\n" in line.strip()
             if not is_prose:
                 self._display.show_entered(line)
-                self._display.tell_refusal(receipt)
+                self._display.show_refusal(receipt)
             return not is_prose
         if isinstance(receipt.outcome, PRINTED):
             self._display.show_entered(line)

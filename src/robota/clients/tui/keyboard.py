@@ -326,7 +326,7 @@ class ConversationKeys:
         self._conversation.start(self._read())
 
     async def _read(self) -> None:
-        rows = self._conversation.scrollback.whole()
+        rows = self._conversation.scrollback.full_rows()
         await self._conversation.screens.read(rows or ["Nothing was said yet."])
 
     def show_keys(self) -> None:

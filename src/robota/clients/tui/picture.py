@@ -1,4 +1,4 @@
-"""What the live region shows: what is not finished, what is asked, the popup, the status bar; and the window title."""
+"""The content of the live region: unfinished rows, open dialogs, the popup, the status bar; and the window title."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from robota.text.visible import single_line
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
-# How often what streams is drawn. Keys are drawn at once.
+# How often streaming text is drawn. Keys are drawn at once.
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
@@ -26,7 +26,7 @@ SHELL_SIGN: Final = "! "
 
 
 class LivePicture:
-    """Makes the rows of one conversation, and says when they have to be drawn again."""
+    """Makes the rows of the live region and schedules its redraws."""
 
     def __init__(self, conversation: "ScreenConversation") -> None:
         self._conversation = conversation
@@ -39,15 +39,15 @@ class LivePicture:
     # Around the input.
 
     def edge_role(self) -> Role:
-        """How the edges of the input look: a stop that was asked for and has not happened yet shows."""
+        """The role of the input's frame: a warning while a requested stop is pending."""
         return Role.WARNING if self._conversation.is_stopping else Role.DIM
 
     def new_rows(self) -> list[str]:
-        """What is finished since the last picture."""
-        return self._conversation.scrollback.given()
+        """Rows that were finished since the last redraw."""
+        return self._conversation.scrollback.take_rows()
 
     def rows_above(self, room: int) -> list[str]:
-        """What is not finished, and what is asked: that first, if there is no room for all."""
+        """Unfinished rows and the open dialog, which comes first if there is no room for both."""
         conversation = self._conversation
         asked = self._dialog_rows(room)
         left = room - len(asked)
@@ -84,7 +84,7 @@ class LivePicture:
         seconds = 0 if since is None else int(time.monotonic() - since)
         facts = StatusFacts(git_branch=self.branch, seconds=seconds, hint=conversation.hint)
         status = conversation.status.rows(conversation.view, facts, conversation.theme, conversation.width)
-        # In a low window what is asked needs the room more than what somebody's own command says.
+        # In a low window the dialog needs the room more than the custom status line.
         return [*rows, *(status if conversation.region.has_edges else status[-1:])]
 
     def _popup_rows(self) -> list[str]:
@@ -97,7 +97,7 @@ class LivePicture:
         return list(popup_rows(popup, conversation.theme, conversation.width))
 
     def sign(self) -> str:
-        """What stands before the input: a command of the person's own has a sign of its own."""
+        """The sign before the input; shell commands have their own."""
         purpose = self._conversation.purpose
         if purpose is InputPurpose.PROMPT and is_shell_line(self._conversation.input.text):
             return SHELL_SIGN
@@ -108,10 +108,10 @@ class LivePicture:
         session = self._conversation.view.session
         return (session.name or "") if session is not None else ""
 
-    # When it is drawn.
+    # Redraws.
 
     def draw_soon(self) -> None:
-        """Draw what has changed, with everything else that changes in the same moment."""
+        """Schedule a redraw, shared with other changes of the same moment."""
         if self._drawing is None:
             self._drawing = asyncio.get_running_loop().call_later(DRAW_EVERY_S, self.draw)
 
@@ -119,10 +119,10 @@ class LivePicture:
         """Draw what has changed."""
         self._drawing = None
         self._set_title()
-        self._conversation.region.print_above(self._conversation.scrollback.given())
+        self._conversation.region.print_above(self._conversation.scrollback.take_rows())
 
     def watch_work(self) -> None:
-        """Count the seconds while something runs, and only then."""
+        """Start or stop the clock of the status bar, which runs while the agent works."""
         view = self._conversation.view
         if not is_working(view) or blocking_ask(view) is not None:
             self._working_since = None

@@ -1,6 +1,6 @@
-"""What is printed for good: the conversation as finished blocks, each once, in the order in which it happened.
+"""The printed part of the conversation: turns events into finished blocks of rows, each printed once, in order.
 
-What draws answers, calls and an earlier conversation is loaded with the first of them, not with the first screen.
+The modules that draw answers, calls and past conversations are imported with their first use.
 """
 
 from collections import deque
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 BLOCKS_KEPT: Final = 100
 EARLIER: Final = "(What was before this: /history, or robota sessions show.)"
 HANGING: Final = "  "
-# So many rows are shown of a long prompt.
+# How many rows of a long prompt are shown, at its beginning and its end.
 PROMPT_BEGIN: Final = 12
 PROMPT_END: Final = 6
 SPOKEN: Final = frozenset({"text", "completion_result"})
@@ -50,7 +50,7 @@ ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empt
 
 
 class Scrollback:
-    """Makes rows of events. `kept` are the newest blocks with everything that the rows leave out."""
+    """Turns events into rows. `blocks` are the newest blocks in full, for Ctrl+O."""
 
     def __init__(
         self,
@@ -66,15 +66,15 @@ class Scrollback:
         self._rows: list[str] = []
         self._answer: StreamedAnswer | None = None
         self._answer_rows: list[str] = []
-        self._streaming: int | None = None  # the row that is being spoken, and how much of it has been taken
+        self._streaming: int | None = None  # the `ts` of the streaming row; `_taken` is how much of it is drawn
         self._taken = 0
         self._begun: set[str] = set()
         self._depths: dict[str, int] = {}
         self._asked: set[str] = set()
         self._changed: set[str] = set()
-        self._told_usage = TokenUsage()
-        # One more than is shown, so that it is known whether there was more.
-        self.kept: deque[list[str]] = deque(maxlen=BLOCKS_KEPT + 1)
+        self._shown_usage = TokenUsage()
+        # One more than is shown, to know whether there were more.
+        self.blocks: deque[list[str]] = deque(maxlen=BLOCKS_KEPT + 1)
         self._handlers: Handlers = {
             MessageCreated: self._created,
             MessageUpdated: lambda event: self._updated(event.message),
@@ -89,65 +89,65 @@ class Scrollback:
         }
 
     def take(self, event: Event) -> None:
-        """Make rows of an event; `given` hands them out."""
+        """Turn an event into rows, for `take_rows`."""
         if handle := self._handlers.get(type(event)):
             handle(event)
 
-    def given(self) -> list[str]:
-        """The rows since the last time."""
+    def take_rows(self) -> list[str]:
+        """The rows since the last call."""
         rows, self._rows = self._rows, []
         return rows
 
     def tail(self) -> list[str]:
-        """The end of the answer, which may still change, as it will stand there."""
+        """The rows at the end of a streaming answer, which may still change."""
         tail = [] if self._answer is None else self._answer.tail(self._width())
         return tail if self._answer_rows or not tail else ["", *tail]
 
-    def know_usage(self, used: TokenUsage) -> None:
-        """What was used so far is no news."""
-        self._told_usage = used
+    def set_shown_usage(self, used: TokenUsage) -> None:
+        """Set the usage that needs no row, because another process has shown it."""
+        self._shown_usage = used
 
     def resume(self, task_id: str | None) -> None:
-        """The beginning of this task was shown by another process."""
+        """Do not show the first prompt of this task again: another process has."""
         if task_id is not None:
             self._begun.add(task_id)
 
     def show_past(self, past: "PastConversation") -> None:
-        """What was said and done before this process, as it looked then, and how to see what came before it."""
+        """Show the conversation of earlier processes, and how to see what came before it."""
         if more := past.more_before():
             self.tell(more, Role.DIM)
         for item in past.items():
             if isinstance(item, PastCall):
                 self._show_call(_as_it_ended(item))
             elif past.is_prompt(item):
-                self.say_as_person(item.text or "")
+                self.show_prompt(item.text or "")
             elif item.say in SPOKEN:
                 self._begin_answer(item)
                 self._finish(item)
             else:
                 self.tell(f"! {ERRORS_IN_WORDS.get(item.text or '', item.text)}", Role.ERROR)
 
-    def whole(self) -> list[str]:
-        """The newest blocks with everything that was left out of them, and where those before them are."""
-        more = [self._painted(EARLIER, Role.DIM)] if len(self.kept) > BLOCKS_KEPT else []
-        return more + [row for block in list(self.kept)[-BLOCKS_KEPT:] for row in block]
+    def full_rows(self) -> list[str]:
+        """The newest blocks in full, and where to find older ones."""
+        more = [self._painted(EARLIER, Role.DIM)] if len(self.blocks) > BLOCKS_KEPT else []
+        return more + [row for block in list(self.blocks)[-BLOCKS_KEPT:] for row in block]
 
     def show_changes_of(self, call_id: str) -> None:
-        """What this call does is not what was asked about, so its end shows it."""
+        """Show the change at the end of this call, because it differs from what was approved."""
         self._changed.add(call_id)
 
     def block(self, rows: Iterable[str], whole: Iterable[str] | None = None, *, has_gap: bool = False) -> None:
-        """Print rows; `whole` is what is shown of them when somebody wants to see all."""
+        """Print rows; `whole` are the same rows in full, for Ctrl+O."""
         shown = list(rows)
         if shown:
             self._rows += ["", *shown] if has_gap else shown
-            self.kept.append(["", *(shown if whole is None else whole)])
+            self.blocks.append(["", *(shown if whole is None else whole)])
 
     def tell(self, text: str, role: Role) -> None:
-        """A sentence to the person."""
+        """Print a message."""
         self.block(self._painted_words(text, role))
 
-    def say_as_person(self, text: str) -> None:
+    def show_prompt(self, text: str) -> None:
         """What the person said or entered; of a long paste its beginning and its end."""
         whole = self._painted_words(f"> {_indented(text)}", Role.PERSON)
         left_out = len(whole) - PROMPT_BEGIN - PROMPT_END
@@ -159,11 +159,11 @@ class Scrollback:
 
     def tell_usage(self, used: TokenUsage) -> None:
         """What the turn that has ended took, if that is news."""
-        if used != self._told_usage:
+        if used != self._shown_usage:
             from robota.clients.tui.widgets.usage_row import usage_words
 
-            self.tell(usage_words(self._told_usage, used, self._view().context), Role.DIM)
-            self._told_usage = used
+            self.tell(usage_words(self._shown_usage, used, self._view().context), Role.DIM)
+            self._shown_usage = used
 
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)
@@ -201,7 +201,7 @@ class Scrollback:
         if task_id in self._depths:
             self.block(self._painted_words(f"Subtask: {_indented(text)}", Role.DIM), has_gap=True)
         else:
-            self.say_as_person(text)
+            self.show_prompt(text)
 
     def _delta(self, event: TextDelta | PartialMessage) -> None:
         if event.ts == self._streaming:
@@ -237,7 +237,7 @@ class Scrollback:
         if row.interrupted:
             self._answered([self._painted("(interrupted)", Role.WARNING)])
         if self._answer_rows:
-            self.kept.append(["", *self._answer_rows])
+            self.blocks.append(["", *self._answer_rows])
         self._answer, self._answer_rows, self._streaming = None, [], None
 
     def _tool_end(self, event: ToolEnd) -> None:

@@ -1,4 +1,4 @@
-"""What a person has written goes to the session: commands, prompts, answers, and what could be typed next."""
+"""Sends what the person entered to the session: slash commands, prompts, answers, completion requests."""
 
 import asyncio
 from typing import TYPE_CHECKING, Final
@@ -20,18 +20,18 @@ from robota.protocol.commands import (
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
-LOOK_AGAIN_S: Final = 0.2
-SEES_NOTHING: Final = "is not known to take images and may refuse them; options.seesImages of its profile says it does."
+RETRY_S: Final = 0.2
+NO_IMAGES: Final = "is not known to take images and may refuse them; options.seesImages of its profile says it does."
 
 
 class Sending:
-    """The way out of one conversation; what is refused is told, and stands in the input again."""
+    """Sends input of one conversation. A refusal is shown, and the text goes back to the input."""
 
     def __init__(self, conversation: "ScreenConversation") -> None:
         self._conversation = conversation
 
     async def enter(self, written: Written, *, is_steering: bool = False) -> None:
-        """Do what an entered text means."""
+        """Send an entered text as what it means: a slash command, a prompt, an answer."""
         conversation = self._conversation
         meaning = meaning_of_entry(written, conversation.view, is_steering=is_steering)
         if isinstance(meaning, RunSlashCommand) and await conversation.commands.run(meaning.line):
@@ -39,7 +39,7 @@ class Sending:
         await self.send(words_for_session(written, conversation.view, is_steering=is_steering), written)
 
     async def send(self, command: Words, written: Written) -> None:
-        """Send words to the session; if a task has begun or ended meanwhile, as that wants them."""
+        """Send text to the session; if the task has ended meanwhile, as a new task."""
         conversation = self._conversation
         if isinstance(command, TypeAgain):
             if command.hint:
@@ -47,25 +47,25 @@ class Sending:
             return
         session = conversation.view.session
         if written.images and session is not None and not session.sees_images:
-            conversation.tell(f"! {session.model} {SEES_NOTHING}", Role.WARNING)
+            conversation.tell(f"! {session.model} {NO_IMAGES}", Role.WARNING)
         receipt = await conversation.session.submit(command)
         if isinstance(receipt, Refused) and receipt.code == "no_active_task" and isinstance(command, QueueMessage):
             new = NewTask(text=command.text, images=command.images, is_command=command.is_command)
             receipt = await conversation.session.submit(new)
         if isinstance(receipt, Refused):
-            conversation.tell_refusal(receipt)
+            conversation.show_refusal(receipt)
             conversation.input.put_back(written)
         conversation.draw_soon()
 
     async def submit(self, command: Command) -> bool:
-        """Send a command; False if it was refused, and the person was told why."""
+        """Send a command; False if it was refused, which is shown."""
         receipt = await self._conversation.session.submit(command)
         if isinstance(receipt, Refused):
-            self._conversation.tell_refusal(receipt)
+            self._conversation.show_refusal(receipt)
         return isinstance(receipt, Accepted)
 
     def answer(self, answer: Answer) -> None:
-        """Answer the request for approval."""
+        """Answer the approval that is shown."""
         conversation, approval = self._conversation, self._conversation.approval
         if approval is None:
             return
@@ -75,7 +75,7 @@ class Sending:
         conversation.start(self.submit(AskResponse(answer=answer, ts=approval.message.ts)))
 
     async def complete(self) -> None:
-        """Find the words that fit at the cursor; while files are still being listed, look again."""
+        """Request completions at the cursor; repeat while files are still being indexed."""
         conversation, area = self._conversation, self._conversation.input
         text, caret = area.text, area.caret
         receipt = await conversation.session.submit(CompletePrompt(text=text, caret=caret))
@@ -83,6 +83,6 @@ class Sending:
         area.offer(text, caret, found)
         conversation.region.redraw()
         if found is not None and not found.is_complete:
-            await asyncio.sleep(LOOK_AGAIN_S)
+            await asyncio.sleep(RETRY_S)
             if (text, caret) == (area.text, area.caret):
                 await self.complete()

@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING, Final
 
-from robota.clients.answering.talk import words_for
+from robota.clients.answering.question_line import words_for
 from robota.clients.tui.flows.entered_text import Written, blocking_ask, is_running, words_for_session
 from robota.clients.tui.flows.prompt_history import prompts_in
 from robota.clients.tui.theme import Role
@@ -68,7 +68,7 @@ class SessionEvents:
             rows, calls = tuple(conversation.view.rows), conversation.view.past_calls
             conversation.scrollback.show_past(PastConversation(rows=rows, calls=calls, older=older))
             if conversation.setup.is_past_shown:
-                conversation.scrollback.given()  # it stands there; only Ctrl+O wants it
+                conversation.scrollback.take_rows()  # it stands there; only Ctrl+O wants it
 
     def _take(self, event: Event) -> None:
         conversation = self._conversation
@@ -84,7 +84,7 @@ class SessionEvents:
             case RetryScheduled(delay_ms=delay_ms):
                 conversation.picture.retry_at = time.monotonic() + delay_ms / 1000
             case TaskTokenUsageUpdated(token_usage=used) if not is_running(conversation.view):
-                conversation.scrollback.know_usage(used)  # of what another process did
+                conversation.scrollback.set_shown_usage(used)  # of what another process did
             case QueuedMessagesUpdated() if conversation.dialog is not None:
                 conversation.keys.queue.refresh()
             case Rewound() | RewindPoints():

@@ -206,9 +206,9 @@ def palette_for(env: Mapping[str, str], chosen: ThemeName, background: Backgroun
     name = theme_wanted(env, chosen)
     if env.get("NO_COLOR"):
         return NO_COLOURS
-    told = Background.LIGHT if env.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else Background.DARK
+    guessed = Background.LIGHT if env.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else Background.DARK
     on_dark, on_light = PALETTES[name]
-    return on_light if (background or told) is Background.LIGHT else on_dark
+    return on_light if (background or guessed) is Background.LIGHT else on_dark
 
 
 def theme_wanted(env: Mapping[str, str], chosen: ThemeName) -> ThemeName:

@@ -1,4 +1,4 @@
-"""One event further: how each event changes the view."""
+"""The reducer of the view model: how each event changes it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
@@ -48,7 +48,7 @@ V = TypeVar("V")
 
 
 def reduce(view: ViewModel, event: Event) -> ViewModel:
-    """The view after `event`. Pure; an event that changes nothing here gives back the same value.
+    """The view after `event`. Pure; an event that changes nothing returns the same value.
 
     The cost of an event does not grow with the conversation: maps hold only what is live, rows and texts
     share their pages with the value before.
@@ -58,7 +58,7 @@ def reduce(view: ViewModel, event: Event) -> ViewModel:
 
 
 def windowed(view: ViewModel, pages: int) -> ViewModel:
-    """The view with the newest rows alone, for a client that has drawn the others for good; they count as older."""
+    """The view with only the newest rows, for a client that has printed the others; those count as older."""
     dropped = len(view.rows.pages) - pages
     if dropped <= 0 or view.session is None:
         return view
@@ -67,7 +67,7 @@ def windowed(view: ViewModel, pages: int) -> ViewModel:
 
 
 def _state(view: ViewModel, event: State) -> ViewModel:
-    """A full state. What it does not carry is kept if it is about the same task, and dropped otherwise."""
+    """A full state. Other fields are kept if it is about the same task, and reset otherwise."""
     state = event.state
     rows = rows_of(state.cline_messages)
     same_task = view.session is not None and view.session.current_task_id == state.current_task_id
@@ -84,7 +84,7 @@ def _state(view: ViewModel, event: State) -> ViewModel:
 
 
 def _older_rows(view: ViewModel, event: OlderRows) -> ViewModel:
-    """Rows that come right before those that are known; others are for the one who asked."""
+    """Add rows that come right before the known ones; ignore others, which another client requested."""
     session = view.session
     is_before = session is not None and session.older_rows == event.older_rows + len(event.messages)
     if session is None or not is_before or session.current_task_id != event.task_id:

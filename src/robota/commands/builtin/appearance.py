@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.commands.builtin.kept_setting import keep_setting
+from robota.commands.builtin.saved_setting import save_setting
 from robota.commands.command import SlashCommand, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.protocol.appearance import Appearance, ThemeName
@@ -32,7 +32,7 @@ THEME: Final = SlashCommandInfo(
     name="theme",
     argument_hint=f"[{' | '.join(THEMES)}]",
     description="set the colours of the terminal UI",
-    subcommands=tuple(SubcommandInfo(name=name, description=told) for name, told in THEMES.items()),
+    subcommands=tuple(SubcommandInfo(name=name, description=summary) for name, summary in THEMES.items()),
 )
 STATUS_LINE: Final = SlashCommandInfo(
     name="statusline",
@@ -65,7 +65,7 @@ def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
             return _themes(now)
         if arguments not in set(ThemeName):
             return wrong_arguments(THEME, "There is no such theme.")
-        problem = await keep_setting(host, ("theme",), arguments)
+        problem = await save_setting(host, ("theme",), arguments)
         now = now if problem else msgspec.structs.replace(now, theme=ThemeName(arguments))
         return problem or _shown(f"theme: {now.theme}", now)
 
@@ -75,13 +75,13 @@ def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
         if changes is None:
             return wrong_arguments(STATUS_LINE, "That is not a form of /statusline.")
         for name, value in changes.items():
-            problem = await keep_setting(host, ("statusline", name), value)
+            problem = await save_setting(host, ("statusline", name), value)
             if problem:
                 return problem
         now = _with_changes(now, changes)
         branch = "with" if now.shows_git_branch else "without"
-        told = f"on, {branch} the branch of the repository" if now.has_status_line else "off"
-        return _shown(f"status line: {told}", now)
+        summary = f"on, {branch} the branch of the repository" if now.has_status_line else "off"
+        return _shown(f"status line: {summary}", now)
 
     def switches(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
         return (SubcommandInfo(name=name) for name in SWITCH if before == ("git",))
@@ -96,11 +96,11 @@ def _themes(now: Appearance) -> CommandChoice:
         CommandOption(
             label=name,
             line=f"/theme {name}",
-            detail=told,
+            detail=summary,
             appearance=msgspec.structs.replace(now, theme=name),
             is_current=name is now.theme,
         )
-        for name, told in THEMES.items()
+        for name, summary in THEMES.items()
     )
     return CommandChoice(title=f"The theme is {now.theme}.", options=tuple(options))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from robota.commands.command import Run, SlashCommand, told, wrong_arguments
+from robota.commands.command import Run, SlashCommand, shown_text, wrong_arguments
 from robota.engine.session.session import Session
 from robota.protocol.commands import CondenseContext, PinTurn, Refused, RestoreContext
 from robota.protocol.slash_commands import (
@@ -47,12 +47,14 @@ def context_commands(session: Session) -> Iterable[SlashCommand]:
             return preview if isinstance(preview, Refused) else PreviewShown(preview=preview)
         if word == "undo" and " " not in rest.strip():
             receipt = await session.submit(RestoreContext(id=rest.strip() or None))
-            return receipt if isinstance(receipt, Refused) else told("The model is shown again what was taken out.")
+            return (
+                receipt if isinstance(receipt, Refused) else shown_text("The model is shown again what was taken out.")
+            )
         receipt = await session.submit(CondenseContext(text=arguments or None))
         if isinstance(receipt, Refused):
             return receipt
         if receipt.is_deferred:
-            return told("The conversation is shortened before the next request.")
+            return shown_text("The conversation is shortened before the next request.")
         return CommandStarted()
 
     yield SlashCommand(info=CONTEXT, run=context)
@@ -68,6 +70,6 @@ def _pinning(session: Session, info: SlashCommandInfo, *, is_pinned: bool) -> Ru
         receipt = await session.submit(PinTurn(turn=int(arguments), is_pinned=is_pinned))
         if isinstance(receipt, Refused):
             return receipt
-        return told(f"Turn {arguments} {'stays as it is' if is_pinned else 'may be shortened again'}.")
+        return shown_text(f"Turn {arguments} {'stays as it is' if is_pinned else 'may be shortened again'}.")
 
     return pin

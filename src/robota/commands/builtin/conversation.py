@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from robota.commands.command import Run, SlashCommand, told, wrong_arguments
+from robota.commands.command import Run, SlashCommand, shown_text, wrong_arguments
 from robota.engine.session.session import Session
 from robota.protocol.commands import ClearTask, OlderRowsRequest, Refused, RetryNow
 from robota.protocol.slash_commands import (
@@ -59,7 +59,7 @@ def conversation_commands(
 
     async def clear(arguments: str) -> CommandOutcome | Refused:
         receipt = await session.submit(ClearTask())
-        return receipt if isinstance(receipt, Refused) else told("The model starts afresh with your next words.")
+        return receipt if isinstance(receipt, Refused) else shown_text("The model starts afresh with your next words.")
 
     async def begin(arguments: str) -> CommandOutcome:
         return SessionWanted()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.command import SlashCommand, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
@@ -44,19 +44,19 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
     async def mcp(arguments: str) -> CommandOutcome | Refused:
         servers = session.state().mcp_servers
         if not servers:
-            return told("No MCP server is configured here.")
+            return shown_text("No MCP server is configured here.")
         rows = ((server.name, STATES[server.status], _tools_of(server.name, session)) for server in servers)
         return _table(("SERVER", "STATE", "TOOLS"), rows)
 
     async def hooks(arguments: str) -> CommandOutcome | Refused:
         rows = tuple(_hook_rows(host))
-        return _table(("EVENT", "FOR", "OF", "KIND", "RUNS"), rows) if rows else told("There are no hooks here.")
+        return _table(("EVENT", "FOR", "OF", "KIND", "RUNS"), rows) if rows else shown_text("There are no hooks here.")
 
     async def skills(arguments: str) -> CommandOutcome | Refused:
         knowledge = host.services.knowledge
         infos = () if knowledge is None else knowledge.commands()
         if not infos:
-            return told("There are no skills here. robota skills new NAME begins one.")
+            return shown_text("There are no skills here. robota skills new NAME begins one.")
         return _table(
             ("NAME", "OF", "DESCRIPTION"), ((f"/{each.name}", each.source, each.description) for each in infos)
         )
@@ -75,13 +75,13 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
 def _trust(host: CommandHost) -> CommandOutcome:
     found = host.settings.trust
     if found is None:
-        return told(" ".join(host.settings.ignored) or "This workspace brings nothing that needs trust.")
+        return shown_text(" ".join(host.settings.ignored) or "This workspace brings nothing that needs trust.")
     sources = found.snapshot.sources
     if not sources:
-        return told(f"{found.snapshot.root}: {found.state}.")
+        return shown_text(f"{found.snapshot.root}: {found.state}.")
     state = f"{found.snapshot.root}: {found.state}. It brings: {', '.join(each.path for each in sources)}."
     if found.is_given:
-        return told(state)
+        return shown_text(state)
     decide = CommandOption(label="decide", line="/trust decide", detail="like robota trust: see all of it, then decide")
     return CommandChoice(title=state, options=(decide,))
 

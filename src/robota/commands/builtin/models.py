@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from robota.commands.builtin.kept_setting import keep_setting
 from robota.commands.builtin.provider_profiles import NO_PROVIDER
-from robota.commands.command import SlashCommand, fields, told, wrong_arguments
+from robota.commands.builtin.saved_setting import save_setting
+from robota.commands.command import SlashCommand, fields, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.config.settings.languages import NAMES, language_problem
 from robota.protocol.commands import Refused
@@ -44,7 +44,7 @@ def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
         if len(arguments.split()) != 1:
             return wrong_arguments(MODEL, "The name of a model is one word.")
         if arguments == options.model:
-            return told(f"The model is {arguments} already.")
+            return shown_text(f"The model is {arguments} already.")
         return SessionWanted(session_id=options.session_id, provider=options.provider_name, model=arguments)
 
     async def language(arguments: str) -> CommandOutcome | Refused:
@@ -66,7 +66,7 @@ def _model_words(host: CommandHost, before: tuple[str, ...]) -> Iterable[Subcomm
 def _models(host: CommandHost) -> CommandOutcome:
     """Those that are known of the provider, to choose from; where none is, the one that answers."""
     if not host.has_model:
-        return told(NO_PROVIDER)
+        return shown_text(NO_PROVIDER)
     now = host.options.model
     known = [word for word in _model_words(host, ()) if word.name != now]
     if not known:
@@ -92,11 +92,11 @@ def _model_shown(host: CommandHost) -> CommandOutcome:
 async def _language(host: CommandHost, wanted: str) -> CommandOutcome | Refused:
     if not wanted:
         chosen = host.settings.values.language
-        return told(f"The answers are to be in: {chosen}." if chosen else "None is set: the model chooses.")
+        return shown_text(f"The answers are to be in: {chosen}." if chosen else "None is set: the model chooses.")
     problem = language_problem(wanted)
     if problem is not None:
         return wrong_arguments(LANGUAGE, f"{problem[0].upper()}{problem[1:]}.")
-    refused = await keep_setting(host, ("language",), wanted)
+    refused = await save_setting(host, ("language",), wanted)
     return refused or SessionWanted(session_id=host.options.session_id, language=wanted)
 
 

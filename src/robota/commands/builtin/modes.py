@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.command import SlashCommand, shown_text, wrong_arguments
 from robota.contracts.services import ModeService
 from robota.engine.session.session import Session
 from robota.policy.rules.sources import RuleSet
@@ -50,7 +50,7 @@ def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Itera
         # A mode of one's own may be called like a permission mode, which /permissions still reaches.
         if arguments in modes.roles or arguments not in set(PermissionMode):
             receipt = await session.submit(SwitchMode(text=arguments))
-            return receipt if isinstance(receipt, Refused) else told(f"mode: {arguments}")
+            return receipt if isinstance(receipt, Refused) else shown_text(f"mode: {arguments}")
         return await permissions(arguments)
 
     async def permissions(arguments: str) -> CommandOutcome | Refused:
@@ -64,7 +64,7 @@ def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Itera
                 permission_info, f"There is no permission mode {arguments}. They are {', '.join(PermissionMode)}."
             )
         receipt = await session.submit(SetPermissionMode(permission_mode=PermissionMode(arguments)))
-        return receipt if isinstance(receipt, Refused) else told(f"permission mode: {arguments}")
+        return receipt if isinstance(receipt, Refused) else shown_text(f"permission mode: {arguments}")
 
     yield SlashCommand(info=mode_info, run=mode)
     yield SlashCommand(info=permission_info, run=permissions)
@@ -78,7 +78,9 @@ def _rule_table(rules: RuleSet, grants: Sequence[str]) -> CommandShown:
         *(("allow", rule.text) for rule in rules.allow),
         *(("allow, granted in this session", text) for text in grants),
     )
-    return CommandShown(view=TableView(columns=("SAYS", "RULE"), rows=rows)) if rows else told("There are no rules.")
+    return (
+        CommandShown(view=TableView(columns=("SAYS", "RULE"), rows=rows)) if rows else shown_text("There are no rules.")
+    )
 
 
 def _task_modes(modes: ModeService) -> tuple[SubcommandInfo, ...]:

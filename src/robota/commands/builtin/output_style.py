@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from robota.commands.builtin.kept_setting import keep_setting
-from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.builtin.saved_setting import save_setting
+from robota.commands.command import SlashCommand, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
@@ -39,14 +39,14 @@ def output_style_commands(host: CommandHost) -> Iterable[SlashCommand]:
     async def run(arguments: str) -> CommandOutcome | Refused:
         styles = host.styles()
         if not arguments:
-            return _choice(host, styles) if styles else told(NONE_THERE)
+            return _choice(host, styles) if styles else shown_text(NONE_THERE)
         known = {style.name.lower(): style.name for style in styles}
         wanted = known.get(arguments.lower(), DEFAULT if arguments.lower() == DEFAULT else "")
         if not wanted:
             listed = ", ".join((DEFAULT, *known.values()))
             problem = f"There is no output style {single_line(arguments)!r}. There are: {listed}."
             return wrong_arguments(OUTPUT_STYLE, problem)
-        refused = await keep_setting(host, ("outputStyle",), None if wanted == DEFAULT else wanted)
+        refused = await save_setting(host, ("outputStyle",), None if wanted == DEFAULT else wanted)
         return refused or SessionWanted(session_id=host.options.session_id)
 
     def words(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:

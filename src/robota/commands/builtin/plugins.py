@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.command import SlashCommand, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.config.errors import ConfigError
 from robota.protocol.commands import Refused
@@ -71,7 +71,7 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
             reply = await actions.carry_out(typed.request)
         except (InvalidPlugin, ConfigError, OSError) as error:
             return Refused(code="plugin", message=refusal(error))
-        return _choice(reply, arguments) if reply.waits_for else told(reply.text)
+        return _choice(reply, arguments) if reply.waits_for else shown_text(reply.text)
 
     yield SlashCommand(info=PLUGIN, run=plugin)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from robota.commands.command import SlashCommand, fields, told, wrong_arguments
+from robota.commands.command import SlashCommand, fields, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.config.errors import ConfigError
 from robota.protocol.commands import Refused
@@ -93,7 +93,7 @@ def _choice(host: CommandHost) -> CommandChoice:
 def _current(host: CommandHost) -> CommandShown:
     profile = host.settings.values.providers.get(host.options.provider_name)
     if profile is None or not host.has_model:
-        return told(NO_PROVIDER)
+        return shown_text(NO_PROVIDER)
     address = ("address", profile.base_url) if profile.base_url else None
     rows = [("type", profile.type), ("model", host.options.model), address]
     return fields(f"Provider {host.options.provider_name}", *(row for row in rows if row is not None))
@@ -105,7 +105,7 @@ def _table(host: CommandHost) -> CommandShown:
         for name, each in host.settings.values.providers.items()
     )
     if not rows:
-        return told(NO_PROVIDER)
+        return shown_text(NO_PROVIDER)
     return CommandShown(view=TableView(columns=("", "PROFILE", "TYPE", "MODEL", "ADDRESS"), rows=rows))
 
 
@@ -113,7 +113,7 @@ def _used(host: CommandHost, name: str) -> CommandOutcome | Refused:
     if name not in host.settings.values.providers:
         return _no_profile(host, name)
     if name == host.options.provider_name and host.has_model:
-        return told(f"The provider is {name} already.")
+        return shown_text(f"The provider is {name} already.")
     return SessionWanted(session_id=host.options.session_id, provider=name)
 
 
@@ -128,7 +128,7 @@ async def _tested(host: CommandHost, name: str) -> CommandOutcome | Refused:
     if name not in host.settings.values.providers:
         return _no_profile(host, name)
     try:
-        return told(f"{name}: {await host.program.try_provider(name)}")
+        return shown_text(f"{name}: {await host.program.try_provider(name)}")
     except (ConfigError, ProviderFault) as error:
         return Refused(code="provider", message=f"{name} does not answer: {error}")
 

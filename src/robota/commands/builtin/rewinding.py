@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.commands.builtin.rewind_requests import BadRewindRequest, TypedRewind, confirmed_line, rewind_request
-from robota.commands.command import SlashCommand, shown_diff, told, wrong_arguments
+from robota.commands.command import SlashCommand, shown_diff, shown_text, wrong_arguments
 from robota.commands.point_table import point_table
 from robota.engine.session.session import Session
 from robota.protocol.commands import ListRewindPoints, Refused, ShowRewindDiff
@@ -66,4 +66,4 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
 
 
 def _listed(points: Sequence[PromptPoint]) -> CommandShown:
-    return CommandShown(view=point_table(points)) if points else told("Nothing was asked in this session.")
+    return CommandShown(view=point_table(points)) if points else shown_text("Nothing was asked in this session.")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from robota.commands.command import SlashCommand, told, wrong_arguments
+from robota.commands.command import SlashCommand, shown_text, wrong_arguments
 from robota.commands.host import CommandHost, ExportRequest
 from robota.config.errors import ConfigError
 from robota.engine.session.session import Session
@@ -64,11 +64,11 @@ def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashC
         if not name:
             return wrong_arguments(RENAME, "Say the new name.")
         session.rename(name)
-        return told(f"This session is now called {name}.")
+        return shown_text(f"This session is now called {name}.")
 
     async def export(arguments: str) -> CommandOutcome | Refused:
         try:
-            return told(await host.program.export(_export_order(arguments)))
+            return shown_text(await host.program.export(_export_order(arguments)))
         except (ConfigError, LogError) as error:
             return Refused(code="not_exported", message=str(error))
 
@@ -96,7 +96,7 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
             return wrong_arguments(SEARCH, "Say words with letters or digits.")
         options = await asyncio.to_thread(_stored(host).found, arguments)
         if not options:
-            return told("No other session of this directory has these words.")
+            return shown_text("No other session of this directory has these words.")
         return CommandChoice(title="Sessions with these words, to go on with:", options=options)
 
     async def resume(arguments: str) -> CommandOutcome | Refused:
@@ -106,7 +106,7 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
             return await asyncio.to_thread(_stored(host).wanted, arguments)
         options = await asyncio.to_thread(_stored(host).offered)
         if not options:
-            return told("There is no other session of this directory to go on with.")
+            return shown_text("There is no other session of this directory to go on with.")
         return CommandChoice(title="Sessions of this directory, to go on with:", options=options)
 
     yield SlashCommand(info=SEARCH, run=search)

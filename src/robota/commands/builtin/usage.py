@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from robota.commands.command import SlashCommand, fields, told
+from robota.commands.command import SlashCommand, fields, shown_text
 from robota.engine.session.session import Session
 from robota.protocol.events import TokenUsage
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo
@@ -32,7 +32,7 @@ def usage_commands(session: Session) -> Iterable[SlashCommand]:
     async def todos(arguments: str) -> CommandOutcome:
         items = session.state().todos
         if not items:
-            return told("There is no todo list.")
+            return shown_text("There is no todo list.")
         return CommandShown(
             view=TodoView(items=tuple({"content": item.content, "status": item.status} for item in items))
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from robota.commands.command import SlashCommand, send_prompt, shown_diff, told, wrong_arguments
+from robota.commands.command import SlashCommand, send_prompt, shown_diff, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.contracts.workspace import Processes
 from robota.engine.session.session import Session
@@ -61,7 +61,7 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
                 if not found and name != "all":
                     return wrong_arguments(BACKGROUND, f"Nothing runs as {single_line(name)}.")
                 if verb == "read":
-                    return told("\n".join(map(_end_of, found)))
+                    return shown_text("\n".join(map(_end_of, found)))
                 return _put_away(found, processes) if verb == "close" else await _stopped(found)
             case _:
                 return wrong_arguments(BACKGROUND, "That is not a form of /background.")
@@ -97,7 +97,7 @@ def _put_away(found: "list[BackgroundProcess]", processes: Processes) -> Command
         each.is_put_away = True
     processes.on_background()
     still = "".join(f" {each.id} still runs." for each in found if each.ending is None)
-    return told(f"Put away: {', '.join(each.id for each in ended) or 'nothing'}.{still}")
+    return shown_text(f"Put away: {', '.join(each.id for each in ended) or 'nothing'}.{still}")
 
 
 def _running_words(processes: Processes, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
@@ -114,7 +114,7 @@ def _listed(processes: "Iterable[BackgroundProcess]") -> CommandShown:
         (each.id, _state(each), f"{each.age_s:.0f} s", single_line(each.command, COMMAND_SHOWN)) for each in processes
     )
     if not rows:
-        return told("Nothing runs in the background.")
+        return shown_text("Nothing runs in the background.")
     return CommandShown(view=TableView(columns=("ID", "STATE", "AGE", "COMMAND"), rows=rows))
 
 
@@ -128,5 +128,7 @@ async def _stopped(found: "list[BackgroundProcess]") -> CommandShown:
     processes = [each for each in found if each.ending is None]
     await asyncio.gather(*(each.stop() for each in processes))
     if not processes:
-        return told("Nothing runs in the background.")
-    return told(f"Ended: {', '.join(f'{each.id} ({single_line(each.command, COMMAND_SHOWN)})' for each in processes)}.")
+        return shown_text("Nothing runs in the background.")
+    return shown_text(
+        f"Ended: {', '.join(f'{each.id} ({single_line(each.command, COMMAND_SHOWN)})' for each in processes)}."
+    )

@@ -1,4 +1,4 @@
-"""Making a conversation shorter without breaking a pair of call and result."""
+"""Shortens a conversation without separating a call from its result."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,15 +8,15 @@ import msgspec
 from robota.engine.record.history import characters_of
 from robota.protocol.conversation import ToolResultBlock, Turn, UserBlock, UserTurn
 
-# What is left of an output when others are more important.
+# The least length of an output that is cut.
 SHORTEST: Final = 400
 NOTE: Final = 80
 
 
 def shorter(turns: Sequence[Turn], room: int) -> list[Turn]:
-    """At most `room` characters of a valid history, if that can be: old outputs go first, then whole old exchanges.
+    """The history cut to `room` characters, if possible: first old outputs are cut, then old exchanges dropped.
 
-    The first turn and the last exchange stay. The result is a valid history again.
+    The first turn and the last exchange stay, and the result is a valid history.
     """
     kept = list(turns)
     excess = sum(characters_of(turn) for turn in kept) - room

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 import msgspec
 
 from robota.contracts.knowledge import INSTRUCTION_TAG, MEMORY_TAG, QUOTED_TAG
-from robota.engine.context.kept import ANSWER_BEGIN, NOT_USER_TEXT, REMINDER, user_text
+from robota.engine.context.retained import ANSWER_BEGIN, NOT_USER_TEXT, REMINDER, user_text
 from robota.engine.model.environment import ENVIRONMENT_BEGIN
 from robota.engine.record.history import characters_of_block
 from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
@@ -40,7 +40,7 @@ class LedgerItem(msgspec.Struct, frozen=True, kw_only=True):
     turn: int | None = None
     call_id: str | None = None
     reduction_id: str | None = None
-    said: str | None = None  # the words of a person
+    typed_text: str | None = None  # the words of a person
     is_told_to_nobody: bool = False  # nothing of it enters a summary: reasoning, images
     fate: Fate | None = None
 
@@ -149,7 +149,7 @@ def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, _AskedCall]) -> It
             characters=characters_of_block(block),
             turn=piece.number,
             call_id=call_id,
-            said=user_text(block) if kind is LedgerKind.PERSON else None,
+            typed_text=user_text(block) if kind is LedgerKind.PERSON else None,
             is_told_to_nobody=isinstance(block, ImageBlock),
             reduction_id=piece.cuts.get(call_id or "", put_by),
         )

@@ -1,27 +1,27 @@
-"""Which outputs of tools can be cut when room is needed, and what the model is shown in their place."""
+"""Selects old tool outputs to cut when room is needed, and makes the notes that replace them."""
 
 from collections.abc import Sequence, Set
 from typing import Final
 
 import msgspec
 
-from robota.engine.context.kept import ANSWER_BEGIN
 from robota.engine.context.ledger import call_in_words
+from robota.engine.context.retained import ANSWER_BEGIN
 from robota.engine.record.history import characters_of_block
 from robota.log.replay.context import Piece
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, UserTurn
 
-# The model still works with these: the newest exchanges, and the newest outputs up to a share of the room.
+# Not cut, because the model still works with them: the newest exchanges, and outputs up to a share of the room.
 NEWEST_EXCHANGES: Final = 4
 NEWEST_SHARE: Final = 0.25
-# What is shorter is not worth a note about it.
+# Shorter outputs are not worth a note.
 SMALL: Final = 1_000
 BEGINNING: Final = 100
 NOTE_LENGTH: Final = 400  # about
 
 
 class OldOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a call that can be cut, with the number of its turn."""
+    """A result that can be cut, with its call and the number of its turn."""
 
     turn: int
     result: ToolResultBlock
@@ -30,9 +30,9 @@ class OldOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int, file_readers: Set[str]) -> list[OldOutput]:
-    """The outputs that can go, the oldest first: not the newest, no small ones, none that were cut, none in `kept`.
+    """The outputs that can be cut, oldest first: none that is new, small, cut already or in `kept`.
 
-    `room` is what the model can read, in characters; `file_readers` are names of tools.
+    `room` is the context window in characters; `file_readers` are the names of tools that read files.
     """
     found: list[OldOutput] = []
     for piece, reply in _older_results(pieces, round(NEWEST_SHARE * room)):
@@ -46,7 +46,7 @@ def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int, file_readers
 
 
 def replacement_text(output: OldOutput, reader: str | None, kept_as: str | None) -> str:
-    """What was there, and how the model can see it again; the tool `reader` shows the artifact `kept_as`."""
+    """The note that replaces an output, with how to see it again; the tool `reader` reads the artifact `kept_as`."""
     content = output.result.content
     images = f" and {len(output.result.images)} images" if output.result.images else ""
     beginning = " ".join(content[: 4 * BEGINNING].split())[:BEGINNING]
@@ -65,7 +65,7 @@ def _can_be_cut(result: ToolResultBlock) -> bool:
 
 
 def _older_results(pieces: Sequence[Piece], newest: int) -> list[tuple[Piece, AssistantTurn]]:
-    """Turns with results and the replies that asked for them, but for those that the model still works with."""
+    """Turns with results and their replies, without those that the model still works with."""
     starts = [place for place, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
     older = starts[:-NEWEST_EXCHANGES]
     if not older:

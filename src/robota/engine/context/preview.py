@@ -5,9 +5,9 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from robota.contracts.tool import ToolRole, names_with_role
-from robota.engine.context.kept import bounded, user_messages
 from robota.engine.context.ledger import LedgerItem, entries_of, ledger_items
 from robota.engine.context.reducer import LAST_EXCHANGE_SHARE, user_text_room
+from robota.engine.context.retained import bounded, user_messages
 from robota.engine.context.span import Span, all_but_last_exchange, can_condense, pinned_pairs
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.events import CondensePreview
@@ -44,6 +44,6 @@ def _fate(item: LedgerItem, span: Span, kept: Set[int], words: frozenset[str]) -
         return Fate.KEPT
     if item.turn in kept and item.reduction_id is None:
         return Fate.PINNED
-    if not span.first <= item.turn < span.end or (item.kind is LedgerKind.PERSON and item.said in words):
+    if not span.first <= item.turn < span.end or (item.kind is LedgerKind.PERSON and item.typed_text in words):
         return Fate.KEPT
     return Fate.LEFT_OUT if item.is_told_to_nobody else Fate.SUMMARISED

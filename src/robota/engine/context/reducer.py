@@ -1,4 +1,4 @@
-"""Making the conversation of a task shorter: a summary in place of most of it, or its oldest exchanges left out."""
+"""Shortens the history of a task: replaces most of it by a summary, drops its oldest exchanges, or cuts outputs."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.contracts.tool import ToolRole, names_with_role
-from robota.engine.context.kept import TouchedFiles, summary_turn, user_messages
 from robota.engine.context.old_outputs import NOTE_LENGTH, OldOutput, old_outputs, replacement_text
+from robota.engine.context.retained import TouchedFiles, summary_turn, user_messages
 from robota.engine.context.span import (
     Span,
     all_but_head,
@@ -26,29 +26,29 @@ from robota.protocol.message import TodoItem
 if TYPE_CHECKING:
     from robota.engine.context.window import Gauge
 
-# What the words of the person (in characters at least) and the last exchange may take of the room beside the summary.
+# The shares of the room for user text (at least LEAST_USER_TEXT characters) and the last exchange, beside the summary.
 USER_TEXT_SHARE: Final = 0.1
 LEAST_USER_TEXT: Final = 2_000
 LAST_EXCHANGE_SHARE: Final = 0.25
 
 
 class CannotCondense(Exception):
-    """Why the conversation stays as it is, in words for a person."""
+    """Why the conversation was not condensed, for the user."""
 
 
 class CannotRestore(Exception):
-    """Why a reduction stays as it is, in words for a person."""
+    """Why a reduction cannot be undone, for the user."""
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Tokens of the conversation before and after."""
+    """The tokens of the conversation before and after a reduction."""
 
     prev_context_tokens: int
     new_context_tokens: int
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
-    """What was left out."""
+    """The turns that were dropped."""
 
     truncation_id: str
     messages_removed: int
@@ -56,7 +56,7 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CutOutputs(msgspec.Struct, frozen=True, kw_only=True):
-    """How many outputs are shown in short now."""
+    """The outputs that were cut."""
 
     cut_id: str
     count: int
@@ -64,12 +64,12 @@ class CutOutputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def user_text_room(room: int) -> int:
-    """How many characters the older words of the person may have beside a summary; both in characters."""
+    """How many characters of `room` older user text may take beside a summary."""
     return max(LEAST_USER_TEXT, round(USER_TEXT_SHARE * room))
 
 
 class Reducer:
-    """Shortens the history of one task. What it hides from the model stays in the log."""
+    """Reduces the history of one task. What it hides from the model stays in the log."""
 
     def __init__(self, runtime: TaskRuntime, gauge: "Gauge", todos: Callable[[], Sequence[TodoItem]]) -> None:
         self._runtime = runtime
@@ -79,8 +79,8 @@ class Reducer:
         self._files = TouchedFiles(runtime.options.cwd, runtime.services.tools.all)
 
     @property
-    def _kept(self) -> frozenset[int]:
-        """The turns that stay because a person pinned them."""
+    def _pinned(self) -> frozenset[int]:
+        """The numbers of the turns that must stay because of pins."""
         return pinned_pairs(self._history.pieces, self._history.pins)
 
     @property
@@ -88,24 +88,24 @@ class Reducer:
         return can_condense(self._history.pieces)
 
     def characters_for(self, tokens: float) -> int:
-        """How long the conversation may be to fill so many tokens."""
+        """How many characters of the conversation fit into `tokens`."""
         return self._gauge.characters_for(tokens, self._history.characters)
 
     def condense(self, condense_id: str, trigger: str, summary: str, room: int) -> Sizes:
-        """Put the summary in place of all but the last exchange. `room` is what the model can read, in characters."""
+        """Replace all but the last exchange by the summary. `room` is the context window in characters."""
         before = self._history.characters
         self._history.reduce(self._condensation(condense_id, trigger, summary, room))
         self._shorten_last_results(condense_id, round(LAST_EXCHANGE_SHARE * room))
         return self._sizes(before)
 
     def cut_outputs(self, least: float, room: float) -> CutOutputs | None:
-        """Show old outputs in short, if that frees at least so many tokens: a small step would only spoil the cache.
+        """Cut old outputs, if that frees at least `least` tokens; less would only spoil the prompt cache.
 
         `room` is how many tokens the conversation may have.
         """
         history, before = self._history, self._history.characters
         readers = names_with_role(self._runtime.services.tools.all, ToolRole.FILE_READER)
-        outputs = old_outputs(history.pieces, self._kept, self.characters_for(room), readers)
+        outputs = old_outputs(history.pieces, self._pinned, self.characters_for(room), readers)
         freed = sum(len(output.result.content) - NOTE_LENGTH for output in outputs)
         if not outputs or self._gauge.tokens(before) - self._gauge.tokens_after(before, before - freed) < least:
             return None
@@ -115,7 +115,7 @@ class Reducer:
         return CutOutputs(cut_id=identity, count=len(results), sizes=self._sizes(before))
 
     def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> Sizes:
-        """Undo a reduction, or the newest, if what it hid fits again into `room` tokens."""
+        """Undo a reduction, by default the newest, if the hidden turns fit into `room` tokens."""
         history, before = self._history, self._history.characters
         chosen = chosen_reduction(identity, history.undoable)
         restored = history.without_reduction(chosen, recorded)
@@ -127,7 +127,7 @@ class Reducer:
         return self._sizes(before)
 
     def _cut(self, output: OldOutput) -> CutResult:
-        """A file can be read again; anything else is kept beside the log, where the model can look into it."""
+        """Cut one output. Unless it is a file, which can be read again, it is stored as an artifact for the model."""
         reader = min(names_with_role(self._runtime.services.tools.all, ToolRole.OUTPUT_READER), default=None)
         kept_as = None
         if reader is not None and not output.is_of_file:
@@ -136,20 +136,20 @@ class Reducer:
         return CutResult(turn=output.turn, call_id=output.result.tool_use_id, put=put)
 
     def drop(self, limit: float, target: float) -> Dropped | None:
-        """Sliding window: leave out the oldest exchanges, down to `target` tokens. None if it did not get shorter.
+        """Sliding window: drop the oldest exchanges, down to `target` tokens. None if nothing could be dropped.
 
-        If it is still over `limit`, the results of the last exchange are cut; then that is left out too.
+        If that is still over `limit`, the results of the last exchange are cut, and then dropped too.
         """
         history, before = self._history, self._history.characters
         identity = f"truncation-{self._runtime.journal.next_ts()}"
         room = self.characters_for(limit)
         excess = before - self.characters_for(target)
-        oldest = oldest_exchanges(history.pieces, history.recorded, excess, self._kept)
+        oldest = oldest_exchanges(history.pieces, history.recorded, excess, self._pinned)
         removed = self._drop_span(identity, oldest, room)
         if history.characters > room:
             self._shorten_last_results(identity, room // 2)
         if history.characters > room:
-            removed += self._drop_span(identity, all_but_head(history.pieces, history.recorded, self._kept), room)
+            removed += self._drop_span(identity, all_but_head(history.pieces, history.recorded, self._pinned), room)
         if history.characters >= before:
             return None
         return Dropped(truncation_id=identity, messages_removed=removed, sizes=self._sizes(before))
@@ -158,7 +158,7 @@ class Reducer:
         if not summary:
             raise CannotCondense("the model gave an empty summary.")
         pieces, recorded = self._history.pieces, self._history.recorded
-        span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room), self._kept)
+        span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room), self._pinned)
         if span is None:
             raise CannotCondense("all of it is pinned.")
         put = self._replacement(span, f"# Summary of the conversation so far\n\n{summary}", room)
@@ -177,11 +177,11 @@ class Reducer:
         )
 
     def _drop_span(self, identity: str, span: Span | None, room: int) -> int:
-        """How many messages were left out; none if what would stand for them is no shorter."""
+        """Drop a span; returns how many messages, 0 if the replacement would be no shorter."""
         if span is None:
             return 0
-        told = f"{len(span.turns)} older messages of this conversation were left out to fit the context window."
-        put = self._replacement(span, told, room)
+        introduction = f"{len(span.turns)} older messages of this conversation were left out to fit the context window."
+        put = self._replacement(span, introduction, room)
         if characters_of(put) >= span.characters:
             return 0
         self._history.reduce(
@@ -197,17 +197,17 @@ class Reducer:
         return len(span.turns)
 
     def _shorten_last_results(self, identity: str, room: int) -> None:
-        results = shortened_results(self._history.pieces, room, self._kept)
+        results = shortened_results(self._history.pieces, room, self._pinned)
         if results:
             self._history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
 
-    def _replacement(self, span: Span, told: str, room: int) -> UserTurn:
-        """The turn that takes the place of a span."""
+    def _replacement(self, span: Span, introduction: str, room: int) -> UserTurn:
+        """The turn that replaces a span: user text, `introduction`, todo list and files."""
         self._files.note(self._history.turns)
         hooks = self._runtime.services.hooks.context
         again = "" if hooks is None else hooks.after_shortening(self._runtime.task_id)
-        told = f"{told}\n\n{again}" if again else told
-        return summary_turn(user_messages(span.turns), user_text_room(room), told, self._todos(), self._files)
+        introduction = f"{introduction}\n\n{again}" if again else introduction
+        return summary_turn(user_messages(span.turns), user_text_room(room), introduction, self._todos(), self._files)
 
     def _sizes(self, before: int) -> Sizes:
         tokens = self._gauge.tokens(before)
@@ -216,7 +216,7 @@ class Reducer:
 
 
 def chosen_reduction(identity: str | None, known: Sequence[str]) -> str:
-    """The reduction of that id, or the newest, among those that can be undone. Raises `CannotRestore`."""
+    """The reduction with that id, by default the newest, among the `known` ones. Raises `CannotRestore`."""
     if not known:
         raise CannotRestore("Nothing was taken out of this conversation, so there is nothing to bring back.")
     if identity is not None and identity not in known:
@@ -225,7 +225,7 @@ def chosen_reduction(identity: str | None, known: Sequence[str]) -> str:
 
 
 def require_room(tokens: int, room: float) -> None:
-    """Raise `CannotRestore` if a conversation of so many tokens does not fit."""
+    """Raise `CannotRestore` if `tokens` do not fit into `room`."""
     if tokens > room:
         raise CannotRestore(
             f"With it the conversation would have about {tokens:,} tokens, and there is room for {round(room):,}. "

@@ -1,4 +1,4 @@
-"""Shortening the conversation of a task in front of everybody: hooks are asked, rows and events tell of it."""
+"""Shortens the conversation of a task and reports it: runs hooks, writes rows, emits events."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from robota.contracts.hook import HookEvent
-from robota.engine.context.kept import reminder
 from robota.engine.context.reducer import CannotCondense, Reducer, Sizes
+from robota.engine.context.retained import reminder
 from robota.engine.context.summary import Summariser
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -23,7 +23,7 @@ Trigger = Literal["auto", "manual"]
 
 
 class Shortening:
-    """Condenses the conversation of one task, or leaves out its oldest part."""
+    """Condenses the conversation of one task, drops its oldest part, or cuts old outputs."""
 
     def __init__(
         self, runtime: TaskRuntime, request_retry: RequestRetry, gauge: "Gauge", todos: Callable[[], Sequence[TodoItem]]
@@ -33,7 +33,7 @@ class Shortening:
         self._reducer = Reducer(runtime, gauge, todos)
 
     def characters_for(self, tokens: float) -> int:
-        """How long the conversation may be to fill so many tokens."""
+        """How many characters of the conversation fit into `tokens`."""
         return self._reducer.characters_for(tokens)
 
     @property
@@ -41,7 +41,7 @@ class Shortening:
         return self._reducer.can_condense
 
     async def condense(self, trigger: Trigger, focus: str, room: float) -> bool:
-        """Whether it was done. `room` is how many tokens the request for the summary may have."""
+        """Condense; whether it was done. `room` is how many tokens the summary request may have."""
         row = self._runtime.rows.say("condense_context", partial=True)
         try:
             await self._condense_in(row, trigger, focus, room)
@@ -55,62 +55,62 @@ class Shortening:
         finally:
             self._runtime.emit_usage()
         model = self._runtime.options.model
-        said = await self._runtime.fire(HookEvent.SESSION_START, "compact", source="compact", model=model)
-        self._runtime.history.add_user([reminder(said.context)] if said.context else [])
+        hook_result = await self._runtime.fire(HookEvent.SESSION_START, "compact", source="compact", model=model)
+        self._runtime.history.add_user([reminder(hook_result.context)] if hook_result.context else [])
         return True
 
     def drop(self, limit: float, target: float) -> bool:
-        """Leave out the oldest exchanges, down to `target` tokens and in any case `limit`. Whether that helped."""
+        """Drop the oldest exchanges, down to `target` tokens, at most `limit`. Whether that helped."""
         dropped = self._reducer.drop(limit, target)
         if dropped is None:
             return False
-        told = {
+        details = {
             "truncationId": dropped.truncation_id,
             "messagesRemoved": dropped.messages_removed,
             **msgspec.to_builtins(dropped.sizes),
         }
-        self._runtime.rows.say("sliding_window_truncation", context_truncation=told)
+        self._runtime.rows.say("sliding_window_truncation", context_truncation=details)
         self._reduced("truncated", "auto", dropped.sizes)
         self._runtime.emit_usage()
         return True
 
     def cut_outputs(self, least: float, room: float) -> bool:
-        """Show old outputs in short if that frees at least so many tokens. Whether it was done."""
+        """Cut old outputs if that frees at least `least` tokens. Whether it was done."""
         cut = self._reducer.cut_outputs(least, room)
         if cut is None:
             return False
-        told = {"truncationId": cut.cut_id, "outputsCut": cut.count, **msgspec.to_builtins(cut.sizes)}
-        self._runtime.rows.say("tool_outputs_cut", context_truncation=told)
+        details = {"truncationId": cut.cut_id, "outputsCut": cut.count, **msgspec.to_builtins(cut.sizes)}
+        self._runtime.rows.say("tool_outputs_cut", context_truncation=details)
         self._reduced("cut", "auto", cut.sizes)
         self._runtime.emit_usage()
         return True
 
     def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> None:
-        """Show the model again what a reduction hid, or the newest. Raises `CannotRestore`."""
+        """Undo a reduction, by default the newest. Raises `CannotRestore`."""
         self._reduced("restored", "manual", self._reducer.restore(identity, recorded, room))
         self._runtime.emit_usage()
 
     async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:
-        """Nothing is waited for once the summary is there, so that no interruption can leave it half done."""
+        """Condense. There is no await after the summary, so that no interruption can leave it half done."""
         runtime, cost = self._runtime, self._runtime.meter.cost
         if not self._reducer.can_condense:
             raise CannotCondense("there is not enough of it yet.")
-        said = await runtime.fire(HookEvent.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
-        veto = said.blocked or said.stopped
+        hook_result = await runtime.fire(HookEvent.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
+        veto = hook_result.blocked or hook_result.stopped
         if veto is not None:
             raise CannotCondense(f"a hook does not want it: {veto}")
         characters = self._reducer.characters_for(room)
-        instructions = "\n".join(part for part in (focus, said.context) if part)
+        instructions = "\n".join(part for part in (focus, hook_result.context) if part)
         summary = await self._summariser.summarise(runtime.history.turns, characters, instructions)
         condense_id = f"condense-{row.ts}"
         sizes = self._reducer.condense(condense_id, trigger, summary, characters)
-        told = {
+        details = {
             "cost": None if runtime.meter.cost is None or cost is None else runtime.meter.cost - cost,
             **msgspec.to_builtins(sizes),
             "summary": summary,
             "condenseId": condense_id,
         }
-        runtime.rows.change(row, context_condense=told, partial=False)
+        runtime.rows.change(row, context_condense=details, partial=False)
         self._reduced("condensed", trigger, sizes)
 
     def _reduced(self, how: str, trigger: Trigger, sizes: Sizes) -> None:

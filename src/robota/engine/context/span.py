@@ -1,4 +1,4 @@
-"""Which stretch of a conversation can be taken out, so that what is left is valid. A pair goes whole or stays: R22."""
+"""Finds spans of turns that can be removed so that the rest is valid: a call goes or stays with its results."""
 
 from collections.abc import Sequence, Set
 
@@ -12,7 +12,7 @@ from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Turn, U
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """Neighbouring turns and the numbers from which and up to which they go; `keep` are those among them that stay."""
+    """Neighbouring turns with their first number and the number after the last; `keep` are the ones that stay."""
 
     first: int
     end: int
@@ -30,7 +30,7 @@ def can_condense(pieces: Sequence[Piece]) -> bool:
 
 
 def pinned_pairs(pieces: Sequence[Piece], pins: Set[int]) -> frozenset[int]:
-    """The numbers of the turns that stay because of pins: a call stays with its results, and the other way round."""
+    """The pinned turns, with the results of pinned calls and the calls of pinned results."""
     kept: set[int] = set()
     for place, piece in enumerate(pieces):
         if piece.number not in pins:
@@ -44,14 +44,14 @@ def pinned_pairs(pieces: Sequence[Piece], pins: Set[int]) -> frozenset[int]:
 
 
 def all_but_last_exchange(pieces: Sequence[Piece], recorded: int, largest: int, kept: Set[int]) -> Span | None:
-    """What a summary can stand for. The last exchange is needed to go on; not if the reply alone is over `largest`."""
+    """The span that a summary can replace. The last exchange stays, unless its reply alone is over `largest`."""
     last = _exchange_starts(pieces)[-1]
     is_small = characters_of(pieces[last].turn) <= largest
     return _span(pieces, recorded, 0, last if is_small else len(pieces), kept)
 
 
 def oldest_exchanges(pieces: Sequence[Piece], recorded: int, excess: int, kept: Set[int]) -> Span | None:
-    """As many exchanges from the oldest on as have `excess` characters, but never the last, nor the first words."""
+    """The oldest exchanges with at least `excess` characters, without the last exchange and the first prompt."""
     starts = _exchange_starts(pieces)
     begin = _first_after_head(pieces)
     for end in starts[1:]:
@@ -62,13 +62,13 @@ def oldest_exchanges(pieces: Sequence[Piece], recorded: int, excess: int, kept: 
 
 
 def all_but_head(pieces: Sequence[Piece], recorded: int, kept: Set[int]) -> Span | None:
-    """Everything but the first words: when nothing less is enough."""
+    """Everything after the first prompt, for when nothing less is enough."""
     begin = _first_after_head(pieces)
     return _span(pieces, recorded, begin, len(pieces), kept) if _exchange_starts(pieces) else None
 
 
 def shortened_results(pieces: Sequence[Piece], room: int, kept: Set[int]) -> tuple[CutResult, ...]:
-    """The results of the last exchange, cut to have about `room` characters together."""
+    """The results of the last exchange, cut to about `room` characters together."""
     starts = _exchange_starts(pieces)
     newest = [piece for piece in pieces[starts[-1] :] if piece.number not in kept] if starts else []
     return tuple(
@@ -81,12 +81,12 @@ def shortened_results(pieces: Sequence[Piece], room: int, kept: Set[int]) -> tup
 
 
 def _exchange_starts(pieces: Sequence[Piece]) -> list[int]:
-    """Where the model speaks. Up to the next such place go the results of its calls, so these are the places to cut."""
+    """The indices of the replies. Between two of them stand the results of calls, so these are the places to cut."""
     return [place for place, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
 
 
 def _first_after_head(pieces: Sequence[Piece]) -> int:
-    """The place after the first words; a note about turns dropped before is replaced by a newer one."""
+    """The index after the first prompt. An earlier truncation note is not kept: the new one replaces it."""
     for place, piece in enumerate(pieces):
         if isinstance(piece.turn, AssistantTurn) or isinstance(piece.reduction, TruncateRecord):
             return place
@@ -94,7 +94,7 @@ def _first_after_head(pieces: Sequence[Piece]) -> int:
 
 
 def _span(pieces: Sequence[Piece], recorded: int, begin: int, end: int, kept: Set[int]) -> Span | None:
-    """What can go between two places: from the first turn that does not stay to the last. None if all of it stays."""
+    """The removable span between two indices, without kept turns at its ends. None if all turns are kept."""
     goes = [place for place in range(begin, end) if pieces[place].number not in kept or pieces[place].reduction]
     if not goes:
         return None

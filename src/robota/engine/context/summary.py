@@ -62,17 +62,17 @@ class Summariser:
 
 def summary_turns(turns: Sequence[Turn], room: int, focus: str = "") -> tuple[Turn, ...]:
     """The history as plain words, because a request without tools may not hold calls; then the instruction."""
-    told: list[Turn] = []
+    turns_sent: list[Turn] = []
     for turn in shorter(turns, room):
         words = [text for block in turn.content if (text := _told(block))] or ["(nothing)"]
         side = AssistantTurn if isinstance(turn, AssistantTurn) else UserTurn
-        told.append(side(content=tuple(TextBlock(text=text) for text in words)))
+        turns_sent.append(side(content=tuple(TextBlock(text=text) for text in words)))
     instruction = TextBlock(text=f"{INSTRUCTION}\n\n{FOCUS} {focus}" if focus else INSTRUCTION)
-    if told and isinstance(told[-1], UserTurn):
-        told[-1] = UserTurn(content=(*told[-1].content, instruction))
+    if turns_sent and isinstance(turns_sent[-1], UserTurn):
+        turns_sent[-1] = UserTurn(content=(*turns_sent[-1].content, instruction))
     else:
-        told.append(UserTurn(content=(instruction,)))
-    return tuple(told)
+        turns_sent.append(UserTurn(content=(instruction,)))
+    return tuple(turns_sent)
 
 
 def summary_in(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Keeping a conversation within the model's window: when it is condensed, and when its oldest part is left out."""
+"""Keeps a conversation within the context window: decides when it is condensed and when old turns are dropped."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 CHARACTERS_A_TOKEN: Final = 4
 FORCED_REDUCTIONS: Final = 3
 FORCED_SHARE: Final = 0.75
-# Turns are left out until so much of the room is filled: a little each time would spoil the prompt cache.
+# Turns are dropped until this share of the room is filled: many small drops would spoil the prompt cache.
 DROPPED_SHARE: Final = 0.5
-# Cutting old outputs must free this share of the room, or it is not worth a cache that holds no longer.
+# Cutting old outputs must free this share of the room to be worth the lost prompt cache.
 CUT_SHARE: Final = 0.2
-# The next try waits until the conversation has grown by this share of the room: a try that does not help is not free.
+# After an attempt the next one waits until the conversation has grown by this share of the room.
 GROWTH_SHARE: Final = 0.05
 
 
 def overhead_of(system: str, specs: tuple[ToolSpec, ...]) -> int:
-    """Characters that go with every request beside the conversation."""
+    """The characters of system prompt and tools, which every request has besides the conversation."""
     return len(system) + sum(spec.characters for spec in specs)
 
 
 class Gauge:
-    """Turns characters into tokens. The more often a provider counts, the less is estimated."""
+    """Estimates tokens from characters, corrected by each count that a provider reports."""
 
     def __init__(self, overhead: int) -> None:
         self._overhead = overhead
@@ -47,17 +47,17 @@ class Gauge:
         return max(0, self._tokens + (characters - self._characters) // CHARACTERS_A_TOKEN)
 
     def tokens_after(self, before: int, after: int) -> int:
-        """How many tokens it would have after it changed so; they are taken to change as its characters do."""
+        """The estimate after a change from `before` to `after` characters, in proportion."""
         share = (after + self._overhead) / max(1, before + self._overhead)
         return round(self.tokens(before) * share)
 
     def reduced(self, before: int, after: int) -> int:
-        """The conversation has changed so."""
+        """Apply a change from `before` to `after` characters; returns the new estimate."""
         self._tokens, self._characters = self.tokens_after(before, after), after
         return self._tokens
 
     def characters_for(self, tokens: float, characters: int) -> int:
-        """How long the conversation, which has so many characters now, may be to fill so many tokens."""
+        """How many characters fit into `tokens`, for a conversation of `characters` now."""
         share = tokens / max(1, self.tokens(characters))
         return max(0, round((characters + self._overhead) * share) - self._overhead)
 
@@ -81,11 +81,11 @@ class Context:
 
     @property
     def tokens(self) -> int:
-        """What the conversation fills of the window, as far as it is known."""
+        """The size of the conversation in tokens, as far as it is known."""
         return self._gauge.tokens(self._runtime.history.characters)
 
     def update(self, system: str, tools: Sequence[ToolSpec]) -> ContextUpdate:
-        """How full the window is, and all that fills it."""
+        """How full the context window is, with everything that fills it."""
         from robota.engine.context.ledger import entries_of, ledger_items
 
         runtime, used = self._runtime, self.tokens
@@ -95,15 +95,15 @@ class Context:
         return runtime.context_update(used, entries_of(items, used, window, runtime.history.pins))
 
     def preview(self, system: str, tools: Sequence[ToolSpec]) -> CondensePreview | None:
-        """What would become of the conversation if it were condensed now; None if there is nothing to condense."""
+        """What condensing would do to the conversation now; None if there is nothing to condense."""
         from robota.engine.context.preview import condense_preview
 
         return condense_preview(self._runtime, system, tools, self.tokens, self._shortening.characters_for(self._room))
 
     def restore(self, identity: str | None, recorded: Sequence[Turn]) -> None:
-        """Undo a reduction, or the newest; `recorded` are the turns as the log has them. Raises `CannotRestore`.
+        """Undo a reduction, by default the newest; `recorded` are the turns in the log. Raises `CannotRestore`.
 
-        Nothing is condensed by itself before the conversation has grown again: the person did not want it.
+        Nothing is condensed automatically before the conversation has grown again.
         """
         self._shortening.restore(identity, recorded, self._room)
         self._next_try_at = self.tokens + GROWTH_SHARE * self._room
@@ -113,16 +113,16 @@ class Context:
         self._requested_focus = focus
 
     def answered(self, usage: Usage) -> None:
-        """The model has answered: its count holds for the history with that answer."""
+        """Take over the token count of a reply, which includes the reply itself."""
         self._gauge.count(usage.context_tokens, self._runtime.history.characters)
         self._reset_force()
 
     def recall(self, tokens: int) -> None:
-        """The provider counted so many tokens for the conversation in an earlier process."""
+        """Take over the token count of an earlier process."""
         self._gauge.count(tokens, self._runtime.history.characters)
 
     async def make_room(self) -> None:
-        """Before a request: condense if asked to or the window is nearly full; drop turns if it is over-full."""
+        """Before a request: condense if requested or nearly full, drop turns if over-full."""
         if self._requested_focus is not None:
             await self.condense_now(self._requested_focus)
         threshold = self._runtime.meter.condense_at
@@ -132,7 +132,7 @@ class Context:
             self._shortening.drop(self._room, DROPPED_SHARE * self._room)
 
     async def force_reduction(self) -> bool:
-        """The provider found the request too long. Whether it is shorter now and worth another try."""
+        """Shorten the conversation after the provider rejected it as too long. Whether a retry is worth it."""
         if self._forced >= FORCED_REDUCTIONS:
             self._reset_force()
             return False
@@ -150,11 +150,11 @@ class Context:
         self._forced, self._was_forced_to_condense = 0, False
 
     def _cut_outputs(self, least: float = 0.0) -> bool:
-        """Whether showing old outputs in short was enough: it costs no request, but spoils the provider's cache."""
+        """Cut old outputs; whether that was enough. It needs no request, but spoils the prompt cache."""
         return self._shortening.cut_outputs(max(least, CUT_SHARE * self._room), self._room)
 
     async def condense_now(self, focus: str) -> None:
-        """Because a person wants it."""
+        """Condense because the user asked for it."""
         self._requested_focus = None
         await self._shortening.condense("manual", focus, self._room)
 
@@ -169,7 +169,7 @@ class Context:
     @property
     def _shortening(self) -> "Shortening":
         if self._made is None:
-            # Most tasks end long before their window is full; they need not wait for what shortens one.
+            # Imported here because most tasks end before their window is full.
             from robota.engine.context.shortening import Shortening
 
             self._made = Shortening(self._runtime, self._request_retry, self._gauge, self._todos)

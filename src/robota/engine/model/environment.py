@@ -1,4 +1,4 @@
-"""What surrounds a task: told to the model once, and then only what changed, so that older turns stay as they are."""
+"""The environment details of a task: sent to the model once, then only changes, so that older turns stay the same."""
 
 import asyncio
 import os
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_BEGIN: Final = "<environment_details>"
 ENVIRONMENT_END: Final = "</environment_details>"
-# Seconds after which the time is worth telling again.
+# Seconds after which the time is sent again.
 TIME_STEP_S: Final = 600
 FILES_NAMED: Final = 50
-# What we keep in a project is none of its files.
+# Our own directory is not listed among the files of a project.
 OWN_DIRECTORY: Final = ".robota/"
 MODIFIED: Final = "Not as you last read or wrote them; read them again before you rely on them:"
 LONGEST_NAME: Final = 500
@@ -32,7 +32,7 @@ Section = tuple[str, str]
 
 
 class Environment:
-    """Remembers what the model of one task was told of its surroundings."""
+    """Remembers which environment details the model of one task was sent."""
 
     def __init__(self, runtime: TaskRuntime) -> None:
         self._runtime = runtime
@@ -41,13 +41,13 @@ class Environment:
         self._known_changes: Mapping[str, tuple[int, ...]] = {}
 
     async def changes(self) -> str:
-        """All that the model is not told yet, as a part of the next turn; empty if nothing changed."""
+        """The details that changed since the last time, as a text for the next turn; empty if nothing changed."""
         options = self._runtime.options.environment
         if options is None:
             return ""
         is_first_turn = self._runtime.history.recorded == 0
         if not is_first_turn and not self._sent:
-            # Of a task that goes on, its model is told of changed files by whoever takes it up.
+            # In a resumed task, the resumption note already lists the changed files.
             self._known_changes = self._runtime.services.files.changed_by_others()
         sections = [*self._changed_files(), *self._changed_sections(await self._state(options)), *self._time(options)]
         if is_first_turn and options.workspace_files:
@@ -58,7 +58,7 @@ class Environment:
         return f"{ENVIRONMENT_BEGIN}\n{text}\n{ENVIRONMENT_END}"
 
     async def _state(self, options: EnvironmentOptions) -> dict[str, str]:
-        """What holds now, each under its heading; what is empty is told only if it was not."""
+        """The present details by heading; an empty one is sent only if it was not empty before."""
         runtime = self._runtime
         cost = runtime.meter.cost
         return {
@@ -83,7 +83,7 @@ class Environment:
             yield "Current Time", f"{local.isoformat(timespec='seconds')} ({local.tzname()})"
 
     def _changed_files(self) -> Iterator[Section]:
-        """Files that were changed past the model, each change once."""
+        """Files that were changed by others, each change once."""
         changed = self._runtime.services.files.changed_by_others()
         new = [path for path, stamp in changed.items() if self._known_changes.get(path) != stamp]
         self._known_changes = changed
@@ -96,7 +96,7 @@ class Environment:
         try:
             listing = await asyncio.to_thread(self._runtime.services.files.list, ".", True, most)
         except FileProblem:
-            # Such as an ignore file that cannot be read. Who looks at a file is told so.
+            # Such as an unreadable ignore file, which is reported when a file is read.
             return []
         entries = [entry for entry in listing.entries if not entry.startswith(OWN_DIRECTORY)]
         if not entries:
@@ -115,12 +115,12 @@ def _process_line(process: "BackgroundProcess") -> str:
 
 
 def _branch(root: Path) -> str:
-    """What HEAD names, by a look at its file alone; empty where that is not plain to see."""
+    """The branch that HEAD names, read from its file alone; empty if that is not possible."""
     if (root / ".git").is_symlink() or not (root / ".git").exists():
         return ""
     own = root / ".git"
     if own.is_file():
-        # A worktree: mostly there is none.
+        # A worktree, which is rare.
         from robota.workspace.git.git_directories import find_git_directories
 
         found = find_git_directories(root)
@@ -139,7 +139,7 @@ def _branch(root: Path) -> str:
 async def _git_status(root: Path, most: int) -> str:
     if not most:
         return ""
-    # Only for those who want it.
+    # Imported here because the git status is off by default.
     from robota.workspace.git.run import GitError, open_git
 
     try:

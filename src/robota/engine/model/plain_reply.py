@@ -1,4 +1,4 @@
-"""A request beside the conversation, without tools: only the words of the answer count."""
+"""A request outside the conversation, without tools, of which only the text counts."""
 
 from typing import assert_never
 
@@ -18,11 +18,11 @@ from robota.providers.fault import FaultKind, ProviderFault
 
 
 async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> str:
-    """The words that the model answers. What it cost is counted for the task, also if it failed.
+    """The text of the reply. Its cost is counted for the task, also if the request fails.
 
     Raises `ProviderFault`.
     """
-    words: list[str] = []
+    texts: list[str] = []
     length = ReplyLength()
     counted, finish = UsageChunk(Usage()), None
     stream = runtime.services.model.provider.stream(request)
@@ -32,7 +32,7 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> str:
                 match chunk:
                     case TextChunk():
                         length.add(chunk.text)
-                        words.append(chunk.text)
+                        texts.append(chunk.text)
                     case UsageChunk():
                         counted = chunk
                     case FinishChunk():
@@ -50,4 +50,4 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> str:
             await close()
     if finish is None:
         raise ProviderFault(FaultKind.STREAM_CUT, "The answer ended before it was complete.")
-    return "".join(words)
+    return "".join(texts)

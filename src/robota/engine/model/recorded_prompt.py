@@ -1,4 +1,4 @@
-"""A system prompt of a log beside the one that would be made today."""
+"""Compares a recorded system prompt with the one that would be built today."""
 
 import re
 from typing import Final
@@ -12,34 +12,36 @@ OWN_SHARE: Final = 0.5
 STYLE: Final = "\n# Output style: "
 MODE_LINE: Final = "- "
 AFTER_ROLE: Final = "\n\n# "
-# What depends on the machine, the day and the mode; it is taken as it was.
+# Values that depend on the machine, the day and the mode are copied from the recording.
 COPIED: Final = re.compile(r"\\{(?:cwd|system|shell|date|git|mode)\\}")
 
 
 class PromptPair(msgspec.Struct, frozen=True, kw_only=True):
-    """What Robota itself says in a recorded prompt, and what it would say today."""
+    """Our own part of a recorded prompt, and the same part as built today."""
 
     recorded: str
     today: str
 
 
 def own_prompts(recorded: str, role: str | None, completion: Completion) -> PromptPair | None:
-    """Compare what is ours; None if the person had put a prompt of their own in its place.
+    """Pair our own part of both prompts; None if the user had replaced it with a prompt of their own.
 
-    `role` is that of the mode today; None if nobody knows the mode here, so that it is taken as it was. What follows in
-    a prompt comes from instruction files, memory, skills, hooks and options.
+    `role` is that of the mode today; None if the mode is unknown here, so that the recorded one is used. The rest of a
+    prompt comes from instruction files, memory, skills, hooks and options.
     """
     lines = template().split("\n")
-    told = set(recorded.split("\n"))
+    recorded_lines = set(recorded.split("\n"))
     plain = [line.replace(FOR_CODING, "- ") for line in lines if "{" not in line and line]
-    if sum(line in told for line in plain) < OWN_SHARE * len(plain):
+    if sum(line in recorded_lines for line in plain) < OWN_SHARE * len(plain):
         return None
-    if STYLE in recorded and not any(line.replace(FOR_CODING, "- ") in told for line in lines if FOR_CODING in line):
+    if STYLE in recorded and not any(
+        line.replace(FOR_CODING, "- ") in recorded_lines for line in lines if FOR_CODING in line
+    ):
         lines = [line for line in lines if FOR_CODING not in line]
     text = "\n".join(lines).replace(FOR_CODING, "- ")
     text = text.replace("{role}", _role(recorded, text) if role is None else f" {role}" * bool(role))
     endings = (ENDING[completion], *ENDING.values())  # a subtask may have to end otherwise than its task
-    text = text.replace("{completion}", next((ending for ending in endings if ending in told), endings[0]))
+    text = text.replace("{completion}", next((ending for ending in endings if ending in recorded_lines), endings[0]))
     return _paired(recorded.split("\n"), text.split("\n"))
 
 

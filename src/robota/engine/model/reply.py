@@ -1,4 +1,4 @@
-"""One reply of the model: how calls are told and read, the stream shown as it comes, and the reply whole."""
+"""Reads one reply of the model: shows the stream as rows, collects the calls, and builds the complete `Reply`."""
 
 import json
 import re
@@ -38,9 +38,9 @@ from robota.text.surrogate_pairs import with_whole_characters
 REPLY_CHARACTERS: Final = 4_000_000
 FIRST_ARGUMENT_LENGTH: Final = 200
 ID_LENGTH: Final = 64
-# Two such escapes are one character. One alone is nothing that could be a path, a command or text in a file.
+# A surrogate escape. Two make one character; one alone cannot be part of a path, a command or a file.
 HALF_CHARACTER: Final = r"\\u[dD][89a-fA-F]"
-# The first key, then a complete string, or a number or literal that something already follows.
+# The first key, then a complete string, or a number or literal that is followed by something.
 FIRST_VALUE: Final = r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*"|[^\s",\[\]{}]+(?=[\s,}]))'
 
 
@@ -84,22 +84,22 @@ class TextReader(Protocol):
 
 class CallFormat(Protocol):
     def offered(self, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-        """The tools named in the request itself."""
+        """The tools that the request itself lists."""
         ...
 
     def instructions(self, specs: tuple[ToolSpec, ...]) -> str:
-        """What the system prompt must say of the tools."""
+        """The section of the system prompt about the tools."""
         ...
 
     def outgoing(self, turn: Turn) -> Turn:
-        """A turn of the history as the model is shown it. Called once per turn."""
+        """A turn of the history as it is sent. Called once per turn."""
         ...
 
     def reader(self, specs: tuple[ToolSpec, ...], new_id: Iterator[str]) -> TextReader: ...
 
 
 class NativeCallFormat:
-    """Function calling: the provider does the work."""
+    """Native function calling, for which the provider parses the calls."""
 
     def offered(self, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
         return specs
@@ -123,9 +123,9 @@ class _PlainReader:
 
 
 class FirstArgument:
-    """Reads the value of the first argument out of JSON that is still being written.
+    """Extracts the first argument from JSON that is still streaming.
 
-    A person wants to see which file is about to be written long before its content is complete.
+    It lets clients show which file is about to be written long before its content is complete.
     """
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class FirstArgument:
 
 
 class CallDraft:
-    """One call that is being written."""
+    """One call whose arguments are still streaming."""
 
     def __init__(self, id: str, given_id: str, name: str) -> None:
         self.id = id
@@ -182,7 +182,7 @@ class CallDraft:
 
 
 class CallAssembler:
-    """Collects the calls of one reply. Pieces belong together by index; ids are made safe and unique."""
+    """Collects the calls of one reply from their pieces, by index. Ids are made safe and unique."""
 
     def __init__(self, new_id: Iterator[str]) -> None:
         self._new_id = new_id
@@ -190,7 +190,7 @@ class CallAssembler:
         self._ids: set[str] = set()
 
     def start(self, chunk: CallStartChunk) -> CallDraft:
-        """Begin a call, or complete what is known of one: some servers repeat or delay id and name."""
+        """Begin a call, or add its name: some servers repeat or delay id and name."""
         draft = self._drafts.get(chunk.index)
         if draft is None:
             draft = self._drafts[chunk.index] = CallDraft(self._unique(chunk.id), chunk.id, chunk.name)
@@ -213,7 +213,7 @@ class CallAssembler:
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """A complete reply: the turn for the history, and its calls, readable or not."""
+    """A complete reply: the turn for the history, and its calls, valid or not."""
 
     turn: AssistantTurn
     calls: tuple[ToolCall, ...]
@@ -224,7 +224,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplyLength:
-    """How long a reply is so far. One that does not end is cut off with a fault: it would fill memory and log."""
+    """Counts the characters of a reply and raises a fault for one that does not end."""
 
     def __init__(self) -> None:
         self._characters = 0
@@ -240,7 +240,7 @@ class ReplyLength:
 
 
 class ReplyReader:
-    """Takes chunks one by one. Text and reasoning become rows at once; calls are collected until the end."""
+    """Takes the chunks of a reply. Text and reasoning become rows at once; calls are collected until the end."""
 
     def __init__(self, rows: Rows, bus: EventBus, reader: TextReader, new_id: Iterator[str]) -> None:
         self._rows = rows
@@ -285,7 +285,7 @@ class ReplyReader:
         self._take_pieces(self._reader.finish())
         self._close_row()
         self._announce_held_arguments()
-        items = without_echoes([item.finish() if isinstance(item, CallDraft) else item for item in self._written])
+        items = without_duplicates([item.finish() if isinstance(item, CallDraft) else item for item in self._written])
         calls = tuple(item for item in items if isinstance(item, ToolCall))
         turn = AssistantTurn(
             content=tuple(_block(item) for item in items),
@@ -297,7 +297,7 @@ class ReplyReader:
         return Reply(turn=turn, calls=calls)
 
     def interrupted(self) -> str:
-        """Close the rows of a reply that will not be completed; returns the text that came."""
+        """Close the rows of an interrupted reply; returns the text received so far."""
         if self._row is not None:
             self._close_row(interrupted=True)
         self._announce_held_arguments()
@@ -319,7 +319,7 @@ class ReplyReader:
                     assert_never(piece)
 
     def _place(self, draft: CallDraft) -> None:
-        """A new call takes its place among what was written so far."""
+        """Add a new call after the blocks so far."""
         if draft not in self._written:
             self._close_row()
             self._announce_held_arguments()
@@ -350,7 +350,7 @@ class ReplyReader:
             self._announce(draft.id, draft.name, shown, first)
 
     def _announce_held_arguments(self) -> None:
-        """What was held back of arguments because it could have become a secret."""
+        """Send the arguments that were held back because they could have become a secret."""
         for id, (tool, covered) in self._arguments.items():
             if held := covered.finish().decode():
                 self._announce(id, tool, held)
@@ -360,8 +360,8 @@ class ReplyReader:
         self._bus.emit(ToolCallDelta(task_id=self._rows.task_id, call_id=id, tool=tool, delta=delta, first_arg=first))
 
 
-def without_echoes(items: list[AssistantBlock | ToolCall]) -> list[AssistantBlock | ToolCall]:
-    """Drop a call that repeats one of the same reply under the same id: a server's stutter, not an intention."""
+def without_duplicates(items: list[AssistantBlock | ToolCall]) -> list[AssistantBlock | ToolCall]:
+    """Drop calls that a server sent twice in one reply, with the same id, name and input."""
     seen: list[tuple[str, str, object]] = []
     kept: list[AssistantBlock | ToolCall] = []
     for item in items:

@@ -1,4 +1,4 @@
-"""Asking the model until there is a complete reply: tries, a shorter conversation, and the ask when nothing helps."""
+"""Requests a reply from the model: retries, shortens the conversation if needed, and asks the user if all fails."""
 
 import asyncio
 import json
@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 
 class RequestGivenUp(Exception):
-    """The request failed for good and the person does not want to try again."""
+    """The request failed and the user does not want to retry."""
 
 
 class AnsweredWithPrompt(Exception):
-    """The person answered a failed request with words. They go to the model with the next one."""
+    """The user answered a failed request with a prompt, which goes to the model with the next request."""
 
     def __init__(self, answer: Say | Approve) -> None:
         super().__init__(answer.text)
@@ -39,27 +39,27 @@ class AnsweredWithPrompt(Exception):
 
 
 class ContextWindow(Protocol):
-    """What a request needs of the context window of its task."""
+    """The part of `Context` that a request uses."""
 
     async def make_room(self) -> None:
-        """Shorten the conversation before a request, if it is time for that."""
+        """Shorten the conversation before a request, if needed."""
         ...
 
     async def force_reduction(self) -> bool:
-        """The provider found the request too long. Whether it is shorter now and worth another try."""
+        """Shorten the conversation after the provider rejected it as too long. Whether a retry is worth it."""
         ...
 
     async def condense_now(self, focus: str) -> None:
-        """Put a summary in place of the conversation, because a person wants it."""
+        """Condense because the user asked for it."""
         ...
 
     def answered(self, usage: Usage) -> None:
-        """The model has answered and counted the tokens."""
+        """Take over the token count of a reply."""
         ...
 
 
 class Requester:
-    """Gets replies for one task."""
+    """Requests the replies of one task."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Requester:
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(self._history.last_call_number + 1))
 
     def retry_now(self) -> bool:
-        """End the pause before the next try; False if there is none."""
+        """End the pause before the next retry; False if there is none."""
         return self._request_retry.retry_now()
 
     async def reply(self) -> Reply:
@@ -128,11 +128,11 @@ class Requester:
 
     @property
     def contents(self) -> tuple[str, str, tuple[ToolSpec, ...]]:
-        """What requests are made of besides the turns: the model, the system prompt, the tools."""
+        """The model, system prompt and tools of a request: all but the turns."""
         return self._request_retry.model, self._head.system, self._call_format.offered(self._head.specs)
 
     def _record_contents(self) -> None:
-        """Log what requests are made of besides the turns, when it is not what the last one was made of."""
+        """Log the model, system prompt and tools, if they changed since the last request."""
         contents = self.contents
         if contents != self._recorded_contents:
             self._recorded_contents = contents
@@ -164,7 +164,7 @@ class Requester:
             raise ProviderFault(FaultKind.STREAM_CUT, "The model's answer ended before it was complete.")
 
     def _refuse_unusable(self, reply: Reply) -> None:
-        """An empty reply is asked for again, silently the first time; a filtered one cannot be helped."""
+        """Raise a fault for an empty reply, which is retried, or one that a content filter stopped."""
         if reply.turn.stop_reason == "content_filter":
             raise ProviderFault(
                 FaultKind.CONTENT_FILTER, "The provider's content filter stopped the answer. Rephrase the request."
@@ -176,7 +176,7 @@ class Requester:
         raise ProviderFault(FaultKind.EMPTY_REPLY, "The model gave an empty answer. Try again, or use another model.")
 
     def _close_request(self, row: Message, reader: ReplyReader, **why: str) -> None:
-        """Write tokens and cost into the request's row: without a cost it would look as if it still ran."""
+        """Write tokens and cost into the row of the request: a row without cost counts as running."""
         usage, cost = reader.usage, reader.cost
         if cost is None and reader.finish_reason is None and usage == Usage():
             cost = 0.0  # it failed before anything was counted
@@ -189,7 +189,7 @@ class Requester:
         self._runtime.emit_usage()
 
     def _keep_partial_reply(self, text: str, row: Message) -> None:
-        """A person who interrupts has read this; the model must know it too."""
+        """Add an interrupted reply to the history: the user has read it, so the model must know it."""
         if text.strip():
             block = TextBlock(text=f"{text}\n\n[interrupted by the user]")
             self._history.add_reply(
@@ -211,7 +211,7 @@ class Requester:
 
 
 class RequestRetry:
-    """Of one task. `model` is the one to ask now; `empty_replies` counts how often in a row it said nothing."""
+    """The retries of one task. `model` is the current one; `empty_replies` counts empty replies in a row."""
 
     def __init__(self, runtime: TaskRuntime) -> None:
         self._services = runtime.services
@@ -223,14 +223,14 @@ class RequestRetry:
         self.empty_replies = 0
 
     def retry_now(self) -> bool:
-        """End the pause before the next try; False if there is none."""
+        """End the pause before the next retry; False if there is none."""
         if self._retry_now is None:
             return False
         self._retry_now.set()
         return True
 
     async def persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """What an attempt returns, or the fault after which there is nothing left to try."""
+        """Repeat `attempt` until it returns; raises the fault after which no retry and no fallback model is left."""
         tries, waited, self.empty_replies = 0, 0.0, 0
         while True:
             try:
@@ -253,7 +253,7 @@ class RequestRetry:
         return delay(self._services.model.retry, tries, fault, waited, self._services.model.random())
 
     def _fall_back(self, fault: ProviderFault) -> bool:
-        """Go on with the next model, if there is one and the fault is the model's or its server's."""
+        """Switch to the next fallback model, if there is one and the fault is the model's or its server's."""
         next_place = self._models.index(self.model) + 1
         if next_place == len(self._models) or not (fault.retryable or fault.kind is FaultKind.MODEL_NOT_FOUND):
             return False
@@ -262,7 +262,7 @@ class RequestRetry:
         return True
 
     async def _pause(self, seconds: float, attempt: int, fault: ProviderFault) -> float:
-        """Wait, visibly, until the next try is due or somebody wants it now; returns how long it took."""
+        """Wait, with a visible timer, until the retry is due or requested; returns how long it took."""
         header = f"{fault.status or fault.kind}\n{fault.message}"
         timer = f"{header}\n<retry_timer>{round(seconds)}</retry_timer>"
         row = self._rows.say("api_req_retry_delayed", timer, partial=True)

@@ -48,19 +48,19 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     """For the mode that the task is in now."""
     services, options = runtime.services, runtime.options
     tools, modes = services.tools, services.modes
-    kept_out = {tool.name for tool in tools.all if modes.allows(tool, runtime.mode, None) is not None}
-    specs = tuple(spec for spec in tools.specs if spec.name not in kept_out)
+    excluded = {tool.name for tool in tools.all if modes.allows(tool, runtime.mode, None) is not None}
+    specs = tuple(spec for spec in tools.specs if spec.name not in excluded)
     base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
     skills = "" if services.knowledge is None else services.knowledge.prompt_section
-    told = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
-    remembered = "" if services.memory is None else services.memory.prompt_section(runtime.task_id)
-    hooked = "" if services.hooks.context is None else services.hooks.context.prompt_section()
+    instruction_section = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
+    memory_section = "" if services.memory is None else services.memory.prompt_section(runtime.task_id)
+    hook_section = "" if services.hooks.context is None else services.hooks.context.prompt_section()
     parts = (
         base,
         _style(options),
-        hooked,
-        told,
-        remembered,
+        hook_section,
+        instruction_section,
+        memory_section,
         skills,
         call_format.instructions(specs),
         options.append_system_prompt or "",

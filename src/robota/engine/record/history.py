@@ -1,4 +1,4 @@
-"""The conversation with the model: append only, always valid to send, each turn prepared for the wire once."""
+"""The conversation with the model: append only, always valid to send, each turn prepared once."""
 
 from collections.abc import Sequence, Set
 from typing import Final, Protocol, assert_never
@@ -33,7 +33,7 @@ IMAGE_CHARACTERS: Final = 6_000
 
 
 class TurnFormat(Protocol):
-    """What the history needs of a call format."""
+    """The part of a call format that the history uses."""
 
     def outgoing(self, turn: Turn) -> Turn:
         """A turn of the history as the model is shown it. Called once per turn."""
@@ -41,7 +41,7 @@ class TurnFormat(Protocol):
 
 
 class History:
-    """Turns of one task. Only the newest pair is ever checked, because older ones cannot change."""
+    """The turns of one task. Only the newest pair is checked, because older ones cannot change."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class History:
         conversation: ModelContext | None = None,
         results: Sequence[ToolResultBlock] = (),
     ) -> None:
-        """`conversation` and `results`, those of its last reply that are in no turn yet, are of a task that goes on."""
+        """`conversation` is that of a resumed task; `results` are those of its last reply that are in no turn yet."""
         self._task_id = task_id
         self._journal = journal
         self._turn_format = turn_format
@@ -68,63 +68,63 @@ class History:
 
     @property
     def pieces(self) -> Sequence[Piece]:
-        """What the turns were made of, with the numbers by which reductions name them."""
+        """The pieces of the conversation, with the numbers by which reductions refer to turns."""
         return self._conversation.pieces
 
     @property
     def recorded(self) -> int:
-        """How many turns there ever were."""
+        """How many turns were ever recorded."""
         return self._conversation.recorded
 
     @property
     def last_call_number(self) -> int:
-        """The highest number in an id that we gave a call ourselves (`call_7`), among those the model is shown."""
+        """The highest number in a call id that we generated (`call_7`), among the turns sent to the model."""
         ids = (call.id.removeprefix("call_") for turn in self.turns for call in unanswered(turn))
         return max((int(number) for number in ids if number.isascii() and number.isdecimal()), default=0)
 
     @property
     def awaits_reply(self) -> bool:
-        """Whether the model is the one to speak next."""
+        """Whether the last turn is the user's, so that the model replies next."""
         return bool(self.turns) and isinstance(self.turns[-1], UserTurn)
 
     def outgoing(self) -> tuple[Turn, ...]:
-        """What to send: every tool call has its result, and the person or a tool spoke last."""
+        """The turns to send: every tool call has a result, and the last turn is the user's."""
         self.close_calls()
         return tuple(self._outgoing)
 
     def add_reply(self, turn: AssistantTurn) -> None:
-        """Add what the model said; its calls stay open until their results are added."""
+        """Add a reply of the model; its calls stay open until their results are added."""
         self._add(turn)
 
     def keep_result(self, result: ToolResultBlock) -> None:
-        """Write the result of a call down while others of the same reply still run: a crash must not lose it."""
+        """Log the result of a call while others of the same reply still run, so that a crash does not lose it."""
         self._journal.write(ResultRecord(task_id=self._task_id, result=result))
         self._results.append(result)
 
     def add_user(self, content: Sequence[UserBlock]) -> None:
-        """Add results or words. Open calls without a result among them are answered as interrupted."""
+        """Add results or text. Open calls without a result get one that says they were interrupted."""
         if content or self._results:
             kept = self._kept_calls
             self._add(UserTurn(content=tuple(block for block in content if _call_answered_by(block) not in kept)))
 
     def close_calls(self) -> None:
-        """Answer calls that were left open, as after an interruption."""
+        """Add an interrupted result to every open call."""
         last, kept = self.turns[-1] if self.turns else None, self._kept_calls
         self.add_user([interrupted_result(call.id) for call in unanswered(last) if call.id not in kept])
 
     @property
     def pins(self) -> Set[int]:
-        """The numbers of the turns that must not be taken out."""
+        """The numbers of the pinned turns, which no reduction removes."""
         return self._conversation.pins
 
     def pin(self, turn: int, is_pinned: bool) -> None:
-        """Keep a turn from being taken out, or no longer."""
+        """Pin or unpin a turn."""
         record = PinRecord(task_id=self._task_id, turn=turn, is_pinned=is_pinned)
         self._journal.write(record)
         self._conversation.pin(record)
 
     def reduce(self, reduction: Reduction) -> None:
-        """Show the model less from now on. One record does it, so that no crash can leave it half done."""
+        """Apply a reduction. It is one record, so a crash cannot leave it half done."""
         self._journal.write(reduction)
         prepared = {id(turn): sent for turn, sent in zip(self.turns, self._outgoing, strict=True)}
         self._conversation.reduce(reduction)
@@ -136,9 +136,9 @@ class History:
         return self._conversation.undoable
 
     def without_reduction(self, identity: str, recorded: Sequence[Turn]) -> ModelContext | None:
-        """The conversation if that reduction were undone; `recorded` are the turns of the task as the log has them.
+        """The conversation with that reduction undone; `recorded` are the turns of the task in the log.
 
-        None if the log does not have what it hid. Turns that are shown now stay the same objects.
+        None if the log does not have all hidden turns. Turns that are sent now stay the same objects.
         """
         shown = {piece.number: piece.turn for piece in self.pieces if piece.reduction is None and not piece.cuts}
         known = {**dict(enumerate(recorded)), **shown}
@@ -150,14 +150,14 @@ class History:
         return restored
 
     def restore(self, identity: str, restored: ModelContext) -> None:
-        """Show the model again what the reduction hid; `restored` is the conversation without it."""
+        """Undo a reduction; `restored` is the conversation without it."""
         self._journal.write(RestoreRecord(task_id=self._task_id, id=identity))
         prepared = {id(turn): sent for turn, sent in zip(self.turns, self._outgoing, strict=True)}
         self._conversation = restored
         self._prepare(0, prepared)
 
     def _add(self, turn: Turn) -> None:
-        # The log gets the turn as it came: reading mends it in the same way, and nothing is written twice.
+        # The log gets the turn unrepaired: reading it repairs it in the same way, and nothing is written twice.
         self._journal.write(TurnRecord(task_id=self._task_id, turn=turn))
         if isinstance(turn, UserTurn) and self._results:
             turn = with_results(turn, self._results, self.turns[-1] if self.turns else None)
@@ -169,7 +169,7 @@ class History:
         return {result.tool_use_id for result in self._results}
 
     def _prepare(self, kept: int, prepared: dict[int, Turn] | None = None) -> None:
-        """Prepare the turns from `kept` on; one that was prepared before stays the same object for the wire."""
+        """Prepare the turns from index `kept` on; a turn prepared before stays the same object for the wire."""
         self.characters -= sum(self._sizes[kept:])
         del self._outgoing[kept:], self._sizes[kept:]
         for turn in self.turns[kept:]:
@@ -184,12 +184,12 @@ def _call_answered_by(block: UserBlock) -> str | None:
 
 
 def characters_of(turn: Turn) -> int:
-    """How long a turn is, as an estimate of its tokens needs it."""
+    """The length of a turn, for the estimate of its tokens."""
     return sum(map(characters_of_block, turn.content))
 
 
 def characters_of_block(block: AssistantBlock | UserBlock) -> int:
-    """How long a block is; an image counts as a fixed number of characters."""
+    """The length of a block; an image counts as a fixed number of characters."""
     match block:
         case TextBlock():
             return len(block.text)

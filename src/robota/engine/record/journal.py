@@ -1,4 +1,4 @@
-"""Where everything goes that happens in a session: to the log (`Journal`), then to the clients (`EventBus`)."""
+"""Where everything that happens in a session goes: first to the log (`Journal`), then to clients (`EventBus`)."""
 
 import asyncio
 from collections import deque
@@ -19,7 +19,7 @@ from robota.providers.chunks import ToolSpec
 from robota.secrets.redaction import Redactor, StreamRedactor
 from robota.text.surrogate_pairs import with_whole_characters
 
-# Deltas of one row that nobody has read yet are joined up to this length, so that a slow reader costs little.
+# Unread deltas of one row are joined up to this length, so that a slow client costs little.
 JOIN_LIMIT: Final = 4096
 
 
@@ -49,7 +49,7 @@ class Subscription(AsyncIterator[Event]):
         self._ready.set()
 
     async def aclose(self) -> None:
-        """The client goes away: what it did not read is dropped, and nothing more is collected for it."""
+        """Drop unread events and collect no more, because the client has gone."""
         self.close()
         self._events.clear()
 
@@ -66,10 +66,9 @@ class Subscription(AsyncIterator[Event]):
 
 
 class EventBus:
-    """Fans events out to the subscriptions, with secrets covered in what is sent.
+    """Sends events to all subscriptions, with secrets masked.
 
-    Deltas are sent as they are: a secret that comes in pieces can only be covered by who knows what came before, which
-    is what `stream_redactor` is for.
+    Deltas are sent unchanged: a secret split over several deltas must be masked by the sender, with `stream_redactor`.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -77,17 +76,17 @@ class EventBus:
         self.redactor = redactor
 
     def stream_redactor(self) -> StreamRedactor:
-        """For the deltas of one text."""
+        """A redactor for the deltas of one text."""
         return self.redactor.stream()
 
     def subscribe(self, *known: Event) -> Subscription:
-        """The events from now on, and before them what is known already."""
+        """A subscription that starts with the `known` events and continues with new ones."""
         subscription = Subscription(*map(self._covered, known))
         self._subscriptions.append(ref(subscription))
         return subscription
 
     def emit(self, event: Event, *, is_clean: bool = False) -> None:
-        """Send an event to every client. One that is known to hold no secret is not searched again."""
+        """Send an event to every client. With `is_clean` it is known to hold no secret and is not searched."""
         subscriptions = self._listening()
         if not subscriptions:
             return
@@ -97,13 +96,13 @@ class EventBus:
             subscription.push(event)
 
     def close(self) -> None:
-        """End every subscription after what is already queued."""
+        """End every subscription after its queued events."""
         for subscription in self._listening():
             subscription.close()
         self._subscriptions.clear()
 
     def _listening(self) -> list[Subscription]:
-        """The clients that are still there. One that dropped its iterator has gone, whether it said so or not."""
+        """The live subscriptions. A client that dropped its iterator counts as gone."""
         found = [subscription for reference in self._subscriptions if (subscription := reference()) is not None]
         if len(found) < len(self._subscriptions):
             self._subscriptions = [ref(subscription) for subscription in found]
@@ -135,7 +134,7 @@ class LogPort(Protocol):
 
     def sync_soon(self) -> None: ...
 
-    def take_news(self) -> str | None: ...
+    def take_warning(self) -> str | None: ...
 
     def keep(self, data: bytes) -> str: ...
 
@@ -147,9 +146,9 @@ class LogPort(Protocol):
 
 
 class Journal:
-    """Writes to the log. When the log cannot be written, the conversation goes on but nothing may change the machine.
+    """Writes to the log. If the log cannot be written, the conversation goes on, but tools may change nothing.
 
-    `trouble` stays set from the first failure on: a later success would leave a gap that nobody sees.
+    `trouble` stays set after the first failure: a later success would leave an invisible gap.
     """
 
     def __init__(self, log: LogPort, bus: EventBus) -> None:
@@ -159,11 +158,11 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        """Where the log lies."""
+        """The path of the log."""
         return self._log.path
 
     def write(self, payload: Payload) -> Appended | None:
-        """Write a record. None if that is not possible."""
+        """Write a record; None if the log cannot be written."""
         if self.trouble is not None:
             return None
         try:
@@ -173,24 +172,24 @@ class Journal:
             return None
 
     def is_clean(self, written: Appended | None) -> bool:
-        """Whether what was written is known to hold no secret that clients must not see."""
+        """Whether the written record is known to hold no secret."""
         return written is not None and written.is_clean and self._log.redactor is self._bus.redactor
 
     async def sync(self) -> None:
-        """Return when all that was written is on the disk."""
+        """Return when everything written is on disk."""
         if self.trouble is not None:
             return
         try:
             await self._log.sync()
         except LogWriteError as error:
             self._fail(error)
-        self._tell_news()
+        self._emit_warning()
 
     def sync_soon(self) -> None:
-        """Bring what was written to the disk while other work goes on."""
+        """Start a sync and do not wait."""
         if self.trouble is None:
             self._log.sync_soon()
-        self._tell_news()
+        self._emit_warning()
 
     def keep(self, data: bytes) -> str | None:
         """Store an artifact; None if that is not possible."""
@@ -210,9 +209,9 @@ class Journal:
         model_room: tuple[int, int],
         condense_at: int | None,
     ) -> None:
-        """Record what the requests of a task are made of from here on; equal texts are stored once.
+        """Record the model, system prompt and tools of the task's requests from here on; equal texts are stored once.
 
-        `model_room` is the window of the model, and what of it is left when its answer is set aside.
+        `model_room` is the context window, and the part of it that is left for input.
         """
         if self.trouble is not None:
             return
@@ -231,7 +230,7 @@ class Journal:
             self._fail(error)
 
     async def keep_file(self, path: Path) -> str | None:
-        """The same for a file, which is moved."""
+        """Move a file to the artifacts; None if that is not possible."""
         try:
             return await self._log.keep_file(path)
         except LogWriteError as error:
@@ -239,7 +238,7 @@ class Journal:
             return None
 
     def kept(self, name: str) -> Path:
-        """Where something kept lies; raises `ArtifactMissing`."""
+        """The path of an artifact; raises `ArtifactMissing`."""
         return self._log.artifact_path(name)
 
     def next_ts(self) -> int:
@@ -247,7 +246,7 @@ class Journal:
 
     @property
     def warning(self) -> tuple[Notice, ...]:
-        """What a client must know that was not there when the trouble began; usually nothing."""
+        """The warning for clients that subscribe after the log failed; usually empty."""
         if self.trouble is None:
             return ()
         text = (
@@ -256,10 +255,10 @@ class Journal:
         )
         return (Notice(level="warning", text=text),)
 
-    def _tell_news(self) -> None:
-        news = self._log.take_news()
-        if news is not None:
-            self._bus.emit(Notice(level="warning", text=news))
+    def _emit_warning(self) -> None:
+        warning = self._log.take_warning()
+        if warning is not None:
+            self._bus.emit(Notice(level="warning", text=warning))
 
     def _fail(self, error: LogWriteError) -> None:
         self.trouble = str(error)
@@ -268,7 +267,7 @@ class Journal:
 
 
 def _joined(last: Event, new: Event) -> Event | None:
-    """Both as one, if they are deltas of the same row and not too long already."""
+    """The two events joined, if they are short deltas of the same row; else None."""
     if not isinstance(new, TextDelta | PartialMessage) or type(last) is not type(new):
         return None
     assert isinstance(last, TextDelta | PartialMessage)

@@ -1,4 +1,4 @@
-"""The rows of one task: said, asked, streamed, logged and shown; old ones are let go of, for the log has them."""
+"""The rows of one task: first logged, then shown. Old ones are dropped from memory, because the log has them."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from robota.log.replay.rows.row_pages import RowPages
     from robota.log.replay.task import ReplayedTask
 
-# A streaming row is written to the log at most this often: a crash loses no more than that of an answer.
+# A streaming row is written to the log this often, so a crash loses at most this much of a reply.
 SNAPSHOT_SECONDS: Final = 0.5
 
-
-# So many rows a client is told at once; it asks for older ones. At least as many are held in memory.
+# How many rows a client gets with the state; it requests older ones. At least as many are held in memory.
 STATE_ROWS: Final = 300
 # Rows are let go of by so many.
 ROWS_IN_PAGE: Final = 100
@@ -42,14 +41,14 @@ class Rows:
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`replayed` is the task as the log has it, if it goes on.
+        """`replayed` is the task from the log, if it is resumed.
 
-        `clock` gives seconds; it decides when a streaming row is written to the log again.
+        `clock` returns seconds; it decides when a streaming row is logged again.
         """
         messages = () if replayed is None else replayed.messages
         self.older: RowPages | None = None if replayed is None else replayed.older  # rows that only the log has
         self.known_calls: Sequence[EndedCall] = () if replayed is None else replayed.calls
-        self.call_ends: list[ToolEndRecord] = []  # since then
+        self.call_ends: list[ToolEndRecord] = []  # after `known_calls`
         self._call_rows: dict[str, list[int]] = {}  # of each call that has not ended
         ended = {each.record.call_id: each.after for each in self.known_calls}
         for row in messages:
@@ -75,7 +74,7 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows there are, those that only the log has included."""
+        """The number of rows, including those that only the log has."""
         return len(self.messages) + (self.older.count if self.older is not None else 0)
 
     @property
@@ -89,15 +88,15 @@ class Rows:
         return self._create(Message(ts=self._journal.next_ts(), type="ask", ask=kind, text=text, **fields))
 
     def change(self, message: Message, **fields: Any) -> Message:
-        """Replace a row by one that differs in these fields."""
+        """Change these fields of a row."""
         return self._put(msgspec.structs.replace(message, **fields))
 
     def stream(self, kind: str, **fields: Any) -> "StreamingRow":
-        """A row whose text is still coming. It appears with its first text."""
+        """A row whose text is streamed. It appears with its first text."""
         return StreamingRow(self, kind, fields)
 
     def end_call(self, record: ToolEndRecord) -> None:
-        """A call has ended: clients that come later are shown it among the rows."""
+        """Record the end of a call, so that later clients can show it among the rows."""
         rows, after = self._call_rows.pop(record.call_id, []), self.messages[-1].ts if self.messages else 0
         record = msgspec.structs.replace(record, row=rows[-1] if rows else 0, after=after)
         written = self._journal.write(record)
@@ -107,12 +106,12 @@ class Rows:
                 self._note_lines(ts, written)
 
     def flush(self) -> None:
-        """Bring the stored text of streaming rows up to date, for a client that joins now."""
+        """Update the stored text of streaming rows, for a client that subscribes now."""
         for row in self._open.values():
             self._tracker.updated(row.snapshot())
 
     def interrupt(self) -> None:
-        """Close every row that still streams; what came is kept and marked."""
+        """Finish every streaming row and mark it as interrupted."""
         for row in list(self._open.values()):
             row.finish(interrupted=True)
 
@@ -194,9 +193,9 @@ class HeldPage:
 
 
 class StreamingRow:
-    """A row that grows. Deltas go to the clients at once and to the log now and then.
+    """A row whose text is streamed. Deltas go to clients at once and to the log at intervals.
 
-    What could still become a secret is held back from both, so the row can be shorter there than `text`.
+    Text that could be the start of a secret is held back from both, so they may have less than `text`.
     """
 
     def __init__(self, rows: Rows, kind: str, fields: dict[str, Any]) -> None:
@@ -212,7 +211,7 @@ class StreamingRow:
 
     @property
     def text(self) -> str:
-        """All that came, as it came."""
+        """All text received so far, unmasked."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
@@ -234,12 +233,12 @@ class StreamingRow:
             self._save()
 
     def snapshot(self) -> Message:
-        """The row as far as it can be shown."""
+        """The row as far as it can be shown now."""
         assert self._message is not None
         return msgspec.structs.replace(self._message, text=self._decided_text())
 
     def finish(self, **fields: Any) -> Message | None:
-        """The row is complete. A row that never got text never was."""
+        """Finish the row. A row that never got text is never created."""
         held = self._covered.finish().decode()
         if self._message is None and self._pieces:
             self._appear()  # with what was held back
@@ -256,7 +255,7 @@ class StreamingRow:
         self._saved_at = self._rows._clock()
 
     def _save(self) -> None:
-        """Log what was added since the last time: the whole text each time would be its square."""
+        """Log only the text added since the last time, so that the log grows linearly."""
         assert self._message is not None
         added = "".join(self._unsaved)
         self._unsaved.clear()

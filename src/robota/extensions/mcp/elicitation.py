@@ -40,13 +40,13 @@ class RequestedField(msgspec.Struct, frozen=True, kw_only=True):
 
 async def filled_in(server: str, message: str, schema: Mapping[str, Any], ask: AskPerson) -> dict[str, Value] | None:
     """The values that the person gives, or None if they decline. Without fields it is only asked for a yes."""
-    told = f"The MCP server {server} asks: {visible(message)[:LONGEST_MESSAGE]}"
+    shown_message = f"The MCP server {server} asks: {visible(message)[:LONGEST_MESSAGE]}"
     fields = requested_fields(schema)
     if not fields:
-        return {} if await is_agreed_to(server, told, ask) else None
+        return {} if await is_agreed_to(server, shown_message, ask) else None
     values: dict[str, Value] = {}
     for number, field in enumerate(fields, start=1):
-        head = f"{told}\n({number} of {len(fields)}) {field.words}"
+        head = f"{shown_message}\n({number} of {len(fields)}) {field.words}"
         given = await _value(server, field, head, ask)
         if given is None:
             return None
@@ -63,9 +63,9 @@ async def is_agreed_to(server: str, question: str, ask: AskPerson) -> bool:
 
 def page_question(server: str, message: str, url: str) -> str:
     """Whether the person wants to go to a page that a server names; Robota does not open it."""
-    told = visible(message)[:LONGEST_MESSAGE]
+    shown_message = visible(message)[:LONGEST_MESSAGE]
     where = single_line(url, LONGEST_MESSAGE)
-    return f"The MCP server {server} wants you to open this page in a browser: {where}\n{told}"
+    return f"The MCP server {server} wants you to open this page in a browser: {where}\n{shown_message}"
 
 
 def requested_fields(schema: Mapping[str, Any]) -> tuple[RequestedField, ...]:

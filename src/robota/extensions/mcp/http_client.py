@@ -16,8 +16,8 @@ def http_client(headers: Mapping[str, str], most_bytes: int, auth: httpx2.Auth |
     """For one server. Redirects are followed only within its own origin, by the SDK."""
     timeout = httpx2.Timeout(TIMEOUT_S, read=SILENCE_S)
     hooks = {"response": [lambda response: _bound(response, most_bytes, is_signed_in=auth is not None)]}
-    told = {"accept-encoding": "identity", **headers}
-    return httpx2.AsyncClient(headers=told, timeout=timeout, event_hooks=hooks, auth=auth)
+    sent_headers = {"accept-encoding": "identity", **headers}
+    return httpx2.AsyncClient(headers=sent_headers, timeout=timeout, event_hooks=hooks, auth=auth)
 
 
 class UnreadableAnswer(httpx2.TransportError):

@@ -38,8 +38,8 @@ def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
         try:
             result = await connection.call(remote, params.values, caller)
         except ServerFailed as failure:
-            told = f"The MCP server {server} failed: {failure}. Other servers and tools still work."
-            return ToolResult(content=told, is_error=True)
+            message = f"The MCP server {server} failed: {failure}. Other servers and tools still work."
+            return ToolResult(content=message, is_error=True)
         return result if not declined else _with_declined(result, declined)
 
     async def prepare(params: McpArguments, context: ToolContext) -> Prepared:
@@ -80,8 +80,8 @@ class _Progress:
 
 
 def _with_declined(result: ToolResult, declined: list[str]) -> ToolResult:
-    told = "\n".join(f"The user did not answer what the server asked meanwhile: {question}" for question in declined)
-    return msgspec.structs.replace(result, content=f"{told}\n\n{result.content}")
+    message = "\n".join(f"The user did not answer what the server asked meanwhile: {question}" for question in declined)
+    return msgspec.structs.replace(result, content=f"{message}\n\n{result.content}")
 
 
 def _json(value: Any) -> str:

@@ -53,8 +53,8 @@ def new_sign_in(url: str, store: SignInStore, browser: Browser) -> OAuthClientPr
 
 def _provider(url: str, store: SignInStore, browser: Browser) -> OAuthClientProvider:
     storage = _Storage(url, store)
-    told = OAuthClientMetadata(redirect_uris=[AnyUrl(browser.redirect_to)], client_name="Robota")
-    provider = OAuthClientProvider(url, told, storage, browser.go_to, browser.come_back)
+    client_metadata = OAuthClientMetadata(redirect_uris=[AnyUrl(browser.redirect_to)], client_name="Robota")
+    provider = OAuthClientProvider(url, client_metadata, storage, browser.go_to, browser.come_back)
     storage.provider = provider
     return provider
 

@@ -74,8 +74,8 @@ def _cost(row: Any) -> tuple[int, Any] | None:
     """The time of a request row and what it cost, if it says so already."""
     if not isinstance(row, dict) or row.get("say") != "api_req_started":
         return None
-    told = _told(row.get("text"))
-    return (row.get("ts", 0), told["cost"]) if "cost" in told else None
+    fields = _fields(row.get("text"))
+    return (row.get("ts", 0), fields["cost"]) if "cost" in fields else None
 
 
 def _add(spent: SpentOnIntent, price: Any) -> None:
@@ -86,9 +86,9 @@ def _add(spent: SpentOnIntent, price: Any) -> None:
         spent.is_known = False
 
 
-def _told(text: Any) -> dict[str, Any]:
+def _fields(text: Any) -> dict[str, Any]:
     try:
-        told = msgspec.json.decode(text)
+        fields = msgspec.json.decode(text)
     except (msgspec.DecodeError, TypeError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return fields if isinstance(fields, dict) else {}

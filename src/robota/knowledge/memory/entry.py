@@ -60,7 +60,7 @@ class MemoryEntry(msgspec.Struct, frozen=True, kw_only=True):
         return f"mem_{hashlib.sha1(words, usedforsecurity=False).hexdigest()[:12]}"
 
     @property
-    def told(self) -> str:
+    def prompt_text(self) -> str:
         """The entry as the model reads it: without its facts."""
         return f"- [{self.date}] ({self.type}/{self.topic}) {self.text}"
 
@@ -72,7 +72,7 @@ class MemoryEntry(msgspec.Struct, frozen=True, kw_only=True):
             *(f"file: {path}" for path in self.files),
             *([] if self.check is None else [f"run: {self.check}"]),
         ]
-        return f"{self.told} <!-- {_BETWEEN_FACTS.join(facts)} -->" if facts else self.told
+        return f"{self.prompt_text} <!-- {_BETWEEN_FACTS.join(facts)} -->" if facts else self.prompt_text
 
 
 class MemoryLine(msgspec.Struct, frozen=True):

@@ -122,8 +122,8 @@ class Memories:
         if not text:
             raise MemoryProblem("There is nothing to remember. Nothing was written.")
         if len(text) > LONGEST_TEXT:
-            told = f"It has {len(text):,} characters; an entry has at most {LONGEST_TEXT:,}. Nothing was written."
-            raise MemoryProblem(f"{told} Put long texts into a file of the project and remember its name.")
+            problem = f"It has {len(text):,} characters; an entry has at most {LONGEST_TEXT:,}. Nothing was written."
+            raise MemoryProblem(f"{problem} Put long texts into a file of the project and remember its name.")
         check = None if new.check is None else new.check.strip()
         if check is not None and not can_be_check(check):
             raise MemoryProblem("A check is one command on one line, without <!-- and -->. Nothing was written.")
@@ -196,8 +196,10 @@ class Memories:
         try:
             self._own(scope).note(entry)
         except OSError as error:
-            told = f"It was remembered, but not that you wrote it ({error.strerror})."
-            raise MemoryProblem(f"{told} Until you trust this workspace the model gets it as quoted data.") from error
+            problem = f"It was remembered, but not that you wrote it ({error.strerror})."
+            raise MemoryProblem(
+                f"{problem} Until you trust this workspace the model gets it as quoted data."
+            ) from error
 
     def _own(self, scope: MemoryScope) -> OwnEntries:
         return OwnEntries(self.stores[MemoryScope.USER].directory, self._store(scope).directory)

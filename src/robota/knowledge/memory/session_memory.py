@@ -1,4 +1,4 @@
-"""What the model is told of memory in one session: at its start, when it changes, and what belongs to a prompt."""
+"""The memory of one session: its section of the system prompt, its changes, and the entries that fit a prompt."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,15 +32,15 @@ RECALLED: Final = "This is remembered and may belong to what the person just sai
 
 
 class UsedMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model was told of memory, and what it was not told and why."""
+    """The memory lines that the model was sent, and the entries that were left out, with the reasons."""
 
-    told: tuple["ToldLine", ...] = ()
-    recalled: tuple["ToldLine", ...] = ()
+    in_prompt: tuple["PromptMemoryLine", ...] = ()
+    recalled: tuple["PromptMemoryLine", ...] = ()
     stale: tuple[KnownEntry, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-class ToldLine(msgspec.Struct, frozen=True, kw_only=True):
+class PromptMemoryLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a memory file; `entry` is None for text between the entries."""
 
     scope: MemoryScope
@@ -51,38 +51,38 @@ class ToldLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionMemory:
-    """A `MemoryService`. The prompt of a task stays as it began; what changes is told in the conversation."""
+    """A `MemoryService`. The system prompt of a task never changes; changes of memory come as reminders."""
 
     def __init__(self, memories: Memories, session_id: str, *, saves_at_once: bool) -> None:
-        """`saves_at_once`: whether clear words of the person are remembered without asking them."""
+        """`saves_at_once`: whether an explicit "remember …" of the person is saved without asking."""
         self._memories = memories
         self._session_id = session_id
         self._saves_at_once = saves_at_once
         self._stamps: object = None
-        self._told: dict[str, tuple[ToldLine, ...]] = {}
+        self._sent: dict[str, tuple[PromptMemoryLine, ...]] = {}
         self._recalled: dict[str, set[str]] = {}
-        self._topics: list[tuple[str, list[ToldLine]]] | None = None
+        self._topics: list[tuple[str, list[PromptMemoryLine]]] | None = None
         self._complaints: set[str] = set()
         self._used = UsedMemory()
 
     @property
     def used(self) -> UsedMemory:
-        """What the model was told, or would be told now if nothing was said yet."""
+        """What the model was sent, or would be sent now if no task has begun."""
         if self._stamps is None:
             self._look()
         return self._used
 
     def prompt_section(self, task_id: str) -> str:
         self._look()
-        self._told[task_id] = self._used.told
-        return _parts(REMEMBERED, self._used.told)
+        self._sent[task_id] = self._used.in_prompt
+        return _parts(REMEMBERED, self._used.in_prompt)
 
-    def recall(self, task_id: str, words: str, message: int) -> Recollection:
-        captured = tuple(self._captured(words, MemoryOrigin(self._session_id, message)))
-        news = tuple(self._news(task_id))
-        recalled = self._recollected(task_id, words)
+    def recall(self, task_id: str, prompt: str, message: int) -> Recollection:
+        captured = tuple(self._captured(prompt, MemoryOrigin(self._session_id, message)))
+        changes = tuple(self._changes(task_id))
+        recalled = self._relevant_topics(task_id, prompt)
         self._used = msgspec.structs.replace(self._used, recalled=recalled)
-        reminders = (*news, _parts(RECALLED, recalled))
+        reminders = (*changes, _parts(RECALLED, recalled))
         reminder = "\n\n".join(each for each in reminders if each)
         return Recollection(reminder=reminder, notices=(*captured, *self._new_complaints()))
 
@@ -96,9 +96,9 @@ class SessionMemory:
             return ToolResult(content="This is remembered already, waits for the user, or was rejected by them.")
         return ToolResult(content="Noted. The user decides later whether it is remembered.")
 
-    def _captured(self, words: str, origin: MemoryOrigin) -> Iterator[str]:
-        """Note what the person asks to be remembered; yields what they should know of it."""
-        found = found_in(words)
+    def _captured(self, prompt: str, origin: MemoryOrigin) -> Iterator[str]:
+        """Save or propose what the prompt asks to be remembered; yields notices for the person."""
+        found = found_in(prompt)
         if found is None:
             return
         kind, topic = kind_of(found.text)
@@ -125,77 +125,81 @@ class SessionMemory:
         if stamps == self._stamps:
             return
         self._stamps, self._topics = stamps, None
-        told: list[ToldLine] = []
+        in_prompt: list[PromptMemoryLine] = []
         stale: list[KnownEntry] = []
         problems: list[str] = []
         for scope, store in self._memories.stores.items():
             try:
                 lines, cut = _within_bounds(store.index())
-                told_here, stale_here = self._holding(scope, store.index_path, lines)
+                valid_here, stale_here = self._still_valid(scope, store.index_path, lines)
             except MemoryProblem as problem:
                 problems.append(str(problem))
                 continue
-            told += told_here
+            in_prompt += valid_here
             stale += stale_here
             if cut:
                 problems.append(f"{store.index_path} is longer than what is told: {cut} lines were left out.")
-        self._used = UsedMemory(told=tuple(told), stale=tuple(stale), problems=tuple(problems))
+        self._used = UsedMemory(in_prompt=tuple(in_prompt), stale=tuple(stale), problems=tuple(problems))
 
-    def _holding(
+    def _still_valid(
         self, scope: MemoryScope, path: Path, lines: Sequence[MemoryLine]
-    ) -> tuple[list[ToldLine], list[KnownEntry]]:
-        """The lines of a file that still hold, and its entries that do not."""
+    ) -> tuple[list[PromptMemoryLine], list[KnownEntry]]:
+        """The lines of a file that are still valid, and its stale entries."""
         entries = [line.entry for line in lines if line.entry is not None]
         stale = {known.entry.id: known for known in self._memories.known(scope, entries) if known.stale is not None}
         is_own = self._memories.ownership(scope)
-        told: list[ToldLine] = []
+        valid: list[PromptMemoryLine] = []
         for number, line in enumerate(lines):
-            text = line.text.rstrip() if line.entry is None else line.entry.told
+            text = line.text.rstrip() if line.entry is None else line.entry.prompt_text
             is_title = number == 0 and text.startswith("# ")
             if text and not is_title and (line.entry is None or line.entry.id not in stale):
-                told.append(
-                    ToldLine(scope=scope, path=str(path), text=text, entry=line.entry, is_own=is_own(line.entry))
+                valid.append(
+                    PromptMemoryLine(
+                        scope=scope, path=str(path), text=text, entry=line.entry, is_own=is_own(line.entry)
+                    )
                 )
-        return told, list(stale.values())
+        return valid, list(stale.values())
 
-    def _news(self, task_id: str) -> Iterator[str]:
-        """What has changed since the model of this task was last told."""
-        before = self._told.get(task_id, ())
+    def _changes(self, task_id: str) -> Iterator[str]:
+        """Reminders about what changed since the model of this task was last sent the memory."""
+        before = self._sent.get(task_id, ())
         self._look()
-        now = self._used.told
+        now = self._used.in_prompt
         if now is before:
             return
-        self._told[task_id] = now
+        self._sent[task_id] = now
         yield _parts(ADDED, [line for line in now if line not in before])
         gone = [line.text for line in before if line not in now]
         if gone:
             yield "\n".join((TAKEN_BACK, *gone))
 
-    def _recollected(self, task_id: str, words: str) -> tuple[ToldLine, ...]:
-        """What topics say to these words that the index does not; each topic once a task."""
+    def _relevant_topics(self, task_id: str, prompt: str) -> tuple[PromptMemoryLine, ...]:
+        """Lines of the topics that fit the prompt and are not in the index; each topic once a task."""
         if self._topics is None:
             self._topics = list(self._beyond_index())
-        said = {word for word in _WORD.findall(words.casefold()) if len(word) >= SHORTEST_WORD}
+        prompt_words = {word for word in _WORD.findall(prompt.casefold()) if len(word) >= SHORTEST_WORD}
         recalled = self._recalled.setdefault(task_id, set())
-        scored = [(_score(said, name, lines), name, lines) for name, lines in self._topics if name not in recalled]
+        scored = [
+            (_score(prompt_words, name, lines), name, lines) for name, lines in self._topics if name not in recalled
+        ]
         fitting = sorted((each for each in scored if each[0]), key=lambda each: -each[0])[:RECALLED_TOPICS]
         recalled.update(name for _, name, _ in fitting)
         return tuple(line for _, _, lines in fitting for line in _first_characters(lines))
 
-    def _beyond_index(self) -> Iterator[tuple[str, list[ToldLine]]]:
-        """The topics that say more than the index, with what they say besides."""
-        known = {line.text for line in self._used.told}
+    def _beyond_index(self) -> Iterator[tuple[str, list[PromptMemoryLine]]]:
+        """The topics that have more lines than the index, with those lines."""
+        known = {line.text for line in self._used.in_prompt}
         for scope, store in self._memories.stores.items():
             try:
                 for name, lines in store.topics().items():
-                    told, _ = self._holding(scope, store.topic_path(name), lines)
-                    if more := [line for line in told if line.text not in known]:
+                    valid, _ = self._still_valid(scope, store.topic_path(name), lines)
+                    if more := [line for line in valid if line.text not in known]:
                         yield name, more
             except MemoryProblem:
-                continue  # which was told when the index was read
+                continue  # reported when the index was read
 
     def _new_complaints(self) -> Iterator[str]:
-        """What is wrong with the memory, each once a session."""
+        """Problems and stale entries, each reported once a session."""
         stale = (f"No longer holds and is not told: {known.entry.text} ({known.stale})" for known in self._used.stale)
         for complaint in (*self._used.problems, *stale):
             if complaint not in self._complaints:
@@ -204,7 +208,7 @@ class SessionMemory:
 
 
 def _within_bounds(lines: Sequence[MemoryLine]) -> tuple[tuple[MemoryLine, ...], int]:
-    """The first lines, as many as are told, and how many there are besides."""
+    """The first lines, up to the limits, and how many were left out."""
     size = 0
     for number, line in enumerate(lines):
         size += len(line.text.encode("utf-8", "surrogateescape"))
@@ -213,27 +217,27 @@ def _within_bounds(lines: Sequence[MemoryLine]) -> tuple[tuple[MemoryLine, ...],
     return tuple(lines), 0
 
 
-def _parts(heading: str, lines: Sequence[ToldLine]) -> str:
-    """What the person wanted remembered, and behind it, as quoted data, what only the repository says."""
+def _parts(heading: str, lines: Sequence[PromptMemoryLine]) -> str:
+    """The person's own entries, and after them, as quoted data, those that only the repository has."""
     own = [line for line in lines if line.is_own]
     others = [line for line in lines if not line.is_own]
     parts = (prompt_part(heading, MEMORY_TAG, _elements(own)), prompt_part(QUOTED, QUOTED_TAG, _elements(others)))
     return "\n\n".join(part for part in parts if part)
 
 
-def _elements(lines: Sequence[ToldLine]) -> list[PromptElement]:
+def _elements(lines: Sequence[PromptMemoryLine]) -> list[PromptElement]:
     texts: dict[str, list[str]] = {}
     for line in lines:
         texts.setdefault(line.path, []).append(line.text)
     return [PromptElement(path, "\n".join(each)) for path, each in texts.items()]
 
 
-def _score(said: set[str], name: str, lines: Sequence[ToldLine]) -> int:
+def _score(prompt_words: set[str], name: str, lines: Sequence[PromptMemoryLine]) -> int:
     content = " ".join(line.text for line in lines).casefold()
-    return sum(IN_NAME * (word in name) + IN_TEXT * (word in content) for word in said)
+    return sum(IN_NAME * (word in name) + IN_TEXT * (word in content) for word in prompt_words)
 
 
-def _first_characters(lines: Sequence[ToldLine]) -> Iterator[ToldLine]:
+def _first_characters(lines: Sequence[PromptMemoryLine]) -> Iterator[PromptMemoryLine]:
     room = RECALLED_CHARACTERS
     for line in lines:
         room -= len(line.text)

@@ -187,7 +187,7 @@ class MemoryStore:
                 yield directory
         except OSError as error:
             raise MemoryProblem(
-                f"The memory in {self.directory} cannot be read: {_told(error)}. Nothing was changed."
+                f"The memory in {self.directory} cannot be read: {_error_text(error)}. Nothing was changed."
             ) from error
 
     @contextmanager
@@ -198,8 +198,8 @@ class MemoryStore:
             with directory_inside(self._root, self._below) as directory, only_writer(directory):
                 yield directory
         except OSError as error:
-            told = f"The memory in {self.directory} cannot be written: {_told(error)}. Nothing was changed."
-            raise MemoryProblem(told) from error
+            message = f"The memory in {self.directory} cannot be written: {_error_text(error)}. Nothing was changed."
+            raise MemoryProblem(message) from error
 
 
 def _lines(path: Path) -> tuple[MemoryLine, ...]:
@@ -235,5 +235,5 @@ def _keep(directory: Path, records: tuple[MemoryCandidate, ...]) -> None:
     replace_file(directory / PENDING, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
 
 
-def _told(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     return error.strerror or str(error)

@@ -44,5 +44,5 @@ def _words_of(session: CataloguedSession) -> str:
 
 
 def _told(found: Sequence[CataloguedSession]) -> str:
-    told = [f"{each.id} ({single_line(each.name or each.summary.title, TITLE_SHOWN)})" for each in found[:SHOWN]]
-    return ", ".join(told) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
+    names = [f"{each.id} ({single_line(each.name or each.summary.title, TITLE_SHOWN)})" for each in found[:SHOWN]]
+    return ", ".join(names) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")

@@ -1,4 +1,4 @@
-"""The one writer of a session's log: append, fsync, keep artifacts."""
+"""The single writer of a session log: appends records, fsyncs them, stores artifacts."""
 
 import asyncio
 import errno
@@ -18,8 +18,8 @@ import msgspec
 from robota.log.artifacts import SessionArtifacts, artifact_name, artifact_path, force_path_to_disk, read_artifact
 from robota.log.chain.head import ChainHead, note_head
 from robota.log.chain.opening import make_private, open_locked
-from robota.log.chain.put_back import is_in_place, put_back
 from robota.log.chain.reader import LOG_NAME, LineSpan, Loaded, load
+from robota.log.chain.restored_file import is_in_place, put_back
 from robota.log.errors import LogError, LogExists, LogWriteError
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
@@ -29,18 +29,18 @@ from robota.secrets.redaction import Redactor
 INLINE_TEXT_BYTES: Final = 64 * 1024
 DEFAULT_MOST_OUTPUT_BYTES: Final = 1024 * 1024 * 1024
 
-# From so much on it takes noticeable time to read a log; whoever keeps a shorter way to its end is told.
+# After this much growth the snapshot of the log is renewed, because reading the rest takes noticeable time.
 GROWTH_BYTES: Final = 2 * 1024 * 1024
 
 Clock = Callable[[], int]
 
 
 class LogCutError(OSError):
-    """The log is shorter than what was written to it."""
+    """The file is shorter than what was written to it."""
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A record that was written, and where. `is_clean`: the redactor of the log found no secret in it."""
+    """A written record and its position. `is_clean`: the redactor found no secret in it."""
 
     seq: int
     lines: LineSpan
@@ -48,10 +48,10 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SessionLog:
-    """An open log. While it is open no other process can write it.
+    """An open log, locked against other writers.
 
-    A record is in the hands of the kernel when `append` returns, so killing this process loses nothing; `sync`
-    is for a loss of power. `close` does not sync. Secrets that the redactor knows never reach the disk.
+    When `append` returns, the kernel has the record, so a killed process loses nothing; `sync` protects against a power
+    failure. `close` does not sync. Secrets that the redactor knows never reach the disk.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class SessionLog:
         head_file: Path | None = None,
         prepare: Callable[[], object] | None = None,
     ) -> None:
-        """`head_file`, outside the workspace, keeps the newest record that is on disk. `prepare` makes the place for
-        session directories again if it was deleted.
+        """`head_file`, outside the workspace, holds the hash of the newest record on disk. `prepare` creates the parent
+        of session directories again if it was deleted.
         """
         self._prepare = prepare
-        self._news: str | None = None
+        self._warning: str | None = None
         self._redactor = redactor or Redactor()
         self._descriptor = descriptor
         self._directory = directory
@@ -96,7 +96,7 @@ class SessionLog:
         head_file: Path | None = None,
         prepare: Callable[[], object] | None = None,
     ) -> "SessionLog":
-        """A new log in the session's own directory, which is made if need be, and must hold nothing else."""
+        """Create a log in the session's own directory, which is created if needed and must be empty."""
         make_private(directory)
         descriptor = open_locked(directory / LOG_NAME, os.O_CREAT)
         if os.fstat(descriptor).st_size > 0 or any(path.name != LOG_NAME for path in directory.iterdir()):
@@ -117,11 +117,11 @@ class SessionLog:
         prepare: Callable[[], object] | None = None,
         read: Callable[[Path], Loaded] = load,
     ) -> "tuple[SessionLog, Loaded]":
-        """Go on with a log. Damage at its end is put aside; what was loaded says so, and a record does.
+        """Open an existing log. Damage at its end is moved to another file, reported in `Loaded`, and recorded.
 
-        `read` reads the log, once nobody else can write it.
+        `read` reads the log, once it is locked.
         """
-        # A new log has nothing to repair.
+        # Imported here because a new log has nothing to repair.
         from robota.log.chain.repair import repair
 
         path = directory / LOG_NAME
@@ -147,17 +147,17 @@ class SessionLog:
         return self._seq
 
     def next_ts(self) -> int:
-        """A number that was never given before, close to the time; it grows even when the clock does not."""
+        """A new timestamp in milliseconds. It increases strictly, even when the clock does not."""
         self._last_ts = max(self._now_ms(), self._last_ts + 1)
         return self._last_ts
 
     @property
     def redactor(self) -> Redactor:
-        """What covers secrets in everything that is written."""
+        """Masks secrets in everything that is written."""
         return self._redactor
 
     def append(self, payload: Payload) -> "Appended":
-        """Write one record. When it raises, the log is as it was before."""
+        """Write one record. If this raises, the log is unchanged."""
         self._refuse_after_failure()
         seq = self._seq + 1
         plain = payload.to_json()
@@ -172,31 +172,31 @@ class SessionLog:
         head = ChainHead(seq, digest, self._place)
         self._durability.wrote(head, self._end)
         if seq == 1 and self._head_file is not None:
-            # A session that is killed before it was ever brought to disk is one of this machine, too.
+            # Noted at once, so that a session killed before its first sync still counts as one of this machine.
             note_head(self._head_file, head)
         return Appended(seq=seq, lines=LineSpan(self._end - len(line), self._end), is_clean=data is plain)
 
     async def sync(self) -> None:
-        """Return when everything appended or kept before the call is on disk."""
+        """Return when everything appended or stored before the call is on disk."""
         await self._durability.sync()
         self._refuse_after_failure()
 
     def sync_soon(self) -> None:
-        """Start to bring it to disk and do not wait. A failure is raised by the next `append` or `sync`."""
+        """Start a sync and do not wait. A failure is raised by the next `append` or `sync`."""
         self._durability.sync_soon()
 
-    def take_news(self) -> str | None:
-        """What happened to the log that a person must know; told once."""
-        news, self._news = self._news, None
-        return news
+    def take_warning(self) -> str | None:
+        """A warning for the person about what happened to the log, returned once."""
+        warning, self._warning = self._warning, None
+        return warning
 
     def keep(self, data: bytes) -> str:
-        """Store something too big for a record; returns the name to put into one."""
+        """Store data that is too big for a record as an artifact; returns its name."""
         self._require_directory()
         return self._artifacts.keep(data)
 
     def keep_text(self, text: str) -> str:
-        """Put a text into the log once, however often it is kept; returns the hash by which records name it."""
+        """Store a text in the log, once, however often this is called; returns the hash by which records name it."""
         data = self._redactor(text.encode("utf-8", "replace"))
         name = artifact_name(data)
         if name not in self._contents:
@@ -209,22 +209,22 @@ class SessionLog:
         return name
 
     async def keep_file(self, path: Path) -> str:
-        """The same for a file, which is moved; returns its name."""
+        """Move a file to the artifacts; returns its name."""
         self._require_directory()
         name, is_new = await self._artifacts.keep_file(path)
         if is_new:
-            # Only after long outputs.
-            from robota.log.kept_outputs import KeptOutputs
+            # Imported here because only long outputs are stored as files.
+            from robota.log.output_limit import OutputLimit
 
-            KeptOutputs(self._directory, self._artifacts.directory, self._most_output_bytes).added(name)
+            OutputLimit(self._directory, self._artifacts.directory, self._most_output_bytes).added(name)
         return name
 
-    def on_growth(self, told: Callable[[], None]) -> None:
-        """Call `told` each time the log has grown by some megabytes: in a thread, or when the log is closed."""
-        self._durability.on_growth = told
+    def on_growth(self, callback: Callable[[], None]) -> None:
+        """Call `callback` each time the log has grown by some megabytes: in a thread, or when the log is closed."""
+        self._durability.on_growth = callback
 
     def limit_outputs(self, most_bytes: int) -> None:
-        """How many bytes all files together may take that are kept from now on; the oldest go first."""
+        """Limit the bytes of all files stored from now on; the oldest are removed first."""
         self._most_output_bytes = most_bytes
 
     def artifact(self, name: str) -> bytes:
@@ -234,7 +234,7 @@ class SessionLog:
         return artifact_path(self._artifacts.directory, name)
 
     def close(self) -> None:
-        """Let other processes write the log. Closing twice does nothing."""
+        """Close and unlock the log. Closing twice does nothing."""
         if self._descriptor < 0:
             return
         descriptor, self._descriptor = self._descriptor, -1
@@ -250,7 +250,7 @@ class SessionLog:
         self._durability.wrote_beside(path, path.parent, self._directory)
 
     def _require_directory(self) -> None:
-        """What is kept lies beside the log, which may have been deleted."""
+        """Restore the session directory for an artifact, if it was deleted."""
         if self._directory.is_dir():
             return
         try:
@@ -259,7 +259,7 @@ class SessionLog:
             raise self._write_error(error) from error
 
     def _put_back(self) -> None:
-        """The log was deleted or replaced: put it where it was. Raises OSError."""
+        """Restore the log file if it was deleted or replaced. Raises OSError."""
         if is_in_place(self._descriptor, self.path):
             return
         if self._prepare is not None:
@@ -267,7 +267,7 @@ class SessionLog:
         self._directory.mkdir(mode=0o700, exist_ok=True)
         put_back(self._descriptor, self.path)
         self._durability.wrote_beside(self._directory)
-        self._news = (
+        self._warning = (
             f"The session log {self.path} was deleted or replaced by another program. It was put back, with everything "
             "in it; outputs that were kept beside it are gone."
         )
@@ -287,7 +287,7 @@ class SessionLog:
             raise LogWriteError(self._stopped)
 
     def _take_back_torn_line(self) -> None:
-        """Half a line must not stand before good ones."""
+        """Remove a partly written line, so that the next record does not follow it."""
         try:
             os.ftruncate(self._descriptor, self._end)
         except OSError as error:
@@ -316,10 +316,10 @@ def wall_clock_ms() -> int:
 
 
 class Durability:
-    """Counts what was written to a descriptor and what is known to be on disk, in the file of that name."""
+    """Tracks what was written to the log and what is known to be on disk."""
 
     def __init__(self, descriptor: int, path: Path, head_file: Path | None, put_back: Callable[[], None]) -> None:
-        """`put_back` is called when the file of that name is not the open one any more; it may raise OSError."""
+        """`put_back` is called when `path` is no longer the open file; it may raise OSError."""
         self._descriptor = descriptor
         self._path = path
         self._head_file = head_file
@@ -327,7 +327,7 @@ class Durability:
         self.on_growth: Callable[[], None] | None = None
         self._head: ChainHead | None = None
         self._length = os.fstat(descriptor).st_size
-        self._told_length = self._length
+        self._reported_length = self._length
         self._written = 0
         self._safe = 0
         self._beside: set[Path] = set()
@@ -344,7 +344,7 @@ class Durability:
         self._length = length
 
     def wrote_beside(self, *paths: Path) -> None:
-        """Other files or directories belong to what must be safe."""
+        """The next sync must include these other files or directories."""
         self._beside.update(paths)
         self._written += 1
 
@@ -358,18 +358,18 @@ class Durability:
             await asyncio.shield(self._flush)
 
     def sync_soon(self) -> None:
-        """The same without waiting."""
+        """Sync in the background."""
         task = asyncio.create_task(self.sync())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
     def close(self) -> None:
-        """Nothing more is written; what is under way goes on."""
+        """Stop accepting writes. A running flush goes on."""
         self._descriptor = -1  # its number may soon be that of another file
         self._thread.end()
-        told = self._growth_to_tell()
-        if told is not None:
-            told()
+        callback = self._growth_callback()
+        if callback is not None:
+            callback()
 
     async def _flush_now(self) -> None:
         covered = self._written
@@ -380,38 +380,38 @@ class Durability:
             if not await self._thread.do(partial(_force_to_disk, os.dup(self._descriptor), flush)):
                 self._put_back()
             self._safe = covered
-            self._tell_growth_beside()
+            self._report_growth()
         except OSError as error:
             self.failure = error
         finally:
             self._flush = None
 
-    def _growth_to_tell(self) -> Callable[[], None] | None:
-        """Whom to tell that the file has grown, if it has by enough."""
-        if self.on_growth is None or self._length - self._told_length < GROWTH_BYTES:
+    def _growth_callback(self) -> Callable[[], None] | None:
+        """The growth callback, if the file has grown enough since it was last called."""
+        if self.on_growth is None or self._length - self._reported_length < GROWTH_BYTES:
             return None
-        self._told_length = self._length
+        self._reported_length = self._length
         return self.on_growth
 
-    def _tell_growth_beside(self) -> None:
-        """It may take long, and nobody waits for it."""
-        told = self._growth_to_tell()
-        if told is not None:
-            threading.Thread(target=told, name="log-growth", daemon=True).start()
+    def _report_growth(self) -> None:
+        """Call the growth callback in a thread, because it may take long."""
+        callback = self._growth_callback()
+        if callback is not None:
+            threading.Thread(target=callback, name="log-growth", daemon=True).start()
 
 
 class FlushThread:
-    """Does one piece of work after the other beside the loop, in a thread that starts with the first of them.
+    """Runs jobs one after another in a daemon thread, which starts with the first job.
 
-    Unlike a thread of the pool, this one is not waited for when the process wants to end. It stays for the next piece,
-    because starting a thread for each turn costs more than the turn's records.
+    Unlike a thread of the pool, it does not delay the exit of the process. It is reused, because starting a thread for
+    each turn costs more than writing the turn's records.
     """
 
     def __init__(self) -> None:
         self._pieces: SimpleQueue[Callable[[], None] | None] | None = None
 
     def do(self, work: Callable[[], bool]) -> "asyncio.Future[bool]":
-        """What `work` returns; an OSError is raised where that is awaited."""
+        """Run `work` in the thread; the future has its result or its OSError."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bool] = loop.create_future()
 
@@ -438,7 +438,7 @@ class FlushThread:
         return done
 
     def end(self) -> None:
-        """Let the thread end after what it was given."""
+        """End the thread after the jobs it has."""
         pieces, self._pieces = self._pieces, None
         if pieces is not None:
             pieces.put(None)
@@ -450,7 +450,7 @@ def _do_pieces(pieces: "SimpleQueue[Callable[[], None] | None]") -> None:
 
 
 class _Flush(msgspec.Struct, frozen=True, kw_only=True):
-    """What one thread brings to the disk. `length` is how long the log was at least."""
+    """What one flush brings to disk. `length` is the least length of the log."""
 
     path: Path
     length: int
@@ -460,7 +460,7 @@ class _Flush(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _force_to_disk(descriptor: int, flush: _Flush) -> bool:
-    """Whether what is on the disk now is the file of that name. Raises OSError also if others have cut it."""
+    """Fsync the log; False if `path` is another file now. Raises OSError, also if the log was truncated."""
     try:
         if not is_in_place(descriptor, flush.path):
             return False

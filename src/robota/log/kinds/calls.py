@@ -80,11 +80,11 @@ class ToolEndRecord(Payload, frozen=True, kw_only=True):
         try:
             return msgspec.json.decode(data, type=cls)
         except msgspec.ValidationError:
-            told = msgspec.json.decode(data)
-            if not isinstance(told, dict) or not isinstance(told.get("view"), dict):
+            fields = msgspec.json.decode(data)
+            if not isinstance(fields, dict) or not isinstance(fields.get("view"), dict):
                 raise
-            known = {name: value for name, value in told.items() if name != "view"}
-            return msgspec.structs.replace(msgspec.convert(known, cls), view=view_of(told["view"]))
+            known = {name: value for name, value in fields.items() if name != "view"}
+            return msgspec.structs.replace(msgspec.convert(known, cls), view=view_of(fields["view"]))
 
 
 @record_kind("result")

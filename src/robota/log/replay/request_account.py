@@ -68,15 +68,15 @@ def with_side_request(before: RequestAccount, cost: float | None) -> RequestAcco
 
 def context_size_of(row: Message) -> ContextSize | None:
     """What the row tells of how full the window is, if it does."""
-    told = row.context_condense or row.context_truncation
-    if told is not None:
-        tokens = _whole(told.get("newContextTokens"))
+    reduction = row.context_condense or row.context_truncation
+    if reduction is not None:
+        tokens = _whole(reduction.get("newContextTokens"))
     else:
         info = request_info(row.text) if is_request_row(row) else None
         tokens = _whole(info.get("tokensIn")) + _whole(info.get("tokensOut")) if info else 0
     if not tokens:
         return None
-    identity = (told or {}).get("condenseId") or (told or {}).get("truncationId")
+    identity = (reduction or {}).get("condenseId") or (reduction or {}).get("truncationId")
     return ContextSize(tokens, identity if isinstance(identity, str) else "")
 
 

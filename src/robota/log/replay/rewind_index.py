@@ -36,13 +36,13 @@ def read_rewind_history(
     It is written anew when more than `growth` bytes were read. Raises `LogUnreadable`, OSError.
     """
     index = _kept(file, log) or RewindIndex(position=LogPosition(), fold=RewindFold())
-    fold, position, told = index.fold, index.position, index.position.offset
+    fold, position, reported = index.fold, index.position, index.position.offset
     for grown in records_since(log, position):
         fold.take(grown.record)
         position = grown.position
-        if position.offset - told >= PROGRESS_BYTES:
-            told = position.offset
-            progress(told)
+        if position.offset - reported >= PROGRESS_BYTES:
+            reported = position.offset
+            progress(reported)
     progress(position.offset)
     if file is not None and position.offset - index.position.offset >= growth:
         write_derived(file, log, FORMAT, msgspec.json.encode(RewindIndex(position=position, fold=fold)))

@@ -98,8 +98,8 @@ class TranscriptFold:
                 self._grow(payload)
             case TurnRecord(turn=AssistantTurn() as reply):
                 self._reply_calls(ts, payload.task_id, reply)
-            case TurnRecord(turn=UserTurn() as told):
-                yield from self._results(told.content)
+            case TurnRecord(turn=UserTurn() as user_turn):
+                yield from self._results(user_turn.content)
             case ResultRecord():
                 yield from self._results((payload.result,))
             case _:

@@ -147,11 +147,11 @@ class _Reading:
 
     def _taken_in(self, path: Path, log: IndexedLog, most: int) -> IndexedLog:
         """Take in the next records, those that begin within so many bytes."""
-        start = told = log.position.offset
+        start = reported = log.position.offset
         for grown in records_since(path, log.position, most):
-            if grown.position.offset - told >= PROGRESS_BYTES:
-                told = grown.position.offset
-                self._progress(self._done + told - start, self._size)
+            if grown.position.offset - reported >= PROGRESS_BYTES:
+                reported = grown.position.offset
+                self._progress(self._done + reported - start, self._size)
             log = msgspec.structs.replace(log, first_ts=log.first_ts or grown.record.ts, position=grown.position)
             for text in texts_of(grown.record):
                 row = (text_number(log, text.ts), with_separators(text.text), text.kind, text.tool)

@@ -14,7 +14,7 @@ from robota.log.chain.reader import LOG_NAME, open_log
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.session import OriginRecord
 from robota.log.record import FIRST_PREV, Record, kind_of, seal
-from robota.log.transfer.cover import ExportCover, artifacts_named_in
+from robota.log.transfer.export_redaction import ExportRedactor, artifacts_named_in
 from robota.version import VERSION
 
 BUNDLE_FORMAT: Final = "robota-session"
@@ -53,7 +53,7 @@ class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def write_bundle(
-    out: BinaryIO, directory: Path, cover: ExportCover | None, now_ms: int, part: Sequence[Record] | None = None
+    out: BinaryIO, directory: Path, cover: ExportRedactor | None, now_ms: int, part: Sequence[Record] | None = None
 ) -> BundleManifest:
     """Write the session in a directory, or only a part of it; with a cover nothing leaves uncovered.
 
@@ -84,7 +84,7 @@ def write_bundle(
 
 
 def _write_artifacts(
-    bundle: zipfile.ZipFile, source: Path, names: Iterable[str], cover: ExportCover | None
+    bundle: zipfile.ZipFile, source: Path, names: Iterable[str], cover: ExportRedactor | None
 ) -> tuple[list[BundledFile], list[str]]:
     files: list[BundledFile] = []
     left_out: list[str] = []
@@ -137,7 +137,7 @@ def _write_log_as_it_is(bundle: zipfile.ZipFile, log: Path) -> tuple[BundledFile
 
 
 def _write_covered_log(
-    bundle: zipfile.ZipFile, directory: Path, cover: ExportCover, now_ms: int, part: Sequence[Record] | None
+    bundle: zipfile.ZipFile, directory: Path, cover: ExportRedactor, now_ms: int, part: Sequence[Record] | None
 ) -> tuple[BundledFile, str]:
     """The same records with the same times, covered and chained anew, and one more that says so."""
     original = [""]

@@ -20,11 +20,11 @@ from robota.policy.protected.path_resolver import (
 from robota.policy.shell.command_part import CommandPart, command_part, names_in
 from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
 from robota.policy.shell.critical_paths import critical_target, critical_target_in_text
+from robota.policy.shell.hidden_in_search import hidden_in_search, secret_in_search
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
 from robota.policy.shell.readonly import NOT_IN_SUBMODULES, GitLook, is_known
 from robota.policy.shell.runs_other_programs import runs_anything
-from robota.policy.shell.searching import kept_in_search, secret_in_search
-from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_opinion
+from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_verdict
 from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import visible
 from robota.workspace.shell.reading import read_script
@@ -52,7 +52,7 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
                 return _decide_plain(subject, script, context)
             case Opaque(reason=reason, possible=possible):
                 opaque = OpaqueCommand(text=command, reason=reason, possible=possible, label=subject.label)
-                verdict = first_opinion(OPAQUE_STAGES, opaque, context)
+                verdict = first_verdict(OPAQUE_STAGES, opaque, context)
                 return msgspec.structs.replace(verdict, parts=(_part(command, verdict),))
             case Unjudgeable(reason=reason):
                 return _beyond_limits(reason)
@@ -118,7 +118,7 @@ def _judged(parts: list[CommandPart], context: PolicyContext) -> list[tuple[Comm
     for part in parts:
         key = (part.command.argv, part.command.redirects, part.command.globs, part.directories)
         if key not in known:
-            known[key] = first_opinion(PART_STAGES, part, context)
+            known[key] = first_verdict(PART_STAGES, part, context)
         judged.append((part, known[key]))
     return judged
 
@@ -231,7 +231,7 @@ def _by_protected_paths(part: CommandPart, context: PolicyContext) -> Verdict | 
     if context.mode is PermissionMode.BYPASS:
         return None
     verdict = _by_what_it_writes(part, context) or _by_what_it_names(part, context)
-    return kept_in_search(part, context) if verdict is None and part.searches else verdict
+    return hidden_in_search(part, context) if verdict is None and part.searches else verdict
 
 
 def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | None:

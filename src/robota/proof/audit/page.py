@@ -186,8 +186,8 @@ def _proofs(audit: Audit) -> PageSection:
 
 
 def _sound(soundness: Soundness) -> tuple[str, str]:
-    told = soundness.problem or ("ok" if soundness.noted else "ok in itself; not noted by this machine")
-    return counted(soundness.records, "record"), single_line(told, LONGEST)
+    state = soundness.problem or ("ok" if soundness.noted else "ok in itself; not noted by this machine")
+    return counted(soundness.records, "record"), single_line(state, LONGEST)
 
 
 def _time(ms: int) -> str:

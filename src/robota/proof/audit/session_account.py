@@ -78,9 +78,9 @@ def account_of_session(id: str, records: Iterable[Record], since_ms: int = 0) ->
     requests: dict[int, dict[str, Any]] = {}
     for record in records:
         before = fold.prompts
-        for told in fold.take(record):
-            if isinstance(told, CallStory) and record.ts >= since_ms:
-                _count(account, told)
+        for outcome in fold.take(record):
+            if isinstance(outcome, CallStory) and record.ts >= since_ms:
+                _count(account, outcome)
         if fold.prompts > before and record.ts >= since_ms:
             account.prompt_count += 1
             account.prompts += [fold.prompt] if len(account.prompts) < MOST_LISTED else []

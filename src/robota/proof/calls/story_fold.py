@@ -103,8 +103,8 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
     def _call_event(self, ts: int, payload: Payload | None) -> Iterator[Told]:
         match payload:
             case VerdictRecord():
-                told = {"decision": payload.decision, "reason": payload.reason[:LONGEST_TEXT]}
-                self._change(payload.call_id, payload.tool, payload.task_id, rule=payload.rule or "", **told)
+                row_fields = {"decision": payload.decision, "reason": payload.reason[:LONGEST_TEXT]}
+                self._change(payload.call_id, payload.tool, payload.task_id, rule=payload.rule or "", **row_fields)
             case AnswerRecord() if payload.ts in self.asks:
                 call_id = self.asks.pop(payload.ts)
                 text = (payload.text or "")[:LONGEST_TEXT]
@@ -226,8 +226,8 @@ def _shown(row: Message) -> ShownChange | None:
     """The difference in a row about a file; the row says what will happen, in the words of the seed's protocol."""
     if "tool" not in (row.ask, row.say) or '"diff"' not in (row.text or ""):
         return None
-    told = request_info(row.text) or {}
-    path, diff = told.get("path"), told.get("diff")
+    row_fields = request_info(row.text) or {}
+    path, diff = row_fields.get("path"), row_fields.get("diff")
     if not isinstance(path, str) or not isinstance(diff, str) or len(diff) > LONGEST_DIFF:
         return None
     return ShownChange(path=path, diff=diff)

@@ -119,10 +119,10 @@ def _taken_in(connection: sqlite3.Connection, log: EditLog, checkpoints: OpenChe
             position, fold = log.position, msgspec.msgpack.decode(log.fold, type=StoryFold)
         for grown in records_since(log.path, position):
             position = grown.position
-            for told in fold.take(grown.record):
-                if isinstance(told, CallChanges):
+            for outcome in fold.take(grown.record):
+                if isinstance(outcome, CallChanges):
                     # What is known after the next checkpoint stands for what was known before.
-                    changes[told.story.started_ms, told.story.call_id] = told
+                    changes[outcome.story.started_ms, outcome.story.call_id] = outcome
     except (OSError, LogError, msgspec.DecodeError):
         pass  # What could be read of it can be found.
     edits = _edits_of(list(changes.values()), fold.cwd, checkpoints if log.is_own else _no_checkpoints)
@@ -198,10 +198,10 @@ def _write_edits(connection: sqlite3.Connection, log: int, change: CallChanges, 
         "DELETE FROM line WHERE edit IN (SELECT id FROM edit WHERE log = ? AND started = ? AND call = ?)", where
     )
     connection.execute("DELETE FROM edit WHERE log = ? AND started = ? AND call = ?", where)
-    told = msgspec.msgpack.encode(story)
+    outcome = msgspec.msgpack.encode(story)
     for edit in edits:
         old, new = (_keep(connection, packed(lines)) for lines in (edit.old, edit.new))
-        row = (*where, edit.path, edit.old_path, old, new, packed(edit.added), edit.is_whole, change.before, told)
+        row = (*where, edit.path, edit.old_path, old, new, packed(edit.added), edit.is_whole, change.before, outcome)
         added = connection.execute("INSERT INTO edit VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         connection.executemany("INSERT INTO line VALUES(?, ?)", ((each, added.lastrowid) for each in edit.findable))
 

@@ -110,8 +110,8 @@ class LineOrigins:
             log = self._logs.get(fields[1])
             if log is None:
                 continue
-            told = dict(zip(_IndexedEdit.__struct_fields__, fields, strict=True))
-            edit = _IndexedEdit(**{**told, "log": log, "is_whole": bool(fields[9])})
+            row_values = dict(zip(_IndexedEdit.__struct_fields__, fields, strict=True))
+            edit = _IndexedEdit(**{**row_values, "log": log, "is_whole": bool(fields[9])})
             # A fork tells again what the session it was made from tells, and a planted log may repeat anything.
             key, rank = (edit.started, edit.call, edit.path), (log.is_own, not is_copy)
             if key not in chosen or rank > chosen[key][0]:

@@ -28,8 +28,8 @@ from robota.log.kinds.requests import ContentRecord, RequestRecord
 from robota.log.kinds.session import QueueRecord, SessionHeader, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import jump_of
-from robota.proof.replay.breaks import Break, breaks_in
 from robota.proof.replay.comparison import RAN_THEMSELVES, SURROUNDINGS, spoken_in
+from robota.proof.replay.interruptions import Break, breaks_in
 from robota.proof.replay.recording import (
     Leg,
     NotRepeated,

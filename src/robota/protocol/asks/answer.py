@@ -1,4 +1,4 @@
-"""What is answered to an ask: one typed value for each kind of answer."""
+"""The answers to asks: one type for each kind of answer."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,7 +9,7 @@ from robota.protocol.wire import Value
 
 
 class GrantScope(StrEnum):
-    """For how long granted rules hold: this session, this project, this user everywhere."""
+    """Where granted rules hold: this session, this project, or all projects of the user."""
 
     SESSION = "session"
     PROJECT = "project"
@@ -17,19 +17,19 @@ class GrantScope(StrEnum):
 
 
 class AnswerDetails(Value, frozen=True, kw_only=True, tag_field="kind"):
-    """The base of all answers. `text` and `images` are what the person says along with it."""
+    """The base of all answers. `text` and `images` are feedback that comes with it."""
 
     text: str = ""
     images: tuple[str, ...] = ()
 
     @property
     def has_words(self) -> bool:
-        """Whether the person said anything beside yes or no."""
+        """Whether the answer has feedback besides yes or no."""
         return bool(self.text.strip() or self.images)
 
 
 class Approve(AnswerDetails, frozen=True, kw_only=True, tag="approve"):
-    """Yes. `grant` names rules of the ask's suggestions that shall allow such calls from now on."""
+    """Yes. `grant` are rules from the ask's suggestions to allow such calls from now on."""
 
     grant: tuple[str, ...] = ()
     grant_scope: GrantScope = GrantScope.SESSION
@@ -42,13 +42,13 @@ class ApproveEdited(AnswerDetails, frozen=True, kw_only=True, tag="approveEdited
 
 
 class ApproveInput(AnswerDetails, frozen=True, kw_only=True, tag="approveInput"):
-    """Yes, with these arguments instead of all that the model gave."""
+    """Yes, with these arguments instead of the model's."""
 
     input: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ApproveHunks(AnswerDetails, frozen=True, kw_only=True, tag="approveHunks"):
-    """Yes to these hunks of the diff, counted from 0, and to no others."""
+    """Yes, but only to these hunks of the diff, counted from 0."""
 
     hunks: tuple[int, ...] = ()
 
@@ -58,10 +58,10 @@ class Reject(AnswerDetails, frozen=True, kw_only=True, tag="reject"):
 
 
 class Say(AnswerDetails, frozen=True, kw_only=True, tag="say"):
-    """Words: the answer to a question, or how to go on. To a request for approval they are a no.
+    """A text: the answer to a question, or how to continue. As the answer to an approval it is a no.
 
-    Where a task is done or was interrupted they may be a command line of the person's own (`is_command`): it is run,
-    and the model is shown its output together with the next words.
+    If the task is done or was interrupted, it may be a shell command of the person (`is_command`): it is run, and the
+    model gets its output with the next prompt.
     """
 
     is_command: bool = False

@@ -1,4 +1,4 @@
-"""What the engine asks: one typed value for each kind of question."""
+"""The asks of the engine: one type for each kind of question."""
 
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ class AskDetails(Value, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class JudgedPart(Value, frozen=True, kw_only=True, omit_defaults=False):
-    """What policy says of one simple command of many; `decision` is allow, ask or deny."""
+    """The verdict about one simple command of a shell command; `decision` is allow, ask or deny."""
 
     text: str
     decision: str
@@ -20,17 +20,17 @@ class JudgedPart(Value, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class OfferedRules(Value, frozen=True, kw_only=True, omit_defaults=False):
-    """Rules that, granted together, would stop this question. `covers` says in words what else they allow."""
+    """Rules that, granted together, would stop this question. `covers` says what else they allow."""
 
     rules: tuple[str, ...]
     covers: str
 
 
 class ApprovalVerdict(Value, frozen=True, kw_only=True, omit_defaults=False):
-    """Why a call is asked about.
+    """Why a call needs approval.
 
-    `rule` asks for it, if one does; `parts` are there for a shell command; `suggestions` begin with the narrowest;
-    `warnings` are about what cannot be seen in the text.
+    `rule` is the rule that requires it, if one does; a shell command has `parts`; `suggestions` begin with the
+    narrowest; `warnings` are about invisible characters in the text.
     """
 
     reason: str = ""
@@ -41,7 +41,7 @@ class ApprovalVerdict(Value, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class EditableField(Value, frozen=True, kw_only=True):
-    """The one argument of a call that a person may change before they approve it, and its text now."""
+    """The argument of a call that the person may edit before approving, and its present text."""
 
     name: str
     text: str
@@ -58,7 +58,7 @@ class ApprovalAsk(AskDetails, frozen=True, kw_only=True, tag="approval"):
 
 
 class SuggestedAnswer(Value, frozen=True, kw_only=True):
-    """An answer that the model suggests; `mode` is the one it wants to go on in then."""
+    """An answer that the model suggests; choosing it switches to `mode`, if there is one."""
 
     answer: str
     mode: str | None = None
@@ -72,10 +72,10 @@ class QuestionAsk(AskDetails, frozen=True, kw_only=True, tag="question"):
 
 
 class ElicitationAsk(QuestionAsk, frozen=True, kw_only=True, tag="elicitation"):
-    """A question of an MCP server, asked while it works on a call: one value that it wants to be given.
+    """A question of an MCP server while it runs a call: one value that it requests.
 
     `field` is the name of the value and `field_type` its JSON type; both are empty where only a yes or no is wanted.
-    The `suggestions` end with the words that decline. What is answered goes to the server.
+    The last of the `suggestions` declines. The answer goes to the server.
     """
 
     server: str
@@ -92,21 +92,21 @@ class LimitKind(StrEnum):
 
 
 class LimitAsk(AskDetails, frozen=True, kw_only=True, tag="limit"):
-    """A limit is reached: `count` requests, or US dollars. May the task go on for as much again?"""
+    """A limit of `count` requests or US dollars is reached. May the task continue for as much again?"""
 
     limit: LimitKind
     count: float
 
 
 class MistakeKind(StrEnum):
-    """What the model does wrong: replies that lead nowhere, or one call over and over."""
+    """The kind of mistake: replies without effect, or the same call over and over."""
 
     USELESS_REPLIES = "uselessReplies"
     REPEATED_CALL = "repeatedCall"
 
 
 class MistakesAsk(AskDetails, frozen=True, kw_only=True, tag="mistakes"):
-    """The model makes mistakes or goes round in circles. How to go on?"""
+    """The model makes mistakes or loops. How should it continue?"""
 
     message: str
     mistake: MistakeKind = MistakeKind.USELESS_REPLIES
@@ -122,7 +122,7 @@ class Fault(Value, frozen=True, kw_only=True):
 
 
 class FailureAsk(AskDetails, frozen=True, kw_only=True, tag="failure"):
-    """A request failed for good. `message` says why and what can be done; try again, or give up?"""
+    """A model request failed after all retries. `message` says why and what can be done. Retry or give up?"""
 
     message: str
     fault: Fault | None = None
@@ -133,7 +133,7 @@ class CompletionAsk(AskDetails, frozen=True, kw_only=True, tag="completion"):
 
 
 class ResumeAsk(AskDetails, frozen=True, kw_only=True, tag="resume"):
-    """The task was interrupted, or was complete when the session ended. Take it up again?"""
+    """The task was interrupted, or was complete when the session ended. Resume it?"""
 
     is_completed: bool = False
 

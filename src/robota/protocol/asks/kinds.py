@@ -14,28 +14,13 @@ IDLE_ASKS: Final = frozenset(
 )
 RESUMABLE_ASKS: Final = frozenset({"resume_task"})
 NON_BLOCKING_ASKS: Final = frozenset({"command_output"})
-# Asked when a session is taken up again, or after an interruption.
+# Asked when a session is resumed, or after an interruption.
 RESUME_ASKS: Final = frozenset({"resume_task", "resume_completed_task"})
 
 KNOWN_ASKS: Final = INTERACTIVE_ASKS | IDLE_ASKS | RESUMABLE_ASKS | NON_BLOCKING_ASKS
 
-# An answer to one of these is a permission; everything else asks for words.
+# An answer to one of these is an approval or a rejection.
 APPROVAL_ASKS: Final = INTERACTIVE_ASKS - {"followup"}
-
-
-def is_interactive_ask(ask: str | None) -> bool:
-    """The agent waits for an approval or an answer."""
-    return ask in INTERACTIVE_ASKS
-
-
-def is_idle_ask(ask: str | None) -> bool:
-    """The task has stopped: finished, failed or at a limit."""
-    return ask in IDLE_ASKS
-
-
-def is_resumable_ask(ask: str | None) -> bool:
-    """The task is paused and can be taken up again."""
-    return ask in RESUMABLE_ASKS
 
 
 def is_non_blocking_ask(ask: str | None) -> bool:

@@ -1,6 +1,6 @@
-"""The one place that translates between typed asks and answers and the seed's text and JSON.
+"""Translates between typed asks and answers and the text and JSON of the seed protocol.
 
-Clients and engines that know only `ask`, `text` and `askResponse` go on to work because of it.
+It lets clients and engines work that know only `ask`, `text` and `askResponse`.
 """
 
 import json
@@ -38,24 +38,24 @@ from robota.protocol.views import FieldsView, NamedText, TerminalView, TextView,
 
 YES: Final = "yesButtonClicked"
 NO: Final = "noButtonClicked"
-WORDS: Final = "messageResponse"
+MESSAGE: Final = "messageResponse"
 OBJECT: Final = "objectResponse"
-RESPONSES: Final = (WORDS, NO, OBJECT, YES)
+RESPONSES: Final = (MESSAGE, NO, OBJECT, YES)
 
 
 class UnknownResponse(ValueError):
-    """An `askResponse` that means nothing; the text says which there are."""
+    """An unknown `askResponse`; the text lists the known ones."""
 
 
 class SeedAsk(msgspec.Struct, frozen=True):
-    """An ask as the seed's clients know it: its kind, and the text, which is JSON for some kinds."""
+    """An ask in the seed protocol: its kind, and its text, which is JSON for some kinds."""
 
     kind: str
     text: str | None = None
 
 
 def ask_of(message: Message) -> Ask | None:
-    """What a message asks: its typed value, or what the seed's kind and text tell; None if it asks nothing known."""
+    """The ask of a message: its typed value, or one made from the seed's kind and text; None if unknown."""
     if message.asked is not None or message.type != "ask" or message.ask is None:
         return message.asked
     text = message.text or ""
@@ -66,33 +66,33 @@ def ask_of(message: Message) -> Ask | None:
 
 
 def view_in(seed: SeedAsk) -> View:
-    """What the text of a request for approval shows: a command, or what its JSON tells by name."""
+    """The view of an approval in the seed protocol: a command, or the fields of its JSON."""
     text = seed.text or ""
     if seed.kind == "command":
         return TerminalView(command=text, output="")
-    told = _object_in(text)
+    content = _object_in(text)
     if seed.kind == "use_mcp_server":
-        return _foreign_call(told)
-    fields = _named_texts({name: value for name, value in told.items() if name != "tool"})
+        return _foreign_call(content)
+    fields = _named_texts({name: value for name, value in content.items() if name != "tool"})
     if len(fields) == 1:
         return TextView(text=fields[0].text)
     return FieldsView(fields=fields) if fields else TextView(text=text)
 
 
-def _foreign_call(told: dict[str, Any]) -> View:
-    """Which server and which tool, then the arguments; what they do is known to the server alone."""
-    what = told.get("toolName") or told.get("uri") or told.get("type")
-    heading = f"{what} of the MCP server {told.get('serverName')}"
-    arguments = told.get("arguments")
+def _foreign_call(content: dict[str, Any]) -> View:
+    """The view of an MCP call: server and tool as heading, then the arguments."""
+    what = content.get("toolName") or content.get("uri") or content.get("type")
+    heading = f"{what} of the MCP server {content.get('serverName')}"
+    arguments = content.get("arguments")
     decoded = _object_in(arguments) if isinstance(arguments, str) else arguments
     if isinstance(decoded, dict) and decoded:
         return FieldsView(heading=heading, fields=_named_texts(decoded))
     return FieldsView(heading=heading, fields=(NamedText(name="arguments", text=str(arguments)),) if arguments else ())
 
 
-def _named_texts(told: dict[str, Any]) -> tuple[NamedText, ...]:
+def _named_texts(content: dict[str, Any]) -> tuple[NamedText, ...]:
     return tuple(
-        NamedText(name=name, text=value if isinstance(value, str) else _json(value)) for name, value in told.items()
+        NamedText(name=name, text=value if isinstance(value, str) else _json(value)) for name, value in content.items()
     )
 
 
@@ -101,9 +101,9 @@ def _other_ask(message: Message, text: str) -> Ask | None:
         case "followup":
             return question_in(text)
         case "auto_approval_max_req_reached":
-            told = _object_in(text)
-            limit = LimitKind.COST if told.get("type") == LimitKind.COST else LimitKind.REQUESTS
-            return LimitAsk(limit=limit, count=_number(told.get("count")))
+            content = _object_in(text)
+            limit = LimitKind.COST if content.get("type") == LimitKind.COST else LimitKind.REQUESTS
+            return LimitAsk(limit=limit, count=_number(content.get("count")))
         case "mistake_limit_reached":
             return MistakesAsk(message=text)
         case "api_req_failed":
@@ -117,17 +117,17 @@ def _other_ask(message: Message, text: str) -> Ask | None:
 
 def question_in(text: str) -> QuestionAsk:
     """The question in the text of a `followup` ask, which is JSON."""
-    told = _object_in(text)
-    question = told.get("question")
+    content = _object_in(text)
+    question = content.get("question")
     if not isinstance(question, str):
         return QuestionAsk(question=text)
-    suggested = told.get("suggest")
+    suggested = content.get("suggest")
     suggestions = [_suggestion(each) for each in suggested if _suggests(each)] if isinstance(suggested, list) else []
     return QuestionAsk(question=question, suggestions=tuple(suggestions))
 
 
 def seed_ask(asked: Ask) -> SeedAsk:
-    """The seed's form of an ask. That of an approval is the tool's own; here it is only its title."""
+    """An ask in the seed protocol. For an approval, tools make a better text; here it is only the title."""
     match asked:
         case ApprovalAsk():
             return SeedAsk("tool", asked.title)
@@ -150,7 +150,7 @@ def seed_ask(asked: Ask) -> SeedAsk:
 
 
 def answer_in(command: AskResponse) -> Answer:
-    """The answer that a command carries, typed or in the seed's form; raises `UnknownResponse`."""
+    """The answer in a command, typed or in the seed's form; raises `UnknownResponse`."""
     if command.answer is not None:
         return command.answer
     text, images = command.text or "", command.images
@@ -164,19 +164,19 @@ def answer_in(command: AskResponse) -> Answer:
             return Say(text=text, images=images)
         case "objectResponse":
             return _object_answer(text, images)
-    told = f"{command.ask_response!r} is not an answer; answers are {', '.join(RESPONSES)}."
-    raise UnknownResponse(told)
+    content = f"{command.ask_response!r} is not an answer; answers are {', '.join(RESPONSES)}."
+    raise UnknownResponse(content)
 
 
 def seed_form(answer: Answer) -> tuple[str, str]:
-    """The `askResponse` and the text by which the seed's clients and the log know an answer."""
+    """An answer in the seed protocol, as the log and the seed's clients use it: `askResponse` and text."""
     match answer:
         case Approve():
             return YES, answer.text
         case Reject():
             return NO, answer.text
         case Say():
-            return WORDS, answer.text
+            return MESSAGE, answer.text
         case ApproveEdited():
             return OBJECT, _json({"edited": answer.edited})
         case ApproveInput():
@@ -195,11 +195,11 @@ def _grant_scope(name: str) -> GrantScope:
 
 
 def _object_answer(text: str, images: tuple[str, ...]) -> Answer:
-    """A yes to something else, in JSON. What cannot be read is no yes, but words."""
-    told = _object_in(text)
-    if isinstance(told.get("input"), dict):
-        return ApproveInput(images=images, input=told["input"])
-    hunks = told.get("hunks")
+    """An approval with changes, in JSON. Anything unreadable counts as a text, not as an approval."""
+    content = _object_in(text)
+    if isinstance(content.get("input"), dict):
+        return ApproveInput(images=images, input=content["input"])
+    hunks = content.get("hunks")
     if isinstance(hunks, list) and all(isinstance(number, int) for number in hunks):
         return ApproveHunks(images=images, hunks=tuple(hunks))
     return Say(text=text, images=images)
@@ -221,9 +221,9 @@ def _suggests(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("answer"), str)
 
 
-def _suggestion(told: dict[str, Any]) -> SuggestedAnswer:
-    mode = told.get("mode")
-    return SuggestedAnswer(answer=told["answer"], mode=mode if isinstance(mode, str) and mode else None)
+def _suggestion(content: dict[str, Any]) -> SuggestedAnswer:
+    mode = content.get("mode")
+    return SuggestedAnswer(answer=content["answer"], mode=mode if isinstance(mode, str) and mode else None)
 
 
 def _number(value: Any) -> float:

@@ -1,4 +1,4 @@
-"""A provider made of a body builder and a reply reader: one server, one kept connection."""
+"""A provider over HTTP, made of a body encoder and a reply parser, with one kept connection."""
 
 import gc
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ from robota.providers.wire.reply import WireReply
 if TYPE_CHECKING:
     from robota.providers.http.client import Http
 
-# A server that only says that it is still there gets this many times the patience that one gets which says nothing.
+# A server that only sends pings may take this many times the idle timeout.
 PINGS_FACTOR: Final = 4
 
 
 class BodyEncoder(Protocol):
-    """Knows how one wire format writes a request."""
+    """Encodes requests in one wire format."""
 
     def encode(self, request: ModelRequest) -> bytes:
         """The body of the request."""
@@ -30,7 +30,7 @@ class BodyEncoder(Protocol):
 
 
 class WireClient:
-    """Sends every request to `url`, or to what `url` makes of the model's name; `new_reply` reads one reply."""
+    """Sends requests to `url`, which may depend on the model; `new_reply` makes the parser of one reply."""
 
     def __init__(
         self,
@@ -86,8 +86,8 @@ class WireClient:
 
 
 def _http_for(profile: Profile) -> "Http":
-    # Takes longer to load than all else that an interactive start does for its model; the first request needs it.
-    # Nothing of what is loaded is ever garbage, so nobody need look for it meanwhile.
+    # Imported with the first request, because it takes long; without the garbage collector, because imports make no
+    # garbage.
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -119,7 +119,7 @@ class _Offered(msgspec.Struct, frozen=True):
 
 
 async def offered_models(profile: Profile, url: str, headers: Mapping[str, str]) -> list[str]:
-    """The models that a server names, in its order; raises `ProviderFault`."""
+    """The models that a server lists, in its order; raises `ProviderFault`."""
     http = _http_for(profile)
     try:
         body = await http.get(url, headers)
@@ -130,10 +130,10 @@ async def offered_models(profile: Profile, url: str, headers: Mapping[str, str])
         if found.data is msgspec.UNSET and found.models is msgspec.UNSET:
             raise msgspec.ValidationError("there is neither `data` nor `models`")
     except msgspec.DecodeError as error:
-        told = (
+        message = (
             f"The server answers, but not with a list of models ({error}). Check the baseURL of the provider profile."
         )
-        raise ProviderFault(FaultKind.INVALID_REQUEST, told) from error
+        raise ProviderFault(FaultKind.INVALID_REQUEST, message) from error
     return [
         name
         for model in (*(found.data or ()), *(found.models or ()))
@@ -152,7 +152,7 @@ async def post_once(profile: Profile, url: str, headers: Mapping[str, str], body
 
 
 async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:
-    """Ask the server for the model of the profile, to see that address, key and model are right.
+    """Request the model of the profile from the server, to check address, key and model.
 
     Raises `ProviderFault` if the server cannot be used at all.
     """

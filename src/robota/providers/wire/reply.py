@@ -1,4 +1,4 @@
-"""How the bytes of a streamed reply become chunks, in every wire format: SSE frames, JSON events, batches. Pure."""
+"""Turns the bytes of a streamed reply into chunks, for every wire format: SSE frames, JSON events, batches. Pure."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -13,17 +13,14 @@ DONE: Final = b"[DONE]"
 CUT: Final = "The model server ended its reply without saying that it was complete, so it may be cut short. Retry."
 MAX_EVENT_BYTES: Final = 32 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
-LARGEST: Final = 2**53  # more than that is no count of tokens, and not every JSON reader could take it
+LARGEST: Final = 2**53  # a larger number is no token count, and not every JSON parser can represent it
 E_contra = TypeVar("E_contra", contravariant=True)
 E = TypeVar("E")
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
 class ChunkBatch:
-    """Gathers the chunks of one network read, joining neighbours of the same kind.
-
-    A model writes a few letters at a time; whoever reads is better served by what arrived together.
-    """
+    """Collects the chunks of one network read, and joins neighbours of the same kind."""
 
     def __init__(self) -> None:
         self._chunks: list[Chunk] = []
@@ -76,7 +73,7 @@ class ChunkBatch:
 
 
 class EventParser(Protocol[E_contra]):
-    """Knows the events of one vendor. `complete` says that nothing more is wanted."""
+    """Parses the events of one vendor. `complete` is set when the reply is complete."""
 
     complete: bool
 
@@ -85,15 +82,15 @@ class EventParser(Protocol[E_contra]):
         ...
 
     def end(self, batch: ChunkBatch) -> bool:
-        """The connection has given all it had: add the last chunks, and say whether the reply is whole."""
+        """The connection has ended: add the last chunks; returns whether the reply is complete."""
         ...
 
 
 class WireReply(Generic[E]):
-    """Reads one reply of any format. After a `fault` there is no more; what came before it is given first.
+    """Reads one reply in any format. After a `fault` there are no more chunks; those before it come first.
 
-    `on_done` is for servers whose mark of the end means something. `take_whole` is for those that may answer with one
-    object although a stream was asked for: it says whether that was a reply.
+    `on_done` is for servers whose `[DONE]` marker has a meaning. `take_whole` is for servers that may answer a stream
+    request with one JSON object: it returns whether that was a reply.
     """
 
     def __init__(
@@ -115,11 +112,11 @@ class WireReply(Generic[E]):
 
     @property
     def complete(self) -> bool:
-        """Whether the reply is whole and nothing more is wanted."""
+        """Whether the reply is complete."""
         return self._parser.complete
 
     def feed(self, data: bytes) -> list[Chunk]:
-        """The chunks of what arrived together."""
+        """The chunks of one network read."""
         if not self._seen_bytes:
             start = data.lstrip()[:1]
             self._seen_bytes = bool(start)
@@ -136,7 +133,7 @@ class WireReply(Generic[E]):
         return batch.take()
 
     def finish(self) -> list[Chunk]:
-        """The last chunks, once the connection has given all it had. Sets `fault` if the reply is not whole."""
+        """The last chunks, after the connection has ended. Sets `fault` if the reply is incomplete."""
         batch = ChunkBatch()
         try:
             if self._plain is not None:
@@ -172,7 +169,7 @@ class WireReply(Generic[E]):
 
 
 def _not_a_reply(body: bytes) -> ProviderFault:
-    """An answer of 200 that is none: an error in disguise, or somebody else's server."""
+    """The fault for a response with status 200 that is no reply: an error object, or another kind of server."""
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -181,27 +178,27 @@ def _not_a_reply(body: bytes) -> ProviderFault:
         answer = next(iter(answer), None)
     if isinstance(answer, dict) and answer.get("error"):
         return fault_of_error_object(answer["error"])
-    said = server_message(body[:2000].decode("utf-8", "replace")).rstrip(". ")
+    message = server_message(body[:2000].decode("utf-8", "replace")).rstrip(". ")
     return ProviderFault(
         FaultKind.INVALID_REQUEST,
-        f"The server's answer is not a reply of a model: {said}. Check the baseURL of the provider profile.",
+        f"The server's answer is not a reply of a model: {message}. Check the baseURL of the provider profile.",
     )
 
 
 def fault_of_named_error(error: Any, key: str, kinds: Mapping[str, FaultKind]) -> ProviderFault:
-    """The fault for an error whose `key` is in `kinds`; any other is judged by its number and its words."""
+    """The fault for an error whose `key` is in `kinds`; any other is classified by its status and text."""
     kind = kinds.get(str(error.get(key))) if isinstance(error, dict) else None
     if kind is None:
         return fault_of_error_object(error)
-    said = server_message(msgspec.json.encode(error).decode("utf-8", "replace"))
-    return ProviderFault(kind, sentence(kind, said, None))
+    message = server_message(msgspec.json.encode(error).decode("utf-8", "replace"))
+    return ProviderFault(kind, sentence(kind, message, None))
 
 
 class SseFrames:
-    """Cuts a byte stream into the data of its events, wherever the reads happened to split it.
+    """Splits a byte stream into the data of its SSE events, wherever the network reads end.
 
-    Comments, event names and ids are skipped: a ping gives no payload, and it is the arrival of its bytes
-    that keeps the connection's idle timer from striking.
+    Comments, event names and ids are skipped: a ping has no payload, but its bytes reset the idle timer of the
+    connection.
     """
 
     def __init__(self) -> None:
@@ -266,9 +263,9 @@ def _data_of(block: bytes) -> bytes | None:
 
 
 def read_counts(raw: Any, shape: type[Shape]) -> Shape | None:
-    """The token counts in an event, without those that cannot be read; None if nothing is left.
+    """The token counts in an event, without invalid ones; None if nothing is left.
 
-    Servers write whole numbers, but also `100.0` and `"100"`. An odd one costs no answer.
+    Servers write integers, but also `100.0` and `"100"`. An invalid count must not fail the reply.
     """
     if not isinstance(raw, dict):
         return None

@@ -162,10 +162,12 @@ async def _forward(params: BackgroundProcessParams, context: ToolContext) -> Too
         number = await ports.forward(params.port)
     except OSError as error:
         raise ToolError(f"The port could not be forwarded: {error.strerror}.") from error
-    told = f"http://127.0.0.1:{number} on the user's machine leads to port {params.port} now, until the session ends."
+    message = (
+        f"http://127.0.0.1:{number} on the user's machine leads to port {params.port} now, until the session ends."
+    )
     running = [process for process in context.processes.background if process.ending is None]
     said = [f"Last lines of {process.id}:\n{last_lines(process.last_text, SHOWN_LINES)}" for process in running]
-    return ToolResult(content="\n".join((told, *said)), view=TextView(text=told))
+    return ToolResult(content="\n".join((message, *said)), view=TextView(text=message))
 
 
 def _list(context: ToolContext) -> ToolResult:
@@ -200,8 +202,10 @@ async def _with_new_ports(result: ToolResult, process: "BackgroundProcess", cont
     alternative = Alternative(
         input={"action": "forward", "port": opened[0]}, why=why, manner="with that port forwarded to their machine"
     )
-    told = "".join(f"Port {port} is open now for commands of this session, as 127.0.0.1:{port}.\n" for port in opened)
-    return msgspec.structs.replace(result, content=told + result.content, alternative=alternative)
+    message = "".join(
+        f"Port {port} is open now for commands of this session, as 127.0.0.1:{port}.\n" for port in opened
+    )
+    return msgspec.structs.replace(result, content=message + result.content, alternative=alternative)
 
 
 def _result(process: "BackgroundProcess", lines: list[str], output: str) -> ToolResult:

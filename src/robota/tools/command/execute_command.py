@@ -79,7 +79,7 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepared:
-    """The command as it will run."""
+    """Show the command exactly as it will run."""
     preview = Preview(ask="command", text=params.command, view=TerminalView(command=params.command, output=""))
     return Prepared(preview=preview, run=lambda: _run(params, context))
 
@@ -87,14 +87,14 @@ async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepare
 async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     if not params.command.strip() or "\0" in params.command:
         raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
-    # As all that runs commands, it is loaded with the first one: many sessions run none.
+    # Imported with the first command: many sessions run none.
     from robota.workspace.process.foreground import CommandOutcome
 
     timeout_s = params.timeout or DEFAULT_TIMEOUT_S
     processes = context.processes
-    run_it = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
+    run = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
     cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-    outcome = await run_it(
+    outcome = await run(
         params.command,
         cwd,
         timeout_s,
@@ -109,7 +109,7 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
 
 
 def _access(params: ExecuteCommandParams) -> SandboxAccess:
-    """What this command may do in the sandbox beyond others; a person was asked for all but git's data."""
+    """The extra sandbox access of this command. All but git's own data was approved by the person."""
     return SandboxAccess(
         git_data="git" in params.command and _writes_git_data(params.command),
         hosts=tuple(entry for entry in params.opened if not entry.startswith("/")),
@@ -118,14 +118,14 @@ def _access(params: ExecuteCommandParams) -> SandboxAccess:
 
 
 def _writes_git_data(command: str) -> bool:
-    # Only who runs git needs it.
+    # Imported here because only git commands need it.
     from robota.workspace.git.writing_commands import writes_git_data
 
     return writes_git_data(command)
 
 
 def _is_chain(command: str) -> bool:
-    """Whether it consists of several simple commands and nothing else."""
+    """Whether the command is a plain chain of several simple commands."""
     from robota.workspace.shell.reading import read_script
     from robota.workspace.shell.script import Plain
 
@@ -158,7 +158,7 @@ async def _ended(
     lines += (*outcome.refused_hosts, *outcome.left_out)
     if outcome.total_characters > MAX_CHARACTERS:
         lines.append(await _keep_whole(outcome, context))
-    elif outcome.output_file is not None:  # long only by what a terminal does not show in the end
+    elif outcome.output_file is not None:  # long only because of text that was overwritten, such as progress bars
         outcome.output_file.unlink(missing_ok=True)
     view = TerminalView(
         command=params.command,
@@ -177,7 +177,7 @@ async def _ended(
 
 
 def _second_try(params: ExecuteCommandParams, outcome: "CommandOutcome", output: str, root: Path) -> Alternative:
-    # Only after a failure.
+    # Imported here because it is needed only after a failure.
     from robota.tools.command.second_try import FailedCommand, second_try
     from robota.workspace.shell.started_parts import started_parts
 

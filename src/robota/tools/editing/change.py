@@ -1,4 +1,4 @@
-"""A change to one file that has been worked out but not made: shown in the ask, then carried out."""
+"""A prepared change to one file: shown in the approval, then written."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator
@@ -26,9 +26,9 @@ LARGE = 1024 * 1024
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """`over` is the file as it was when the change was worked out, or None if there was none.
+    """A prepared change. `over` is the file as it was read, or None for a new file.
 
-    Its decoded text is not kept: it is large, and only choosing hunks would need it again.
+    The decoded text is not stored: it is large, and only choosing hunks would need it again.
     """
 
     path: str
@@ -40,7 +40,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_file(path: str, content: str) -> FileChange:
-    """A file where there was none."""
+    """The creation of a file."""
     form = TextForm()
     shown = difference(printable_name(path), None, content)
     remark = remark_on_new_file(content)
@@ -48,7 +48,7 @@ def new_file(path: str, content: str) -> FileChange:
 
 
 def changed_file(path: str, source: SourceText, spans: list[TextSpan], remark: str = "") -> FileChange:
-    """The file with some stretches of its text replaced; they must not overlap."""
+    """The replacement of some spans of a file; they must not overlap."""
     spans = [source.trimmed(span) for span in spans]
     return FileChange(
         path=path,
@@ -61,7 +61,7 @@ def changed_file(path: str, source: SourceText, spans: list[TextSpan], remark: s
 
 
 def checked_new_text(source: SourceText, spans: list[TextSpan]) -> str:
-    """What to remark on new text that looks pasted; a `ToolError` if lines would be lost to it."""
+    """A remark on new text that looks like a placeholder; raises `ToolError` if lines would be lost."""
     try:
         return check_new_text(source, [source.trimmed(span) for span in spans])
     except UnmeantText as problem:
@@ -69,7 +69,7 @@ def checked_new_text(source: SourceText, spans: list[TextSpan]) -> str:
 
 
 def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
-    """The change as a call to approve and run; `action` is the seed's word for changing a file that exists."""
+    """The change as a prepared call; `action` is the seed's word for changing an existing file."""
     view, over = change.difference.view, change.over
     preview = tool_ask(
         SayTool(
@@ -85,7 +85,7 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
     async def run() -> ToolResult:
         report = await written_off_the_loop(lambda: _written(change, files), len(change.data))
         before = None if over is None else over.data
-        # Another process looks at it, and may take its time.
+        # The syntax check runs in another process and may be slow.
         note = await asyncio.to_thread(syntax_note, change.path, before, change.data)
         return ToolResult(content=f"{report}\n{note}" if note else report, view=view)
 
@@ -103,17 +103,17 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
 
 
 def unseen_part(lines: int, whole: Callable[[], bytes]) -> Unseen | None:
-    """What a person must say yes to once more, because it was not shown; None if everything was."""
+    """The part that needs a separate approval because it was not shown; None if everything was."""
     return Unseen(lines=lines, whole=whole) if lines else None
 
 
 async def off_the_loop(work: Callable[[], T], size: int) -> T:
-    """Work on so many bytes that changes nothing: in a thread if they are many, so that a session goes on answering."""
+    """Run read-only work on `size` bytes, in a thread if it is large, so that the event loop stays responsive."""
     return work() if size < LARGE else await asyncio.to_thread(work)
 
 
 async def written_off_the_loop(work: Callable[[], T], size: int) -> T:
-    """The same for a change, which is waited for even if nobody wants it any more: it must not go on unseen."""
+    """Run a write in the same way. It is awaited even after a cancellation, so that it cannot go on unnoticed."""
     if size < LARGE:
         return work()
     working = asyncio.ensure_future(asyncio.to_thread(work))
@@ -125,7 +125,7 @@ async def written_off_the_loop(work: Callable[[], T], size: int) -> T:
 
 
 def size_of(files: Files, path: str) -> int:
-    """How large a file is; 0 if that cannot be said."""
+    """The size of a file; 0 if unknown."""
     try:
         return files.resolve(path).stat().st_size
     except (OSError, FileProblem):

@@ -78,8 +78,8 @@ def difference_by(
 
 
 def _remark_on_unseen(old: int, new: int) -> DiffHunk:
-    told = f"[… {old:,} more removed and {new:,} more added lines are not shown …]"
-    return DiffHunk(old_start=0, old_count=0, new_start=0, new_count=0, lines=(DiffLine(kind="context", text=told),))
+    note = f"[… {old:,} more removed and {new:,} more added lines are not shown …]"
+    return DiffHunk(old_start=0, old_count=0, new_start=0, new_count=0, lines=(DiffLine(kind="context", text=note),))
 
 
 def _regions(text: str, index: LineIndex, spans: list[TextSpan]) -> Iterator[Region]:

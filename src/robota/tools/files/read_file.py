@@ -37,7 +37,7 @@ MAX_CHARACTERS = 90_000  # a little below what the engine gives to a model as on
 ROOM_FOR_NUMBER = 10
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
 
-KIND_BYTES: Final = 16  # tell what kind of file it is
+KIND_BYTES: Final = 16  # enough to detect the kind of file
 ZIP_START: Final = b"PK\x03\x04"
 IMAGE_STARTS: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -85,7 +85,7 @@ class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Some lines of a text, the first of which is line `first`; `total` is None if nobody has counted to the end."""
+    """Some lines of a text, from line `first` on; `total` is None if the end was not reached."""
 
     first: int
     lines: list[str]
@@ -97,14 +97,14 @@ class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that is no text but holds some. `first_lines` gives so many of them, or all."""
+    """A document from which text can be extracted. `first_lines` returns at most so many lines of it."""
 
     kind: str
     first_lines: Callable[[int], Awaitable[list[str]]]
 
 
 async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
-    """What will be read, and where it really is; the file is opened by the run."""
+    """Show what will be read and its real path; `run` opens the file."""
     real = context.files.resolve(params.path)
     action = SayTool(
         tool="readFile",
@@ -117,7 +117,7 @@ async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: ReadFileParams) -> Touches:
-    """What a call is about."""
+    """The file that a call reads."""
     return Touches(paths=(params.path,))
 
 
@@ -137,7 +137,7 @@ async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
 
 
 async def _slice_of_huge_file(params: ReadFileParams, context: ToolContext) -> ToolResult:
-    # Hardly ever needed.
+    # Imported here because it is hardly ever needed.
     from robota.tools.files.huge_file import lines_of_huge_file
 
     first = params.offset or 1
@@ -183,7 +183,7 @@ def _image(params: ReadFileParams, context: ToolContext, file: FileData, media_t
 
 
 async def _document(params: ReadFileParams, document: Document) -> ToolResult:
-    # Only who reads a document needs what opens it.
+    # Imported here because most files are plain text.
     from robota.tools.documents.opening import UnreadableDocument
 
     first, count = params.offset or 1, params.limit or DEFAULT_LINES
@@ -209,15 +209,15 @@ def _block(params: ReadFileParams, lines: list[str]) -> ToolResult:
     from robota.tools.files.indentation import IndentationBlock, block_around
 
     _check_line(params, params.anchor, lines, "anchor_line")
-    wanted = params.indentation or IndentationParams()
+    indentation = params.indentation or IndentationParams()
     block = IndentationBlock(
         anchor=params.anchor,
-        levels=wanted.max_levels,
-        siblings=wanted.include_siblings,
-        header=wanted.include_header,
+        levels=indentation.max_levels,
+        siblings=indentation.include_siblings,
+        header=indentation.include_header,
     )
     limit = params.limit or DEFAULT_LINES
-    first, last = block_around(lines, block, min(limit, wanted.max_lines or limit))
+    first, last = block_around(lines, block, min(limit, indentation.max_lines or limit))
     shown = _taken(lines, first, last, len(lines))
     place = f"lines {shown.first}-{shown.last} of {len(lines)} total lines"
     return _lines_result(params, shown, f"Showing the block around line {params.anchor}: {place}.\n")
@@ -239,7 +239,7 @@ def _result(content: str, summary: str) -> ToolResult:
 
 
 def _taken(lines: list[str], first: int, last: int, total: int | None) -> NumberedLines:
-    """The lines `first` to `last`, or as many of them as a result can hold, each cut if it is very long."""
+    """The lines `first` to `last`, as many as fit into a result, very long ones cut."""
     taken: list[str] = []
     room = MAX_CHARACTERS
     for line in lines[first - 1 : last]:
@@ -257,7 +257,7 @@ def _numbered(shown: NumberedLines) -> str:
 
 
 def _range_notice(shown: NumberedLines, limit: int | None) -> str:
-    """Which lines these are, unless they are all; where fewer than asked for, how to get those that follow."""
+    """Which lines are shown, unless all are; if fewer than requested, how to read the next ones."""
     if shown.first == 1 and shown.last == shown.total:
         return ""
     of_all = "of more" if shown.total is None else f"of {shown.total} total lines"
@@ -269,14 +269,14 @@ def _range_notice(shown: NumberedLines, limit: int | None) -> str:
 
 
 def image_type(data: bytes) -> str | None:
-    """The media type by the first bytes, whatever the file is called; None if it is no image that models take."""
+    """The media type, by the first bytes; None if it is not an image that models accept."""
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
     return next((media_type for start, media_type in IMAGE_STARTS if data.startswith(start)), None)
 
 
 def open_document(path: str, data: bytes) -> Document | None:
-    """None if the file is not of a kind known here, and so is to be read as what it is."""
+    """The document in the file; None if it is not a document format that is supported."""
     suffix = PurePath(path).suffix.lower()
     if data.startswith(b"%PDF-"):
         return _foreign("PDF", "pdf", data)

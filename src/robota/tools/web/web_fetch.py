@@ -71,8 +71,8 @@ async def _fetch(params: WebFetchParams, context: ToolContext, rules: "AddressRu
     except (AddressRefused, FetchFailed) as failure:
         raise ToolError(str(failure)) from failure
     if isinstance(answer, Redirected):
-        told = f"{params.url} redirects to another host, {answer.url}. Call web_fetch with that URL to go on."
-        return ToolResult(content=told, view=TextView(text=f"Redirects to {answer.url}"))
+        message = f"{params.url} redirects to another host, {answer.url}. Call web_fetch with that URL to go on."
+        return ToolResult(content=message, view=TextView(text=f"Redirects to {answer.url}"))
     text = await readable(answer.body, answer.content_type, answer.url)
     if not 200 <= answer.status < 300:
         return _failure(f"{answer.url} answered {answer.status} {answer.reason}".rstrip(), text)

@@ -134,12 +134,12 @@ def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> Pri
     if program is None:
         raise CheckpointError("There is no git on the PATH, and checkpoints are kept with it")
     own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
-    told = {**own, **ENVIRONMENT, **NOBODY}
+    merged = {**own, **ENVIRONMENT, **NOBODY}
     return PrivateGit(
         program=program,
         directory=directory,
         workspace=workspace,
-        environment={os.fsencode(name): os.fsencode(value) for name, value in told.items()},
+        environment={os.fsencode(name): os.fsencode(value) for name, value in merged.items()},
     )
 
 

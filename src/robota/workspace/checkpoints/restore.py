@@ -74,8 +74,8 @@ def apply_changes(
         recover(store, git.workspace)
         if isinstance(error, OSError):
             path = "" if error.filename is None else f" ({os.fsdecode(error.filename)!r})"
-            told = f"{error.strerror or error}{path}. Nothing was changed"
-            raise CheckpointError(told) from error
+            header = f"{error.strerror or error}{path}. Nothing was changed"
+            raise CheckpointError(header) from error
         raise
     _write_journal(store, msgspec.structs.replace(journal, state="done"))
     _remove_empty_directories(git.workspace, [step for step in steps if step.new is None])
@@ -159,10 +159,10 @@ def _write_drafts(
 
 def _next_content(answer: IO[bytes], name: str) -> bytes:
     """The next content that a `git cat-file --batch` tells, which must be the one of that name."""
-    told = answer.readline().split()
-    if len(told) != 3 or told[1] != b"blob":
+    header = answer.readline().split()
+    if len(header) != 3 or header[1] != b"blob":
         raise CheckpointError(f"The content {name[:12]} is not in the store any more. Nothing was changed")
-    data = _exactly(answer, int(told[2]))
+    data = _exactly(answer, int(header[2]))
     answer.read(1)
     return data
 

@@ -9,12 +9,12 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.checkpoints.at_work import nobody_at_work
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.restore import apply_changes, are_as_before
 from robota.workspace.checkpoints.scan import NotCaptured
 from robota.workspace.checkpoints.store import Captured, CheckpointStore, OpenStore
+from robota.workspace.checkpoints.work_lock import lock_for_restore
 
 FINGERPRINT_LENGTH: Final = 16
 # Whether a path is among those that are meant.
@@ -85,7 +85,7 @@ def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
 
     Raises `CheckpointError`, also if the workspace is no longer as planned for, or somebody is at work in it.
     """
-    with store.opened() as opened, nobody_at_work(opened.directory):
+    with store.opened() as opened, lock_for_restore(opened.directory):
         paths = [change.path for change in plan.changes]
         if not are_as_before(opened.workspace, plan.changes, opened.details(plan.saved)):
             now = opened.capture(paths).id

@@ -239,8 +239,8 @@ class OpenStore:
             else:
                 self.git.run("read-tree", checkpoint, index=index)
             # What goes away first: a file may stand where a directory was.
-            told = sorted(entries.items(), key=lambda entry: entry[1][0] != b"0")
-            lines = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in told)
+            header = sorted(entries.items(), key=lambda entry: entry[1][0] != b"0")
+            lines = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in header)
             arguments = ("update-index", "--add", "--replace", "-z", "--index-info")
             self.git.run(*arguments, stdin=lines, index=index, settings=settings)
             return self._commit(details, index, settings)
@@ -287,7 +287,7 @@ class OpenStore:
         except CheckpointError:  # pruned
             return {}
         entries = (entry.partition(b"\t") for entry in output.split(b"\0")[:-1])
-        return {path: (told.split(b" ")[0], told.split(b" ")[2]) for told, _, path in entries}
+        return {path: (header.split(b" ")[0], header.split(b" ")[2]) for header, _, path in entries}
 
     def _is_sound(self) -> bool:
         try:
@@ -326,7 +326,7 @@ class OpenStore:
         output = self.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
         fields = output.split(b"\0")[:-1]
         pairs = zip(fields[::2], fields[1::2], strict=True)
-        listed = tuple(_change(told.decode(), os.fsdecode(path)) for told, path in pairs)
+        listed = tuple(_change(header.decode(), os.fsdecode(path)) for header, path in pairs)
         return (*listed, *self._mode_changes(before, after, {each.path for each in listed}))
 
     def _mode_changes(self, before: str, after: str, known: Collection[str]) -> Iterator[CheckpointChange]:
@@ -351,11 +351,11 @@ class OpenStore:
         found: dict[str, bytes] = {}
         place = 0
         while (end := output.find(b"\n", place)) >= 0:
-            told = output[place:end].split(b" ")
+            header = output[place:end].split(b" ")
             place = end + 1
-            if len(told) == 3 and told[2].isdigit():
-                found[told[0].decode()] = output[place : place + int(told[2])]
-                place += int(told[2]) + 1
+            if len(header) == 3 and header[2].isdigit():
+                found[header[0].decode()] = output[place : place + int(header[2])]
+                place += int(header[2]) + 1
         return found
 
     def files(self, checkpoint: str) -> dict[str, CheckpointFile]:
@@ -439,11 +439,11 @@ class OpenStore:
         try:
             return self.git.run("cat-file", kind, name)
         except CheckpointError as error:
-            told = (
+            header = (
                 f"The checkpoint {name[:12]} is not in the store any more: it was pruned, or the store was deleted. "
                 "Files were left as they are. The conversation alone can still go back"
             )
-            raise CheckpointError(told) from error
+            raise CheckpointError(header) from error
 
 
 def _terminated(paths: Sequence[bytes]) -> bytes:
@@ -454,8 +454,8 @@ def _entry(file: CheckpointFile) -> tuple[bytes, bytes]:
     return file.mode.encode(), file.content.encode()
 
 
-def _change(told: str, path: str) -> CheckpointChange:
-    old_mode, new_mode, old, new, _ = told[1:].split(" ")
+def _change(header: str, path: str) -> CheckpointChange:
+    old_mode, new_mode, old, new, _ = header[1:].split(" ")
     return CheckpointChange(path=path, before=_state(old_mode, old), after=_state(new_mode, new))
 
 

@@ -33,8 +33,10 @@ def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
             (git_directory / f"{INDEX}.lock").unlink(missing_ok=True)
             yield git_directory
     except OSError as error:
-        told = f"The checkpoints in {directory} cannot be used: {error.strerror or error}. They were left as they are"
-        raise CheckpointError(f"{told}; check the disk and the directory") from error
+        problem = (
+            f"The checkpoints in {directory} cannot be used: {error.strerror or error}. They were left as they are"
+        )
+        raise CheckpointError(f"{problem}; check the disk and the directory") from error
 
 
 def make_private(directory: Path) -> None:

@@ -2,7 +2,7 @@
 
 Sessions on one machine lock the directory from the last look at a file to its replacement. Against editors that do not
 lock, what is replaced is looked at once more after it was taken out, and put back if it is not what was expected
-(`taking_place.py`).
+(`safe_replace.py`).
 
 For a moment the new or the old content has a name of its own: in a directory for `drafts` where there is one, so that
 what a process leaves that is killed in this moment can be found (`drafts.py`). All this is imported only to write.
@@ -71,7 +71,7 @@ def replace_file(
     """
     from robota.workspace.files.drafts import draft_name
     from robota.workspace.files.open_for_writing import wait_until_closed
-    from robota.workspace.files.taking_place import is_same_version, take_place
+    from robota.workspace.files.safe_replace import is_same_version, safe_replace
 
     # The old file may be private, so the draft starts private.
     with _draft(parent, data, 0o600) as (file, draft):
@@ -84,7 +84,7 @@ def replace_file(
             around, named = _named_draft(file.fileno(), draft, parent, drafts, draft_name(ours, before))
             # Closed, so that whoever has it open for writing from now on is somebody else.
             file.close()
-            take_place(around, named, parent, name, before)
+            safe_replace(around, named, parent, name, before)
             after = os.lstat(name, dir_fd=parent)
     os.fsync(parent)
     return after if is_same_version(after, ours) else ours
@@ -93,11 +93,11 @@ def replace_file(
 def remove_file(parent: int, name: str, look: Callable[[], os.stat_result], drafts: int | None = None) -> None:
     """Delete a file or a link by its name. `look` and the problems are as for `replace_file`."""
     from robota.workspace.files.open_for_writing import wait_until_closed
-    from robota.workspace.files.taking_place import take_away
+    from robota.workspace.files.safe_replace import safe_remove
 
     with directory_lock(parent):
         wait_until_closed(parent, name)
-        take_away(parent, name, look(), drafts)
+        safe_remove(parent, name, look(), drafts)
     os.fsync(parent)
 
 

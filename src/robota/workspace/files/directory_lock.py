@@ -33,10 +33,10 @@ def _locked(descriptor: int) -> bool:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                told = (
+                message = (
                     f"Another program has locked the directory for {MAX_WAIT_S:.0f} s. Nothing was changed. Try again."
                 )
-                raise NotPermitted(told) from None
+                raise NotPermitted(message) from None
             time.sleep(PAUSE_S)
         except OSError as error:
             if error.errno in NO_LOCKS:

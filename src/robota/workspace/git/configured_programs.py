@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.git.looking import ConfiguredPrograms
+from robota.workspace.git.git_place import ConfiguredPrograms
 from robota.workspace.process.environment import command_environment, find_program
 from robota.workspace.process.git_settings import with_git_settings
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.config.trust.linked_worktree import proven_repository
-from robota.workspace.git.looking import GitPlace
+from robota.workspace.git.git_place import GitPlace
 
 # With what `process.git_settings` adds to every command, none of these makes git run anything when it looks.
 HARMLESS: Final = {

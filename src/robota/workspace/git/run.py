@@ -101,12 +101,12 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
     async def _start(self, arguments: tuple[str, ...]) -> asyncio.subprocess.Process:
-        told = [word for setting in self.settings for word in ("-c", setting)]
+        options = [word for setting in self.settings for word in ("-c", setting)]
         try:
             return await asyncio.create_subprocess_exec(
                 self.program,
                 "--no-pager",
-                *told,
+                *options,
                 *_within_repository(arguments),
                 cwd=self.directory,
                 env=dict(self.environment),

@@ -42,8 +42,10 @@ def writes_git_data(command: str) -> bool:
 
 def _is_git_at_work(commands: Sequence[Argv]) -> bool:
     programs = {argv[0] for argv in commands if argv}
-    told = {_subcommand(argv) for argv in commands}
-    return programs <= BESIDE | {"git"} and not told.isdisjoint(WRITING) and told.isdisjoint(NOT_ON_A_COPY)
+    subcommands = {_subcommand(argv) for argv in commands}
+    return (
+        programs <= BESIDE | {"git"} and not subcommands.isdisjoint(WRITING) and subcommands.isdisjoint(NOT_ON_A_COPY)
+    )
 
 
 def _subcommand(argv: Argv) -> str | None:

@@ -49,7 +49,7 @@ class Placeholders:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with _WaitingPlaceholders(self._names[-1]) as waiting:
                 for name in self._names:
-                    waiting.take_away(name)
+                    waiting.safe_remove(name)
         except OSError:
             pass  # somebody else runs a command here and will do it
         finally:
@@ -83,7 +83,7 @@ class _WaitingPlaceholders:
                     return _is_marked(str(place), None)
         return _make(place)
 
-    def take_away(self, place: Path) -> None:
+    def safe_remove(self, place: Path) -> None:
         """Put it with the others that wait if it is still empty, else leave it."""
         with suppress(OSError):
             if not _is_marked(str(place), None):

@@ -85,7 +85,7 @@ class SessionSandbox:
         """Call `tell` with host and port whenever a command is connected to a host on the list."""
         self._on_reached = tell
 
-    def keep_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
+    def hide_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
         """Hide these paths of the workspace from commands. `find` is called when the first one runs; None: too many."""
         self._find_kept = find
 

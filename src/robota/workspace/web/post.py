@@ -15,12 +15,12 @@ class PostFailed(Exception):
 
 async def post_json(url: str, headers: Mapping[str, str], body: bytes, timeout_s: float) -> str:
     """Post, and wait no longer than that for the whole answer. Redirections are not followed."""
-    told = {"content-type": "application/json", "accept-encoding": "identity", **headers}
+    sent_headers = {"content-type": "application/json", "accept-encoding": "identity", **headers}
     try:
         async with (
             asyncio.timeout(timeout_s),
             httpx2.AsyncClient(timeout=timeout_s) as client,
-            client.stream("POST", url, content=body, headers=told, follow_redirects=False) as response,
+            client.stream("POST", url, content=body, headers=sent_headers, follow_redirects=False) as response,
         ):
             if not response.is_success:
                 raise PostFailed(f"it answered with status {response.status_code}")

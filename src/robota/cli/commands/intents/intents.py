@@ -151,10 +151,10 @@ def _allowed(upkeep: "IntentUpkeep", launch: LaunchOptions, id: str, *, is_sure:
 
 
 def _fail_for(problem: IntentProblem) -> int:
-    told = single_line(str(problem), LONGEST)
-    if told.startswith("There is no intent") or "only one that is IN_PROGRESS" in told:
-        return _fail(told, FAILED)
-    _fail(f"{INTENTS} cannot be used: {told}", CONFIGURATION)
+    problem_text = single_line(str(problem), LONGEST)
+    if problem_text.startswith("There is no intent") or "only one that is IN_PROGRESS" in problem_text:
+        return _fail(problem_text, FAILED)
+    _fail(f"{INTENTS} cannot be used: {problem_text}", CONFIGURATION)
     print("Until it is put right, agents may change nothing here.", file=sys.stderr)
     return CONFIGURATION
 

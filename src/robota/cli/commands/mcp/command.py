@@ -89,9 +89,9 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_scope(parser: argparse.ArgumentParser, default: str | None = "user") -> None:
-    told = "user: all your projects; project: .mcp.json; local: only you, in this workspace"
+    scope_help = "user: all your projects; project: .mcp.json; local: only you, in this workspace"
     chosen = f"default: {default}" if default else "default: where it is defined"
-    parser.add_argument("-s", "--scope", choices=SCOPES, default=default, help=f"{told} ({chosen})")
+    parser.add_argument("-s", "--scope", choices=SCOPES, default=default, help=f"{scope_help} ({chosen})")
 
 
 def _add_add(parser: argparse.ArgumentParser) -> None:

@@ -134,8 +134,8 @@ def _say_if_overruled(name: str, file: EntryFile, root: Path, env: Mapping[str, 
     settings = load_settings(root, env)
     winner = written_servers(settings)[0].get(name)
     if winner is None:
-        told = "robota trust shows what it brings and lets you decide"
-        print(f"It has no effect yet, because this workspace is not trusted: {told}.", file=sys.stderr)
+        hint = "robota trust shows what it brings and lets you decide"
+        print(f"It has no effect yet, because this workspace is not trusted: {hint}.", file=sys.stderr)
     elif winner.where != str(file.path):
         print(f"It has no effect here: {winner.where} has a server of that name too, and wins.", file=sys.stderr)
 

@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
     server = _server(options.server, options.root)
     store = SignInStore(os.environ)
     if options.action == "logout":
-        told = "You are signed out of" if store.forget(server.url) else "You were not signed in to"
-        print(f"{told} {server.name}.")
+        outcome = "You are signed out of" if store.forget(server.url) else "You were not signed in to"
+        print(f"{outcome} {server.name}.")
         return EXIT_SUCCESS
     return asyncio.run(_login(server, store, opens_browser=not options.no_browser))
 

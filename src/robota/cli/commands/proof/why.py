@@ -149,11 +149,11 @@ def _print(path: str, start: int, end: int, origin: LineOrigin | None, texts: Se
         print(f"  | {visible(text.decode('utf-8', 'replace'))[:SHOWN]}")
     if end - start >= LINES_SHOWN:
         print("  | …")
-    for name, told in _told(origin):
-        print(f"  {name:<9} {told}")
+    for name, detail in _details(origin):
+        print(f"  {name:<9} {detail}")
 
 
-def _told(origin: LineOrigin) -> list[tuple[str, str]]:
+def _details(origin: LineOrigin) -> list[tuple[str, str]]:
     story = origin.story
     when = datetime.fromtimestamp(story.started_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     where = f", into {single_line(origin.path)}" if origin.is_moved else ""
@@ -168,7 +168,7 @@ def _told(origin: LineOrigin) -> list[tuple[str, str]]:
         ("cost", _cost(story)),
         ("session", f"{origin.log.session_id}{mark}"),
     ]
-    return [(name, told) for name, told in rows if told]
+    return [(name, detail) for name, detail in rows if detail]
 
 
 def _argument(story: CallStory) -> str:

@@ -22,7 +22,7 @@ from robota.log.errors import LogWriteError
 from robota.log.record import Record
 from robota.log.replay.present_records import present_records
 from robota.log.replay.transcript import transcript
-from robota.log.transfer.cover import ExportCover
+from robota.log.transfer.export_redaction import ExportRedactor
 from robota.protocol.codec import encode
 from robota.protocol.transcript import TranscriptHead
 from robota.secrets.named_values import secret_variables
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def own_cover(words: Sequence[str] = ()) -> ExportCover:
+def own_cover(words: Sequence[str] = ()) -> ExportRedactor:
     """What covers the names of this machine and its person, and other words."""
     homes = []
     with suppress(ConfigError):
@@ -66,10 +66,10 @@ def own_cover(words: Sequence[str] = ()) -> ExportCover:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = os.environ.get("USER", "")
-    return ExportCover(homes, user, node(), Redactor(secret_variables(os.environ)), words)
+    return ExportRedactor(homes, user, node(), Redactor(secret_variables(os.environ)), words)
 
 
-def _pieces(session: CataloguedSession, format: str, cover: ExportCover | None) -> Iterator[bytes]:
+def _pieces(session: CataloguedSession, format: str, cover: ExportRedactor | None) -> Iterator[bytes]:
     records = present_records(session.directory / LOG_NAME)
     head = head_of(session)
     if cover is not None:
@@ -87,7 +87,7 @@ def _pieces(session: CataloguedSession, format: str, cover: ExportCover | None) 
     yield from (without_surrogates(piece).encode() for piece in document_of(head, transcript(records)))
 
 
-def _covered_head(head: TranscriptHead, cover: ExportCover) -> TranscriptHead:
+def _covered_head(head: TranscriptHead, cover: ExportRedactor) -> TranscriptHead:
     import msgspec
 
     covered = cover.payload(msgspec.json.encode(head))
@@ -98,7 +98,7 @@ def write_export(
     path: Path,
     format: str,
     session: CataloguedSession,
-    cover: ExportCover | None,
+    cover: ExportRedactor | None,
     part: Sequence[Record] | None = None,
 ) -> dict[str, list[str]]:
     """Make the file appear whole or not at all. One that is there is replaced. `part` is for bundles alone."""

@@ -23,8 +23,8 @@ def chosen_places(options: argparse.Namespace) -> tuple[SessionsPlace, ...]:
     try:
         root = options.cwd.resolve()
     except OSError as error:
-        told = f"The directory {options.cwd} cannot be used: {error.strerror}. Nothing was changed"
-        raise ConfigError(f"{told}. Name another with --cwd.") from error
+        problem = f"The directory {options.cwd} cannot be used: {error.strerror}. Nothing was changed"
+        raise ConfigError(f"{problem}. Name another with --cwd.") from error
     user = person_directory()
     return all_places(root, user) if options.all else project_places(root, user)
 

@@ -58,8 +58,8 @@ class _Lines:
             case TurnRecord(turn=AssistantTurn() as reply):
                 yield from self.results()
                 yield from self._reply(reply)
-            case TurnRecord(turn=UserTurn() as told):
-                yield from self._told(told)
+            case TurnRecord(turn=UserTurn() as user_turn):
+                yield from self._user_message(user_turn)
             case CondenseRecord():
                 metadata = {"trigger": payload.trigger, "pre_tokens": 0}
                 yield self._line("system", subtype="compact_boundary", compact_metadata=metadata)
@@ -100,7 +100,7 @@ class _Lines:
         self._answer = reply.text or self._answer
         yield self._line("assistant", message=assistant_message(reply), parent_tool_use_id=None)
 
-    def _told(self, turn: UserTurn) -> Iterator[Line]:
+    def _user_message(self, turn: UserTurn) -> Iterator[Line]:
         self._waiting += [block for block in turn.content if isinstance(block, ToolResultBlock)]
         yield from self.results()
         words = [block for block in turn.content if isinstance(block, TextBlock | ImageBlock)]

@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
+from robota.clients.answering.question_line import AT_REST, TalkAsk, answer_to, hint_for
 from robota.clients.answering.shell_line import shell_command
-from robota.clients.answering.talk import AT_REST, TalkAsk, answer_to, hint_for
 from robota.clients.view.model import OpenAsk, ViewModel
 from robota.protocol.asks.answer import Say
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk

@@ -33,10 +33,10 @@ def call_rows(call: LiveTool, theme: Theme, width: int, *, is_whole: bool = Fals
     """The row of the call, then what came of it; in short no row is wider than the screen."""
     time = f"  {call.duration_ms / 1000:.1f} s" if call.duration_ms >= WORTH_TELLING_MS else ""
     role = Role.ERROR if _failed(call.view) else STATUS_ROLES.get(call.status, Role.WARNING)
-    told = "" if call.status in STATUS_ROLES else f"  {call.status}"
-    room = width - MARK_WIDTH - len(told) - len(time)
+    status_text = "" if call.status in STATUS_ROLES else f"  {call.status}"
+    room = width - MARK_WIDTH - len(status_text) - len(time)
     title = theme.paint(title_of(call) if is_whole else shortened(title_of(call), room), Role.BOLD)
-    yield f"{theme.paint(ENDED_MARK, role)} {title}{theme.paint(told, role)}{theme.paint(time, Role.DIM)}"
+    yield f"{theme.paint(ENDED_MARK, role)} {title}{theme.paint(status_text, role)}{theme.paint(time, Role.DIM)}"
     if call.status != "success" and call.reason:
         reason = wrapped(f"    {' '.join(call.reason.split())[:REASON_LENGTH]}", width, "    ")
         yield from (theme.paint(line, role) for line in reason.split("\n"))

@@ -59,13 +59,13 @@ def _background(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
     yield theme.row([("Background work", Role.DIM)], width)
     for task in shown[-BACKGROUND_ROWS:]:
         mark = RUNNING_MARK if task.status is BackgroundStatus.RUNNING else ENDED_MARK
-        told = [task.preview] if task.preview else []
+        details = [task.preview] if task.preview else []
         if task.signal is not None:
-            told.insert(0, f"ended by {task.signal}")
+            details.insert(0, f"ended by {task.signal}")
         elif task.exit_code:
-            told.insert(0, f"exit code {task.exit_code}")
+            details.insert(0, f"exit code {task.exit_code}")
         pieces = [(f"  {mark} ", BACKGROUND_ROLES[task.status]), (task.command, Role.PLAIN)]
-        yield theme.row([*pieces, ("".join(f"  {each}" for each in told), Role.DIM)], width)
+        yield theme.row([*pieces, ("".join(f"  {each}" for each in details), Role.DIM)], width)
     if len(shown) > BACKGROUND_ROWS:
         yield theme.row([(f"  ... +{len(shown) - BACKGROUND_ROWS} more: /background", Role.DIM)], width)
 

@@ -84,17 +84,17 @@ def _newest_ends(ended: Iterable[EndedCall]) -> dict[str, int]:
 def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[PastCall, ...]:
     """The calls whose last row is among these, in the order in which they ended."""
     places: set[int] = set()
-    told: dict[str, list[Message]] = {}
+    rows_of_call: dict[str, list[Message]] = {}
     for row in rows:
         places.add(row.ts)
         if row.call_id is not None:
-            told.setdefault(row.call_id, []).append(row)
+            rows_of_call.setdefault(row.call_id, []).append(row)
     found: dict[EndedCall, list[Message]] = {}
     newest: dict[str, EndedCall] = {}
     for each in sorted(ended, key=lambda each: each.after):
         call_id, before = each.record.call_id, newest.get(each.record.call_id)
         start = 0 if before is None else before.after
-        own = [row for row in told.get(call_id, ()) if start < row.ts <= each.after]
+        own = [row for row in rows_of_call.get(call_id, ()) if start < row.ts <= each.after]
         if before is not None and before.record.status == INTERRUPTED and not any(map(is_call_row, own)):
             own = [*found.pop(before, ()), *own]  # it was asked about, and ran when somebody took it up
         if each.row_ts in places:

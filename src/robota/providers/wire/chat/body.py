@@ -1,4 +1,4 @@
-"""The body of a Chat Completions request, put together from pieces that were encoded once."""
+"""The body of a Chat Completions request, joined from turns that are each encoded once."""
 
 import re
 from collections.abc import Iterable
@@ -22,15 +22,15 @@ from robota.providers.wire.body import RequestHead, TurnFragments, encode_json, 
 
 RESERVED: Final = frozenset({"model", "messages", "tools", "stream", "stream_options"})
 SHORT_CALL_ID: Final = re.compile(r"[A-Za-z0-9]{9}")
-READ_THE_RESULTS: Final = "I have the results."
+AFTER_RESULTS: Final = "I have the results."
 
 
 class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where servers that speak the same format disagree.
+    """Differences between servers that speak the Chat Completions format.
 
-    `reasoning_field` names the field in which a server wants the reasoning behind its calls back.
-    `short_call_ids` are nine letters or digits. `user_after_tool` is false where a result must be followed by
-    the assistant before a person may speak.
+    `reasoning_field` names the field in which a server wants the reasoning of its calls back.
+    `short_call_ids` have nine letters or digits. `user_after_tool` is false where a tool result must be followed by an
+    assistant message before a user message.
     """
 
     max_tokens_field: str = "max_tokens"
@@ -41,7 +41,7 @@ class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChatBody:
-    """Encodes requests of one conversation. Each turn object is encoded once, however often it is sent.
+    """Encodes the requests of one conversation. Each turn is encoded once, however often it is sent.
 
     `extra` holds further fields of the body (temperature and the like), as the profile's options give them.
     """
@@ -107,22 +107,22 @@ def _call_id(id: str, quirks: ChatQuirks) -> str:
 
 
 def _user(turn: UserTurn, quirks: ChatQuirks) -> list[dict[str, Any]]:
-    """Tool results come first, because they must follow the calls; words and pictures come after them."""
+    """Tool results come first, because they must follow the calls; text and images come after them."""
     results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
     messages: list[dict[str, Any]] = [
         {"role": "tool", "tool_call_id": _call_id(result.tool_use_id, quirks), "content": result.content}
         for result in results
     ]
-    content = _words_and_images(turn, results)
+    content = _text_and_images(turn, results)
     if content and results and not quirks.user_after_tool:
-        messages.append({"role": "assistant", "content": READ_THE_RESULTS})
+        messages.append({"role": "assistant", "content": AFTER_RESULTS})
     if content:
         messages.append({"role": "user", "content": content})
     return messages
 
 
-def _words_and_images(turn: UserTurn, results: Iterable[ToolResultBlock]) -> str | list[dict[str, Any]]:
-    """A plain string where that is enough: many servers take nothing else."""
+def _text_and_images(turn: UserTurn, results: Iterable[ToolResultBlock]) -> str | list[dict[str, Any]]:
+    """The content of a user message; a plain string if possible, because many servers accept nothing else."""
     words = [block.text for block in turn.content if isinstance(block, TextBlock) and block.text]
     parts: list[dict[str, Any]] = []
     for result in results:

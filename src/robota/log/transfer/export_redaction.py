@@ -1,4 +1,4 @@
-"""What must not leave the machine with a session: home and user name, the name of the machine, keys and passwords."""
+"""Redacts an exported session: home and user name, host name, keys and passwords."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ def artifacts_named_in(records: Iterable[Record]) -> set[str]:
     return {name for record in records for name in ARTIFACT_NAME.findall(bytes(record.payload).decode())}
 
 
-class ExportCover:
+class ExportRedactor:
     """Covers in texts and JSON what belongs to this machine and its person."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Keeping what a command chose in the settings of the person, for the sessions that come after this one."""
+"""Saves a setting that a slash command changed to the person's settings, for later sessions."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ from robota.config.paths import settings_path
 from robota.protocol.commands import Refused
 
 
-async def keep_setting(host: CommandHost, key: tuple[str, ...], value: Any) -> Refused | None:
+async def save_setting(host: CommandHost, key: tuple[str, ...], value: Any) -> Refused | None:
     """Write a setting of the person; None as a value takes it out."""
     # Few conversations change a setting.
     from robota.config.settings.writer import remove_value, set_value

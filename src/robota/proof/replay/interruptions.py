@@ -1,4 +1,4 @@
-"""Where a session stopped in the middle of something and was taken up again."""
+"""Where a session was interrupted and resumed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Asks that want no approval: what is shown, and what a typed line means. Pure."""
+"""Asks other than approvals: what is shown, and what a typed line answers. Pure."""
 
 from typing import Final, assert_never
 

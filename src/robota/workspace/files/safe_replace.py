@@ -1,4 +1,4 @@
-"""A draft takes the place of a file, or nothing does; what was taken out is looked at before it is thrown away.
+"""Replaces or removes a file atomically, without losing the version of another program that writes at the same time.
 
 Only our own draft is ever thrown away, and the version that was to be replaced: unchanged, and with nobody who could
 still write into it. Others who write at the same moment do not lock, and may rename files over ours, write in place,
@@ -17,7 +17,7 @@ from robota.workspace.problems import Overtaken
 LONGEST_STEM = 200
 
 
-def take_place(around: int, draft: str, parent: int, name: str, before: os.stat_result) -> None:
+def safe_replace(around: int, draft: str, parent: int, name: str, before: os.stat_result) -> None:
     """Replace the file by the draft, which is closed. `Overtaken` if the file is not `before`."""
     ours = os.lstat(draft, dir_fd=around)
     is_done = False
@@ -29,7 +29,7 @@ def take_place(around: int, draft: str, parent: int, name: str, before: os.stat_
         raise Overtaken(kept)
 
 
-def take_away(parent: int, name: str, before: os.stat_result, drafts: int | None) -> None:
+def safe_remove(parent: int, name: str, before: os.stat_result, drafts: int | None) -> None:
     """Remove a file or a link. `Overtaken` if it is not `before`."""
     aside = draft_name(before)
     around = _moved_aside(parent, name, aside, drafts)

@@ -1,4 +1,4 @@
-"""What stays when a conversation is made shorter: the person's own words, the plan, the names of the files."""
+"""What survives when turns are removed from a conversation: user text, the todo list, the names of touched files."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -49,14 +49,14 @@ SIGNS: Final = {"completed": "[x]", "in_progress": "[-]"}
 
 
 class UserMessages(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person said in some turns, oldest first, and the images that came with the newest words."""
+    """The user text in some turns, oldest first, and the images of the newest message."""
 
     messages: tuple[str, ...] = ()
     images: tuple[ImageBlock, ...] = ()
 
 
 class TouchedFiles:
-    """Files that calls of a task read and changed, the newest last. One that was changed is not named as read."""
+    """Files that calls of a task read or changed, newest last. A changed file is not listed as read."""
 
     def __init__(self, root: Path, tools: Sequence[AnyTool]) -> None:
         self._root = root
@@ -72,7 +72,7 @@ class TouchedFiles:
         return tuple(path for path, changed in self._changed.items() if changed)[-FILES_NAMED:]
 
     def note(self, turns: Iterable[Turn]) -> None:
-        """Take in the calls of these turns that did not fail. Turns that were noted before do no harm."""
+        """Note the files of the successful calls in these turns. Noting a turn twice is harmless."""
         calls: dict[str, ToolUseBlock] = {}
         for turn in turns:
             if isinstance(turn, AssistantTurn):
@@ -97,7 +97,7 @@ class TouchedFiles:
                 self._changed[path] = self._changed.pop(path, False) or writes
 
     def _is_file(self, path: str) -> bool:
-        """Tools that search name directories, of which there is nothing to remember."""
+        """Search tools name directories, which are not listed."""
         try:
             return (self._root / path).is_file()
         except OSError:
@@ -105,21 +105,21 @@ class TouchedFiles:
 
 
 def user_messages(turns: Iterable[Turn]) -> UserMessages:
-    """What a person said, in prompts and in answers to questions."""
+    """The user text in prompts and in answers to questions."""
     messages: list[str] = []
     images: tuple[ImageBlock, ...] = ()
     for turn in turns:
         if not isinstance(turn, UserTurn):
             continue
-        said = [words for block in turn.content if (words := user_text(block))]
-        if said:
-            messages += said
+        texts = [user for block in turn.content if (user := user_text(block))]
+        if texts:
+            messages += texts
             images = tuple(block for block in turn.content if isinstance(block, ImageBlock))
     return UserMessages(messages=tuple(messages), images=images)
 
 
 def bounded(messages: Sequence[str], room: int) -> list[str]:
-    """The newest message in full; of the others the first, then the newer ones, as far as `room` characters go."""
+    """The newest message in full, then the first and the newer ones, as far as `room` characters go."""
     if not messages:
         return []
     newest = len(messages) - 1
@@ -132,15 +132,17 @@ def bounded(messages: Sequence[str], room: int) -> list[str]:
     return [kept[place] for place in sorted(kept)]
 
 
-def summary_turn(words: UserMessages, room: int, told: str, todos: Sequence[TodoItem], files: TouchedFiles) -> UserTurn:
-    """The turn that stands for those taken out: words, then what is told of the rest, plan and files."""
+def summary_turn(
+    user: UserMessages, room: int, introduction: str, todos: Sequence[TodoItem], files: TouchedFiles
+) -> UserTurn:
+    """The turn that replaces removed ones: user text, `introduction`, todo list and files."""
     content: list[UserBlock] = []
-    if words.messages:
-        content = [reminder(USER_TEXT_FOLLOWS), *words.images]
-        content += [TextBlock(text=message) for message in bounded(words.messages, room)]
+    if user.messages:
+        content = [reminder(USER_TEXT_FOLLOWS), *user.images]
+        content += [TextBlock(text=message) for message in bounded(user.messages, room)]
     plan = "\n".join(f"{SIGNS.get(item.status, '[ ]')} {item.content}" for item in todos)
     sections = (
-        told,
+        introduction,
         f"# Todo list\n\n{plan}" if plan else "",
         _listed("Files changed so far", files.changed),
         _listed("Files read so far", files.read),
@@ -150,12 +152,12 @@ def summary_turn(words: UserMessages, room: int, told: str, todos: Sequence[Todo
 
 
 def reminder(text: str) -> TextBlock:
-    """Words that are not the person's."""
+    """A text that is not from the user, marked as a system reminder."""
     return TextBlock(text=f"{REMINDER}\n{text}\n</system-reminder>")
 
 
 def user_text(block: UserBlock) -> str:
-    """What a person said in a block of a turn; empty if it is not theirs."""
+    """The user text in a block; empty if the block is not from the user."""
     if isinstance(block, TextBlock):
         return "" if block.text.startswith(NOT_USER_TEXT) else block.text
     if isinstance(block, ToolResultBlock) and block.content.startswith(ANSWER_BEGIN):

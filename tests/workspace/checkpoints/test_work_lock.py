@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.checkpoints.at_work import at_work, nobody_at_work
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
+from robota.workspace.checkpoints.work_lock import lock_for_change, lock_for_restore
 from tests.workspace.checkpoints.restoring import restore
 
 
@@ -15,7 +15,7 @@ def test_no_restore_while_calls_are_at_work(store: CheckpointStore, workspace: P
     (workspace / "a").write_text("old")
     first = store.capture().id
     (workspace / "a").write_text("new")
-    calls = [at_work(tmp_path / "store"), at_work(tmp_path / "store")]
+    calls = [lock_for_change(tmp_path / "store"), lock_for_change(tmp_path / "store")]
     for call in calls:
         with pytest.raises(CheckpointError, match=r"A call runs in this workspace.* Nothing was restored"):
             restore(store, first)
@@ -28,15 +28,15 @@ def test_no_restore_while_calls_are_at_work(store: CheckpointStore, workspace: P
 
 def test_a_call_waits_for_a_restore_that_is_under_way(tmp_path: Path) -> None:
     with ThreadPoolExecutor() as threads:
-        with nobody_at_work(tmp_path):
-            waiting = threads.submit(at_work, tmp_path)
+        with lock_for_restore(tmp_path):
+            waiting = threads.submit(lock_for_change, tmp_path)
             assert not waiting.done()
         call = waiting.result()
     assert call is not None
-    with call, pytest.raises(CheckpointError), nobody_at_work(tmp_path):
+    with call, pytest.raises(CheckpointError), lock_for_restore(tmp_path):
         pass
 
 
 def test_a_call_runs_where_there_can_be_no_store(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert at_work(tmp_path / "file/store") is None
+    assert lock_for_change(tmp_path / "file/store") is None

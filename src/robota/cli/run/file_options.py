@@ -1,4 +1,4 @@
-"""Options that name a file, or hold what would stand in one: prompts, settings, MCP servers, the shape of an answer."""
+"""Options that name a file or hold its content inline: prompts, settings, MCP servers, the answer schema."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -10,19 +10,19 @@ from robota.cli.command_line import CommandLine, UsageError
 LIMIT_BYTES: Final = 10_000_000
 
 
-def with_given_files(arguments: CommandLine) -> CommandLine:
+def with_file_options(arguments: CommandLine) -> CommandLine:
     """The command line with all that the files say which it names; `UsageError` if one cannot be used."""
-    schema = None if arguments.json_schema is None else given_object(arguments.json_schema, "--json-schema")
-    told = _text_or_file(arguments, "append_system_prompt")
+    schema = None if arguments.json_schema is None else json_option(arguments.json_schema, "--json-schema")
+    appended = _text_or_file(arguments, "append_system_prompt")
     if schema is not None:
         from robota.cli.run.answer_schema import AnswerSchema
 
-        told = "\n\n".join(text for text in (told, AnswerSchema(schema).instruction) if text)
+        appended = "\n\n".join(text for text in (appended, AnswerSchema(schema).instruction) if text)
     return msgspec.structs.replace(
         arguments,
         system_prompt=_text_or_file(arguments, "system_prompt"),
-        append_system_prompt=told,
-        input_text="" if arguments.input_file is None else given_text(arguments.input_file, "--input-file"),
+        append_system_prompt=appended,
+        input_text="" if arguments.input_file is None else text_option(arguments.input_file, "--input-file"),
         run_settings=_settings(arguments),
         answer_schema=schema,
     )
@@ -36,10 +36,10 @@ def _text_or_file(arguments: CommandLine, name: str) -> str | None:
         return text
     if text is not None:
         raise UsageError(f"Give {option} or {option}-file, not both.")
-    return given_text(file, f"{option}-file")
+    return text_option(file, f"{option}-file")
 
 
-def given_text(file: str, option: str) -> str:
+def text_option(file: str, option: str) -> str:
     """The text of a file that an option names; `UsageError` if it cannot be read."""
     try:
         with Path(file).open("rb") as opened:
@@ -51,10 +51,10 @@ def given_text(file: str, option: str) -> str:
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 
-def given_object(said: str, option: str) -> dict[str, Any]:
+def json_option(said: str, option: str) -> dict[str, Any]:
     """A JSON object that is given as it is, or in a file."""
     is_json = said.lstrip().startswith("{")
-    text = said if is_json else given_text(said, option)
+    text = said if is_json else text_option(said, option)
     try:
         found = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -66,10 +66,10 @@ def given_object(said: str, option: str) -> dict[str, Any]:
 
 def _settings(arguments: CommandLine) -> dict[str, Any]:
     """What `--settings` and `--mcp-config` say, as settings."""
-    settings = {} if arguments.settings is None else given_object(arguments.settings, "--settings")
+    settings = {} if arguments.settings is None else json_option(arguments.settings, "--settings")
     if arguments.mcp_config is None:
         return settings
-    servers = given_object(arguments.mcp_config, "--mcp-config").get("mcpServers")
+    servers = json_option(arguments.mcp_config, "--mcp-config").get("mcpServers")
     if not isinstance(servers, dict):
         raise UsageError('--mcp-config: there is no object "mcpServers" in it.')
     before = settings.get("mcpServers")

@@ -1,4 +1,4 @@
-"""A log whose file was deleted or replaced while it was open: put back what the open descriptor still holds."""
+"""Restores a log file that was deleted or replaced while it was open, from the open descriptor."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ CHUNK: Final = 1 << 20
 
 
 def is_in_place(descriptor: int, path: Path) -> bool:
-    """Whether the open log is the file of that name."""
+    """Whether `path` is still the open log."""
     opened = os.fstat(descriptor)
     try:
         there = path.stat(follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""How much of what commands printed is kept beside a log: the oldest goes when there is too much, and a note stays."""
+"""Limits the stored command outputs of a session: the oldest are replaced by a note when there are too many bytes."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -9,8 +9,8 @@ from robota.log.artifacts import write_whole
 LIST_NAME: Final = "kept-outputs"
 
 
-class KeptOutputs:
-    """The outputs of one session, the oldest first. A file lists them, so that a resumed session knows them too."""
+class OutputLimit:
+    """The stored outputs of one session, oldest first. A file lists them for resumed sessions."""
 
     def __init__(self, session_directory: Path, artifacts: Path, most_bytes: int) -> None:
         self._list = session_directory / LIST_NAME
@@ -18,7 +18,7 @@ class KeptOutputs:
         self._most_bytes = most_bytes
 
     def added(self, name: str) -> None:
-        """One more was kept. As many of the oldest are cut as are too many; the newest always stays."""
+        """Register a new output, and replace the oldest ones while the limit is exceeded; the newest always stays."""
         with suppress(OSError):  # the output itself is kept
             names = [*self._names(), name]
             sizes = [self._size(each) for each in names]

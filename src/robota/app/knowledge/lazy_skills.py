@@ -1,4 +1,4 @@
-"""Skills of a conversation that began without any: looked for when a command is typed, as the person may write one."""
+"""The skills of a session that started without any: searched again when a command is typed."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from robota.contracts.knowledge import CallTool, ExpandedPrompt, KnowledgeServic
 from robota.protocol.slash_commands import SlashCommandInfo
 
 
-class LateSkills:
+class LazySkills:
     """A `KnowledgeService`. The model is not told of them: what its requests begin with stays the same."""
 
     def __init__(self, places: Iterable[Path], look: Callable[[], KnowledgeService | None]) -> None:
@@ -18,7 +18,7 @@ class LateSkills:
         self._looked_at = self._stamps()
 
     @property
-    def is_told(self) -> bool:
+    def is_in_prompt(self) -> bool:
         return False
 
     @property

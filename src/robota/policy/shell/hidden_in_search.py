@@ -1,4 +1,4 @@
-"""Whether a command that reads whole directories, or what git has kept, would come across files kept from the model."""
+"""Whether a command that searches directories or git history would read files that are hidden from the model."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ MOST_COMPARED: Final = 1_500
 IGNORE_FILE: Final = ".robotaignore"
 
 
-def kept_in_search(part: CommandPart, context: PolicyContext) -> Verdict | None:
+def hidden_in_search(part: CommandPart, context: PolicyContext) -> Verdict | None:
     """A question if it may read what a deny rule or a `.robotaignore` keeps from the model."""
     search = part.looks.search if part.looks is not None else None
     rules = tuple(rule for rule in context.deny if rule.tool == READ and rule.paths)

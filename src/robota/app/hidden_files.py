@@ -1,4 +1,4 @@
-"""Which files of a workspace commands do not get to see, because they are kept from the model."""
+"""The files of a workspace that are hidden from commands in the sandbox, because they are hidden from the model."""
 
 from collections import Counter
 from pathlib import PurePosixPath
@@ -10,7 +10,7 @@ from robota.policy.rules.rule import READ
 CURRENT: Final = "."
 
 
-def files_kept_from_commands(policy: SessionPolicy) -> tuple[str, ...] | None:
+def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     """Paths from the root on, of files and of directories all of whose files are kept; None if nobody can tell.
 
     Kept is what a deny rule for reading or `.robotaignore` names, and what policy asks about because of its name: files

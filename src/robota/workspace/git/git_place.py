@@ -1,4 +1,4 @@
-"""What must be known before git looks at something: where it would look, and which programs it would run for it."""
+"""What is known about git in a directory: whether reading commands are safe there, and which programs git would run."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""A program that is asked for something small: what the clipboard holds, what the status line says."""
+"""Runs a helper program and returns its short output: the clipboard, a status line."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Who is at work in a workspace: calls share a lock while they may change files, and a restore needs it for itself."""
+"""The lock between calls and restores: calls share it while they may change files, a restore needs it exclusively."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ PAUSE_S: Final = 0.01
 MOST_PAUSES: Final = 2_000
 
 
-def at_work(store: Path) -> FileIO | None:
+def lock_for_change(store: Path) -> FileIO | None:
     """Until the file is closed a call may change files. Blocks some seconds while a restore is under way.
 
     None where there can be no store: nothing can be restored there.
@@ -35,7 +35,7 @@ def at_work(store: Path) -> FileIO | None:
 
 
 @contextmanager
-def nobody_at_work(store: Path) -> Iterator[None]:
+def lock_for_restore(store: Path) -> Iterator[None]:
     """While the context lasts no call changes files. Raises `CheckpointError` if one does now, and says whose it is."""
     descriptor = _opened(store)
     try:

@@ -1,4 +1,4 @@
-"""This program itself, run again at the person's terminal to ask them something."""
+"""Runs robota itself as a child process at the person's terminal, to ask them something."""
 
 import asyncio
 import subprocess
