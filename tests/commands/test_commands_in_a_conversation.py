@@ -59,6 +59,8 @@ def test_the_mode_command_also_takes_permission_modes(robota: Robota) -> None:
         terminal.wait_for("permission mode: plan")
         terminal.answer("> ", "/permissions everything")
         terminal.wait_for("There is no permission mode everything.")
+        terminal.answer("> ", "/mode everything")
+        terminal.wait_for("There is no mode 'everything'. The modes are code,")
 
 
 def test_after_clear_the_next_words_begin_a_new_task(robota: Robota) -> None:

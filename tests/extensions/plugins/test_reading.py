@@ -117,6 +117,13 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert manifest.description.isprintable() and manifest.version.isprintable()
 
 
+def test_a_plugin_that_a_marketplace_cannot_offer_is_named() -> None:
+    plugins = [{"name": "far\x1b[2J", "source": {"source": "npm", "package": "x"}}, {"source": "./a"}]
+    named, nameless = parse_marketplace(json.dumps({"name": "team", "plugins": plugins}).encode()).problems
+    assert named.startswith("plugin far\\x1b[2J of the marketplace is left out")
+    assert nameless.startswith("plugin 2 of the marketplace is left out")
+
+
 def test_paths_that_lead_out_are_left_out_and_named() -> None:
     manifest = {"name": "lint", "skills": ["../other", "/etc"], "hooks": "../hooks.json", "commands": "c\\d"}
     found = contents(**{".claude-plugin/plugin.json": manifest})

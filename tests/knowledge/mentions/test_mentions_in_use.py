@@ -70,7 +70,13 @@ def test_changes_and_commits(workspace: Path) -> None:
     commit = commit if any(each.isdigit() for each in commit) else git(workspace, "rev-parse", "HEAD")
     told = Told(workspace, f"Explain @git-changes since @{commit}, not @1234567.")
     assert "+second" in told.added and "The beginning" in told.added and "1234567" not in told.added
+    git(workspace, "tag", "v1.0")
     git(workspace, "add", "a.txt")
+    git(workspace, "commit", "--quiet", "--message", "Then more")
+    for mention in ("@HEAD~1", "@HEAD^", "@v1.0"):
+        told = Told(workspace, f"Explain {mention}, not @v9.9.")
+        assert "The beginning" in told.added and "Then more" not in told.added and "v9.9" not in told.added
+    git(workspace, "reset", "--quiet", "--soft", "HEAD~1")
     (workspace / "a.txt").write_text("third\n")
     told = Told(workspace, "Explain @staged.")
     assert "+second" in told.added and "third" not in told.added
