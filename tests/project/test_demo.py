@@ -21,6 +21,13 @@ def test_the_demonstration_leaves_nothing_behind(robota: Robota) -> None:
     assert list(robota.home.iterdir()) == []
 
 
+def test_what_a_first_run_keeps_at_home_is_for_its_owner_only(robota: Robota) -> None:
+    assert robota("demo", "shop").code == 0
+    own = robota.home / ".robota"
+    kept = [path for path in (own, *own.glob("*"), *own.glob("*/*")) if path.is_dir()]
+    assert len(kept) > 3 and [path for path in kept if path.stat().st_mode & 0o077] == []
+
+
 def test_at_a_terminal_a_person_sits_in_front_of_it(robota: Robota) -> None:
     with ScreenTerminal(robota, "demo", columns=100, rows=30) as terminal:
         for _ in range(3):

@@ -57,6 +57,16 @@ def keep_backup(target: Path, *, follow: bool = True) -> Path | None:
     return backup
 
 
+def make_private_directory(directory: Path) -> None:
+    """Make a directory if it is missing, and those above it; nobody but their owner can look into what was made.
+
+    `mkdir(parents=True)` gives its mode to the last one only: `~/.robota` itself would be open to all.
+    """
+    if not directory.parent.is_dir():
+        make_private_directory(directory.parent)
+    directory.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+
+
 @contextlib.contextmanager
 def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterator[Path]:
     """A directory of a workspace, made if it is missing, as a path that leads to it whatever happens to its name.
@@ -81,7 +91,7 @@ def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterat
 @contextlib.contextmanager
 def only_writer(directory: Path) -> Iterator[None]:
     """Two processes that write at the same time must not lose one another's change. Makes the directory."""
-    directory.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+    make_private_directory(directory)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.durable_file import PRIVATE_DIRECTORY, replace_file
+from robota.config.durable_file import make_private_directory, replace_file
 from robota.intents.intent_files import DIRECTORY, open_plain
 from robota.intents.trace_record import (
     FIRST,
@@ -74,7 +74,7 @@ class TraceFile:
         """The trace itself is written; that its end cannot be noted is no reason to stop."""
         if self._note is not None:
             with suppress(OSError):
-                self._note.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+                make_private_directory(self._note.parent)
                 replace_file(self._note, f"{newest}\n".encode())
 
     def newest(self) -> list[dict[str, Any]]:

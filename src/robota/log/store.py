@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from robota.config.durable_file import make_private_directory
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions
 from robota.log.kinds.session import SessionHeader
@@ -60,7 +61,7 @@ def prepare_project_directory(root: Path, fallback: Path) -> SessionPlace:
     if reason is None:
         return SessionPlace(directory=root / PROJECT_DIRECTORY)
     try:
-        (fallback / SESSIONS).mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(fallback / SESSIONS)
     except OSError as error:
         raise NoPlaceForSessions(
             f"There is no place for the session log: {reason}, and {fallback} cannot be made ({error.strerror}). "

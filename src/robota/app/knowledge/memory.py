@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from robota.config.durable_file import make_private_directory
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
 from robota.config.trust.decision import is_trusted_by_person
@@ -51,7 +52,7 @@ def memories_of(
     user = user_directory(env)
 
     def make_user_directory() -> None:
-        user.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_directory(user)
 
     def make_project_directory() -> None:
         prepare_project_directory(place.kept_in, fallback_directory(user, place.kept_in))

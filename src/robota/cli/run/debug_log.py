@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.clients.debug.log import write_debug_log
+from robota.config.durable_file import make_private_directory
 from robota.config.paths import user_directory
 from robota.protocol.port import SessionPort
 
@@ -39,7 +40,7 @@ async def debug_log(session: SessionPort, env: Mapping[str, str], warn: Callable
 
 def _opened(path: Path) -> int:
     """Appended to, so that several sessions can share it, and begun anew when it has become too large."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_directory(path.parent)
     descriptor = os.open(path, FLAGS, 0o600)
     if os.fstat(descriptor).st_size > LARGEST:
         os.truncate(descriptor, 0)

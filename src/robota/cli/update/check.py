@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from robota.config.durable_file import PRIVATE_DIRECTORY, read_file, replace_file
+from robota.config.durable_file import make_private_directory, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
@@ -168,7 +168,7 @@ def _stored(env: Mapping[str, str]) -> Checked | None:
 def _store(env: Mapping[str, str], checked: Checked) -> None:
     try:
         path = _cache(env)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+        make_private_directory(path.parent)
         replace_file(path, msgspec.json.encode(checked) + b"\n")
     except (OSError, ConfigError):
         return

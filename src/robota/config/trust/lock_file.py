@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from robota.config.durable_file import keep_backup, only_writer, read_file, replace_file
+from robota.config.durable_file import keep_backup, make_private_directory, only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 
@@ -148,7 +148,7 @@ def _change(subject: AgreementKind, entries: Mapping[str, Agreement | None], env
 
 def _keep_contents(parts: Iterable[Part], directory: Path) -> None:
     """The words themselves, by their hash, so that a later change can be shown."""
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_directory(directory)
     for part in parts:
         kept = directory / part.digest
         if part.data is not None and not kept.exists():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from robota.config.durable_file import PRIVATE, PRIVATE_DIRECTORY, read_file
+from robota.config.durable_file import PRIVATE, make_private_directory, read_file
 from robota.knowledge.memory.entry import MemoryEntry
 
 NAME: Final = "written-here"
@@ -25,7 +25,7 @@ class OwnEntries:
 
     def note(self, entry: MemoryEntry) -> None:
         """The person wrote this entry, or approved it. Raises `OSError`."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+        make_private_directory(self._path.parent)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
         with os.fdopen(descriptor, "ab", buffering=0) as file:
             file.write(f"{self._digest(entry)}\n".encode())

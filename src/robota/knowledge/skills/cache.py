@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from robota.config.durable_file import read_file, replace_file
+from robota.config.durable_file import make_private_directory, read_file, replace_file
 from robota.knowledge.skills.skill import Skill
 
 
@@ -20,5 +20,5 @@ def cached_skills(path: Path) -> dict[str, Skill]:
 def keep_skills(path: Path, skills: dict[str, Skill]) -> None:
     """Keep them; that they cannot be kept is no reason to stop."""
     with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(path.parent)
         replace_file(path, msgspec.json.encode(skills))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from robota.config.durable_file import make_private_directory
+
 INDEX_DIRECTORY: Final = "index"
 # How long another process may write before we go on without the file.
 BUSY_SECONDS: Final = 5.0
@@ -50,7 +52,7 @@ def with_index(
 
 
 def _on_file(path: Path, schema: str, version: int, work: Callable[[sqlite3.Connection], Result]) -> Result:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_directory(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from robota.config.durable_file import make_private_directory
+
 HEADS: Final = "heads"
 
 
@@ -58,7 +60,7 @@ def _opened(path: Path) -> int:
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(path.parent)
         return os.open(path, flags, 0o600)
 
 

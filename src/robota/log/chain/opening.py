@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from robota.config.durable_file import make_private_directory
 from robota.log.errors import LogInUse, LogUnreadable, LogWriteError
 
 LOCK_TRIES: Final = 10
@@ -17,7 +18,7 @@ LOCK_PAUSE_S: Final = 0.05
 def make_private(directory: Path) -> None:
     """Make a directory that nobody but its owner can look into. Raises `LogWriteError`."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(directory)
         if directory.is_symlink():
             raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed")
         directory.chmod(0o700)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from robota.config.durable_file import make_private_directory
 from robota.log.artifacts import write_whole
 
 
@@ -36,7 +37,7 @@ def write_derived(file: Path, log: Path, file_format: str, body: bytes) -> bool:
     directory = str(log.parent.resolve()).encode("utf-8", "replace").decode()
     label = DerivedLabel(format=file_format, digest=sha256(body).hexdigest(), directory=directory)
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(file.parent)
         write_whole(file, msgspec.json.encode(label) + b"\n", body)
     except OSError:
         return False

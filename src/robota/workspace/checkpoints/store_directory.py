@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from robota.config.durable_file import make_private_directory
 from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, make_git_directory
 
 LOCK_NAME: Final = "lock"
@@ -41,7 +42,7 @@ def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
 
 def make_private(directory: Path) -> None:
     """Make the directory of a store if there is none. Raises `CheckpointError` if others can write to it."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_directory(directory)
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise CheckpointError(f"{directory} is not a directory, so no checkpoints are kept there")

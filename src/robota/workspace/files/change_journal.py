@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from robota.config.durable_file import make_private_directory
+
 SUFFIX: Final = ".journal"
 
 
@@ -64,7 +66,7 @@ class ChangeJournal(msgspec.Struct, frozen=True, kw_only=True):
 @contextmanager
 def journaled(directory: Path, root: Path, changes: Sequence[JournaledChange]) -> Iterator[None]:
     """While this holds, the changes are on the disk, and locked by this process. They are dropped at the end."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_directory(directory)
     name = os.urandom(8).hex()
     draft, journal = directory / name, directory / f"{name}{SUFFIX}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
