@@ -53,6 +53,16 @@ def test_a_fork_is_a_session_of_its_own(session: Written, workspace: Path, capsy
     assert (child["name"], child["isOwn"]) == ("new", True)
 
 
+def test_the_name_stays_with_the_session_that_was_forked(
+    session: Written, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fork(workspace, capsys, "--session-id", "child")
+    main(["list", "--cwd", str(workspace), "--json"])
+    listed = {each["id"]: each["name"] for each in json.loads(capsys.readouterr().out)}
+    assert listed == {"parent": "old", "child": None}
+    assert main(["show", "old", "--cwd", str(workspace)]) == 0
+
+
 @pytest.mark.parametrize(("turn", "expected"), [("1", ["one", "1"]), ("2", ["one", "1", "two", "2"])])
 def test_a_fork_ends_with_the_turn_that_is_named(
     session: Written, workspace: Path, capsys: pytest.CaptureFixture[str], turn: str, expected: list[str]
@@ -95,7 +105,7 @@ def test_a_session_that_ends_without_the_end_of_a_line_is_copied_whole(
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     directory = fork(workspace, capsys)
     copied = [record.kind for record in load(directory / "log.jsonl").records]
-    assert copied == [*(record.kind for record in load(path).records), "origin"]
+    assert copied == [*(record.kind for record in load(path).records), "origin", "name"]
 
 
 def test_a_fork_has_one_branch_the_present_one_or_the_one_that_was_left(

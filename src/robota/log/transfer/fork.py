@@ -70,13 +70,16 @@ def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, n
         turn=fork.turn,
     )
     draft.append(origin, now_ms)
-    if name is not None:
-        draft.append(NameRecord(name=name))
+    if name is not None or copy.is_named:
+        draft.append(NameRecord(name=name))  # two sessions of one name could not be told apart by it
     draft.take_artifacts(fork.directory / ARTIFACTS_NAME)
 
 
 class _Copy:
-    """Copies records into a draft. `header` is the first of the original, `head` the hash of what was copied last."""
+    """Copies records into a draft. `header` is the first of the original, `head` the hash of what was copied last.
+
+    `is_named` says that a name was copied with them.
+    """
 
     def __init__(self, draft: DraftSession, new_id: str, foreign_root: str | None) -> None:
         self._draft = draft
@@ -84,11 +87,13 @@ class _Copy:
         self._foreign_root = foreign_root
         self.header: SessionHeader | None = None
         self.head = ""
+        self.is_named = False
 
     def take(self, record: Record) -> None:
         header = _header(record)
         self.header = self.header or header
         self.head = record.hash
+        self.is_named |= record.kind == "name" or (header is not None and header.name is not None)
         payload = bytes(record.payload) if header is None else self._with_id(header)
         self._draft.add(record.kind, payload, record.ts)
 
