@@ -26,7 +26,7 @@ class Console:
         self._on_idle_text = on_idle_text
         self._modes = KeyModes(descriptor)
         self._keys = KeyDecoder()
-        self._is_entered = False  # the text ends with an Enter, and nothing has come since
+        self.is_entered = False  # the text ends with an Enter and is about to be delivered
         self._delivery: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Future[str | None] | None = None
         self.at_end = False
@@ -69,7 +69,7 @@ class Console:
         while self._is_ready and (data := self._bytes()):
             for key in self._keys.feed(data):
                 self._editor.press(key)
-        self._is_entered = False
+        self.is_entered = False
         return self._editor.take().strip()
 
     async def typed(self) -> str | None:
@@ -96,19 +96,19 @@ class Console:
             self._delivery = asyncio.get_running_loop().call_later(PASTE_PAUSE_S, self._deliver)
 
     def _press(self, key: KeyPress) -> None:
-        if key is Key.END and (self._is_entered or not self._editor.text):
+        if key is Key.END and (self.is_entered or not self._editor.text):
             self._deliver()
             self._end()
             return
         self._editor.press(key)
-        self._is_entered = key is Key.ENTER
+        self.is_entered = key is Key.ENTER
 
     def _deliver(self) -> None:
         if not self._keys.is_pasting:
             self._keys.drop_unfinished()
-        if not self._is_entered:
+        if not self.is_entered:
             return
-        self._is_entered = False
+        self.is_entered = False
         text = self._editor.take().removesuffix("\n")
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(text)

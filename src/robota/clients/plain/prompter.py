@@ -25,7 +25,8 @@ class Prompter:
         self._editor.has_sign = True
         self._editor.text = "\n".join(filter(None, (self.draft, self._editor.text)))
         self.draft = ""
-        self._editor.show()
+        if not self.console.is_entered:
+            self._editor.show()
         try:
             return await self.console.typed()
         finally:
