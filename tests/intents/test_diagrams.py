@@ -48,6 +48,14 @@ def test_refusal_headless_is_listed(robota: Robota) -> None:
     assert denied["tool_name"] == "write_to_file" and not (robota.workspace / "outside.ts").exists()
 
 
+def test_a_person_reads_a_refusal_in_words(robota: Robota) -> None:
+    intents(robota.workspace)
+    script(robota, {"calls": [write("src/auth/a.py")]}, {"text": "All done."})
+    shown = robota("-p", "go", *EDITS).stderr
+    assert "not allowed: Write src/auth/a.py: No intent is selected. Call select_active_intent" in shown
+    assert "{" not in shown
+
+
 def test_a_refusal_of_scope_advises_no_rule_and_no_mode(robota: Robota) -> None:
     """None would help: a person has to say yes, or to widen the scope."""
     intents(robota.workspace)

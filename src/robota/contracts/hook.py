@@ -42,9 +42,10 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Do not run the call; the model gets the reason."""
+    """Do not run the call. `reason` is for a person; the model gets `told`, if that is something else."""
 
     reason: str
+    told: str = ""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):

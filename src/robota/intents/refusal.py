@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from robota.contracts.hook import BlockCall
+
 
 class RefusalKind(StrEnum):
     """Why a call is refused. `code` is the number that other tools know it by."""
@@ -39,3 +41,8 @@ def refusal(kind: RefusalKind, message: str, intent_id: str | None, **more: Any)
     """The object as JSON, with the fields that are given."""
     told = {"error_type": kind, "code": kind.code, "intent_id": intent_id, "message": message, **more}
     return msgspec.json.encode({"status": "denied", **told}).decode()
+
+
+def blocked(told: str) -> BlockCall:
+    """The call is stopped with such an object, which the model is told; a person reads its message."""
+    return BlockCall(reason=msgspec.json.decode(told)["message"], told=told)

@@ -12,7 +12,7 @@ from robota.contracts.tool import AnyTool, BadArguments, Effect, ToolCall, ToolR
 from robota.intents.intent import Intent, IntentProblem
 from robota.intents.intent_files import DIRECTORY
 from robota.intents.leases import LeaseBook
-from robota.intents.refusal import RefusalKind, refusal
+from robota.intents.refusal import RefusalKind, blocked, refusal
 from robota.intents.selection import IntentRefused, IntentSelection
 
 MOST_NAMED: Final = 5
@@ -63,7 +63,7 @@ class ScopeEnforcementHook:
         if isinstance(said, BlockCall):
             return said
         is_news = said.ask_reason is not None and call.id not in self._asked_about
-        return BlockCall(reason=said.refusal) if is_news else None
+        return blocked(said.refusal) if is_news else None
 
     def _said_of(self, tool: AnyTool, call: ToolCall) -> Proceed | BlockCall:
         if not tool.changes_something:
@@ -77,9 +77,9 @@ class ScopeEnforcementHook:
         try:
             return self._judged(tool, tool.touches(params))
         except IntentRefused as refused:
-            return BlockCall(reason=str(refused))
+            return blocked(str(refused))
         except IntentProblem as problem:
-            return BlockCall(reason=refusal(RefusalKind.INVALID_INTENT, f"{problem}.", None))
+            return blocked(refusal(RefusalKind.INVALID_INTENT, f"{problem}.", None))
 
     def _judged(self, tool: AnyTool, touches: Touches) -> Proceed | BlockCall:
         if touches.command is None:
@@ -117,7 +117,7 @@ class ScopeEnforcementHook:
                 outside.append(f"{path} (which has other names: hard links)")
             elif (lease := self._leases.holder(place)) is not None:
                 what = f"{path} is held by {lease.holder}. Wait until that session is done, or change other files."
-                return BlockCall(reason=refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=path))
+                return blocked(refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=path))
         return _outside(outside, intent) if outside else Proceed()
 
     def _is_for_people(self, place: str) -> bool:
@@ -148,7 +148,7 @@ def _plainly(text: str) -> str:
 
 def _for_people(path: str, intent: Intent) -> BlockCall:
     what = f"No intent may change {path}: only people do."
-    return BlockCall(reason=refusal(RefusalKind.SCOPE_VIOLATION, what, intent.id, filename=path))
+    return blocked(refusal(RefusalKind.SCOPE_VIOLATION, what, intent.id, filename=path))
 
 
 def _unknown(tool: AnyTool, intent: Intent) -> Proceed:

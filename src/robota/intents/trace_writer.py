@@ -14,6 +14,7 @@ from robota.intents.declaring_tools import BadDeclaration, declared_class
 from robota.intents.intent import Intent
 from robota.intents.intent_files import DIRECTORY, LESSONS, MAP
 from robota.intents.mutation_class import MutationClass, ShapeOf, classify
+from robota.intents.refusal import blocked
 from robota.intents.scope_enforcement import ScopeEnforcementHook
 from robota.intents.selection import IntentRefused, IntentSelection
 from robota.intents.trace_file import TRACE, TraceFile, TraceProblem
@@ -102,7 +103,7 @@ class TraceWriterHook:
         except (BadArguments, IntentRefused):  # the guard has said no, or lets it pass as one that changes nothing
             return Proceed()
         except BadDeclaration as problem:
-            return BlockCall(reason=str(problem))
+            return blocked(str(problem))
         self._before[call.id] = await asyncio.to_thread(self._noted, touches, intent, declared)
         return Proceed()
 

@@ -230,7 +230,7 @@ class Admission:
         for guard in self._runtime.services.hooks.guards:
             stop = await guard.confirm(tool, call, self._runtime.hook_context)
             if stop is not None:
-                raise CallStopped("denied", stop.reason)
+                raise CallStopped("denied", stop.reason, stop.told)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:

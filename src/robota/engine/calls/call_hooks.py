@@ -18,7 +18,7 @@ async def run_pre_hooks(runtime: TaskRuntime, tool: AnyTool, call: ToolCall, *, 
     for hook in runtime.services.hooks.before:
         outcome = await hook.before_tool(tool, call, runtime.hook_context)
         if isinstance(outcome, BlockCall):
-            raise CallStopped("denied", outcome.reason)
+            raise CallStopped("denied", outcome.reason, outcome.told)
         if isinstance(outcome, Halt):
             raise TaskHalted(outcome.reason)
         if outcome.input is not None and not is_final:
