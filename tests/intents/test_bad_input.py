@@ -97,3 +97,9 @@ def test_intentignore_that_cannot_be_read_denies(workspace: Path) -> None:
     (directory / ".intentignore").write_bytes(b"\xff\xfe\x00")
     seen = results(workspace, SELECT, write("src/auth/a.py"))
     assert "HOOK-INT" in seen[1] and not (workspace / "src").exists()
+
+
+def test_i12_a_file_of_intents_that_is_too_large_lets_nothing_be_changed(workspace: Path) -> None:
+    intents(workspace, INTENTS + "#" * 1_000_001)
+    [said] = results(workspace, SELECT)
+    assert "has more than 1,000,000 bytes" in said

@@ -12,7 +12,7 @@ from robota.protocol.message import Message
 from tests.cli.scripts import script
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.harness.cli import Robota
-from tests.intents.project import INTENTS, SELECT, intents, results, told, turns, write
+from tests.intents.project import INTENTS, SELECT, intents, results, told, traced, turns, write
 
 
 def test_nothing_is_changed_before_an_intent_is_selected(workspace: Path) -> None:
@@ -89,6 +89,7 @@ def test_a_yes_holds_for_that_call_alone_and_leaves_the_file_of_intents_as_it_is
     _, said = asked(workspace, "yesButtonClicked", write("other/a.py"))
     assert (workspace / "other/a.py").exists() and "scope_violation" not in said[1]
     assert (directory / "active_intents.yaml").read_text() == INTENTS
+    assert [record["metadata"]["dev.robota"]["approval"] for record in traced(workspace)] == ["user"]
     refused = results(workspace, SELECT, write("other/b.py"))[1]
     assert told(refused)["code"] == "REQ-001"
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -224,3 +225,19 @@ def test_intents_that_lie_behind_a_link_allow_no_change(workspace: Path, tmp_pat
     assert "Nothing may be changed" in chosen and "hunter2" not in chosen
     assert "Nothing may be changed" in written and not (workspace / "src").exists()
     assert not (elsewhere / "agent_trace.jsonl").exists()
+
+
+def test_i25_a_record_that_the_disk_does_not_take_is_a_problem_and_leaves_no_half(workspace: Path) -> None:
+    """The rest of the disk has room for a part of the line."""
+    intents(workspace)
+    trace = TraceFile(workspace, lambda: "2026-01-01T00:00:00.000000Z")
+    trace.append(CHANGE, ORIGIN)
+    before = trace.path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+    try:
+        with pytest.raises(TraceProblem, match="cannot be written"):
+            trace.append(CHANGE, ORIGIN)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert trace.path.read_bytes() == before
