@@ -1,4 +1,4 @@
-"""Runs a recorded session again: in a directory of its own, with the clock, ids and replies of then."""
+"""Replays a recorded session in a scratch directory, with the recorded clock, ids and replies."""
 
 import asyncio
 import os
@@ -40,8 +40,14 @@ from robota.proof.replay.comparison import (
     Divergence,
     difference,
     first_divergence,
-    first_other_tool,
+    first_tool_divergence,
     task_ids,
+)
+from robota.proof.replay.environment import (
+    RecordedEnvironment,
+    first_environment_divergence,
+    first_instruction_divergence,
+    user_texts,
 )
 from robota.proof.replay.recorded_hooks import RecordedContext, RecordedHooks, RecordedKnowledge
 from robota.proof.replay.recorded_model import ComparedModel, RecordedModel
@@ -50,12 +56,6 @@ from robota.proof.replay.recording import Leg, NotRepeated, NotReplayable, Recor
 from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
 from robota.proof.replay.replayed_tools import RecordedChanges, ReplayedTools, ReplayManner
-from robota.proof.replay.surroundings import (
-    RetoldSurroundings,
-    first_other_instruction,
-    first_other_surroundings,
-    texts_told,
-)
 from robota.protocol.commands import CondenseContext, QueueMessage
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
@@ -66,15 +66,14 @@ from robota.workspace.checkpoints.store import CheckpointStore
 from robota.workspace.git.run import GitError, open_git
 
 SCRATCH: Final = "robota-replay-"
-# Nothing has to be waited for where replies and results come from the log.
+# How long to wait for the next event. Replies and results come from the log, so a longer silence is a hang.
 PATIENCE_S: Final = 60.0
 KEPT_WHOLE: Final = re.compile(r"the whole result is kept as ([0-9a-f]+) …\]")
-# Where files of the recording are compared there must be checkpoints of both.
 PLAYED: Final = Profile(type="scripted", name="recording", model="recorded", options={"turns": []})
 
 
 class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Which session of which project, and what of it is to run anew. `is_own`: it was written on this machine."""
+    """The session to replay and what to run live. `is_own`: the log was written on this machine."""
 
     directory: Path
     root: Path
@@ -84,9 +83,9 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How it went. `requests` of `all_requests` were made again; `notes` are what a person should know besides.
+    """The result. `requests` of `all_requests` were replayed; `notes` are further messages for the user.
 
-    `not_compared` says why it could not be compared to its end, and from which request on.
+    `not_compared` says from which request on the sessions could not be compared, and why.
     """
 
     requests: int
@@ -98,10 +97,10 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def replay_session(options: ReplayOptions, env: Mapping[str, str]) -> ReplayReport:
-    """Run it again. Raises `NotReplayable`, `ConfigError`, `LogError` and `CheckpointError`."""
+    """Replay a session. Raises `NotReplayable`, `ConfigError`, `LogError` and `CheckpointError`."""
     artifacts = options.directory / ARTIFACTS_NAME
     records = load(options.directory / LOG_NAME).records
-    if options.live_tools and any(map(_tells_of_elsewhere, records)):
+    if options.live_tools and any(map(_is_foreign_origin, records)):
         raise NotReplayable("Its log came from elsewhere, at least in part, so none of its commands is run again")
     recording = recording_of(records, lambda name: read_artifact(artifacts, name))
     if recording.header.completion not in set(Completion):
@@ -110,8 +109,8 @@ async def replay_session(options: ReplayOptions, env: Mapping[str, str]) -> Repl
         return await _Replay(options, recording, _real(scratch), env).report()
 
 
-def _tells_of_elsewhere(record: Record) -> bool:
-    """Whether what stands before it in a log was not written on this machine."""
+def _is_foreign_origin(record: Record) -> bool:
+    """Whether the record says that those before it were not written on this machine."""
     try:
         payload = payload_of(record)
     except PayloadError:
@@ -124,20 +123,20 @@ def _real(directory: str) -> Path:
 
 
 class _Replay:
-    """One run. The workspace lies in the scratch directory, and beside it what a user's directory would hold."""
+    """One replay. The scratch directory holds the workspace and a user directory."""
 
     def __init__(self, options: ReplayOptions, recording: Recording, scratch: Path, env: Mapping[str, str]) -> None:
         self._options = options
         self._recording = recording
         self._workspace = scratch / "workspace"
         self._env = env
-        surroundings = str(int(recording.tells_surroundings))
+        surroundings = str(int(recording.has_environment))
         self._own_env = {**env, "ROBOTA_HOME": str(scratch / "home"), "ROBOTA_ENVIRONMENT": surroundings}
         self._now = 0
-        self._given = 0
+        self._replies_given = 0
         self._leg = recording.legs[0]
         self._model = RecordedModel((), self._at)
-        self._retold = RetoldSurroundings(self._leg, lambda: self._model.given)
+        self._environment = RecordedEnvironment(self._leg, lambda: self._model.replies_given)
         self._compared: ComparedModel | None = None
         self._files: ReplayFiles | None = None
         self._person: RecordedPerson | None = None
@@ -159,7 +158,7 @@ class _Replay:
         before = None if first is None or first is self._head else first.request
         limit = next((each for each in self._recording.not_repeated if before and each.request <= before), None)
         return ReplayReport(
-            requests=self._given,
+            requests=self._replies_given,
             all_requests=self._recording.replies,
             compared_files=self._files is not None,
             divergence=first if limit is None else None,
@@ -168,13 +167,13 @@ class _Replay:
         )
 
     async def _run(self, leg: Leg) -> Divergence | None:
-        """Run a leg, and compare it."""
+        """Replay a leg and compare it."""
         self._now = leg.records[0].ts
         self._own_env["ROBOTA_HOME"] = str(self._workspace.parent / f"home-{leg.first}")
         if self._files is None:
             _stand_in(self._workspace, leg)
         self._leg, self._model = leg, RecordedModel(leg.replies, self._at)
-        self._retold = RetoldSurroundings(leg, lambda: self._model.given)
+        self._environment = RecordedEnvironment(leg, lambda: self._model.replies_given)
         opened = open_session(
             self._launch(leg), self._own_env, now_ms=lambda: self._now, replace_services=self._with_recorded_services
         )
@@ -184,12 +183,12 @@ class _Replay:
                 self._files.files = opened.services.files
             is_live = self._options.live_tools or self._options.live_model is not None
             patience_s = None if is_live else PATIENCE_S
-            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.given, patience_s)
+            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.replies_given, patience_s)
             await self._take_up(opened, leg)
             await person.drive()
         finally:
             await opened.close()
-        self._given += sum(reply.fault is None for reply in leg.replies[: self._model.given])
+        self._replies_given += sum(reply.fault is None for reply in leg.replies[: self._model.replies_given])
         return self._compare(opened, leg, person.trouble)
 
     async def _take_up(self, opened: OpenSession, leg: Leg) -> None:
@@ -197,18 +196,18 @@ class _Replay:
             await opened.resume()
         elif leg.first:
             await opened.session.offer_resumption()
-            await asyncio.sleep(0)  # now the task that was taken up asks
+            await asyncio.sleep(0)  # lets the resumed task ask its question
 
     async def _at(self, number: int, reply: RecordedReply) -> None:
-        """The clock of then: the next row is the one after the request."""
+        """Set the clock to the recorded request and send messages that were queued during the reply."""
         self._now = max(self._now, reply.ts)
         if self._person is not None:
             await self._person.give_orders(number, QueueMessage)
 
     async def _on_call(self) -> None:
-        """A conversation is not condensed while a reply comes, but while its calls run."""
+        """Condense where the user did; the engine does so while calls run, not during a reply."""
         if self._person is not None:
-            await self._person.give_orders(self._model.given - 1, CondenseContext)
+            await self._person.give_orders(self._model.replies_given - 1, CondenseContext)
 
     def _launch(self, leg: Leg) -> LaunchOptions:
         header = self._recording.header
@@ -227,13 +226,13 @@ class _Replay:
         )
 
     def _settings(self) -> dict[str, Any]:
-        """What of the settings changes a session that is run again: when its conversation is condensed."""
+        """The only setting that affects a replay: when the conversation is condensed."""
         room, condense_at = self._recording.input_room, self._recording.condense_at
         share = False if condense_at is None else min(1.0, condense_at / max(1, room))
         return {"autoCompactThreshold": share} if room else {}
 
     def _log_before(self, leg: Leg) -> Path:
-        """The directory of a session that stands where the leg begins."""
+        """Write the log before the leg as a session in the workspace, and return its directory."""
         shutil.rmtree(self._workspace / PROJECT_DIRECTORY / SESSIONS, ignore_errors=True)
         user = user_directory(self._own_env)
         with DraftSession(self._workspace, user, self._recording.header.id, Redactor()) as draft:
@@ -243,7 +242,7 @@ class _Replay:
             return draft.finish()
 
     def _checked_out(self) -> ReplayFiles | None:
-        """The files as the session found them; None if there are no checkpoints of it here."""
+        """Check out the files as the session found them; None if its checkpoints are not here."""
         cwd, start = self._recording.header.cwd, self._recording.start
         opening = opening_checkpoints(self._options.root, self._env)(cwd) if self._options.is_own and start else None
         if opening is None:
@@ -258,14 +257,14 @@ class _Replay:
         settings = CheckpointSettings()
         original = checkpoint_store(settings, Path(cwd), self._env)
         scratch: CheckpointStore = checkpoint_store(settings, self._workspace, self._own_env)
-        return ReplayFiles(original, scratch, lambda: self._leg.replies_before + self._model.given, Redactor())
+        return ReplayFiles(original, scratch, lambda: self._leg.replies_before + self._model.replies_given, Redactor())
 
     def _with_recorded_services(self, services: SessionServices) -> SessionServices:
         recording = self._recording
         window = recording.context_window or services.model.info.context_window
         reserved = window - recording.input_room if recording.input_room else services.model.info.max_output_tokens
         info = msgspec.structs.replace(services.model.info, context_window=window, max_output_tokens=reserved)
-        self._notice_head(services)
+        self._compare_heads(services)
         manner = ReplayManner(
             talking=frozenset(tool.name for tool in builtin_tools() if tool.group is ToolGroup.TASK),
             whole=self._whole,
@@ -279,14 +278,14 @@ class _Replay:
         tools = ReplayedTools(tuple(here.values()), recording.specs, self._leg.calls, self._files, manner)
         return msgspec.structs.replace(
             services,
-            model=msgspec.structs.replace(services.model, provider=self._answering(), info=info),
+            model=msgspec.structs.replace(services.model, provider=self._provider(), info=info),
             tools=tools,
             policy=_AsRecorded(),
             modes=_RecordedModes(services.modes, {head.mode for head in recording.heads}),
             hooks=SessionHooks(
                 before=(RecordedChanges(self._leg.calls, self._on_call),),
-                lifecycle=RecordedHooks(self._leg.held_back, lambda: self._model.given),
-                context=RecordedContext(self._leg.told_again, lambda: self._model.given),
+                lifecycle=RecordedHooks(self._leg.blocked_stops, lambda: self._model.replies_given),
+                context=RecordedContext(self._leg.intent_reminders, lambda: self._model.replies_given),
             ),
             checkpoint=None,
             knowledge=RecordedKnowledge(self._leg.forks),
@@ -295,24 +294,24 @@ class _Replay:
             memory=None,
             mentions=None,
             rewind=None,
-            replay_environment=self._retold,
+            replay_environment=self._environment,
         )
 
     def _whole(self, content: str) -> str:
-        """A result of which the model was shown a part names the whole, which is kept beside the log."""
-        named = KEPT_WHOLE.search(content) if len(content) > RESULT_CHARACTERS else None
-        if named is None:
+        """The whole of a result that was shortened for the model; the shortened text names the stored artifact."""
+        reference = KEPT_WHOLE.search(content) if len(content) > RESULT_CHARACTERS else None
+        if reference is None:
             return content
         try:
-            kept = read_artifact(self._options.directory / ARTIFACTS_NAME, named[1])
+            whole = read_artifact(self._options.directory / ARTIFACTS_NAME, reference[1])
         except ArtifactMissing:
             return content
-        return kept.decode("utf-8", "surrogateescape")
+        return whole.decode("utf-8", "surrogateescape")
 
-    def _notice_head(self, services: SessionServices) -> None:
-        """Compare what goes with every request besides the turns."""
+    def _compare_heads(self, services: SessionServices) -> None:
+        """Compare tools, system prompt and instruction files with today's."""
         recording = self._recording
-        found = [first_other_tool(recording.heads, services.tools.specs)]
+        found = [first_tool_divergence(recording.heads, services.tools.specs)]
         for head in recording.heads:
             role = services.modes.roles.get(head.mode) if self._options.is_own else None
             pair = own_prompts(head.system, role, Completion(recording.header.completion))
@@ -323,7 +322,7 @@ class _Replay:
         if self._files is not None and self._leg.first == 0 and recording.heads:
             head = recording.heads[0]
             today = project_instructions(self._workspace).prompt_section(head.mode)
-            found.append(first_other_instruction([head.system], [today], self._in_recording, head.request))
+            found.append(first_instruction_divergence([head.system], [today], self._in_recording, head.request))
         self._head = _first([each for each in found if each is not None])
 
     def _in_recording(self, text: str) -> str:
@@ -333,7 +332,7 @@ class _Replay:
         if text not in self._notes:
             self._notes.append(text)
 
-    def _answering(self) -> RecordedModel | ComparedModel:
+    def _provider(self) -> RecordedModel | ComparedModel:
         if self._options.live_model is None:
             return self._model
         launch = self._options.live_model
@@ -359,27 +358,27 @@ class _Replay:
         found = [] if self._files is None else self._files.found[:1]
         decided = None if self._compared is None else self._compared.found
         again = replayed[leg.first :]
-        told = (
+        divergences = (
             first_divergence(leg, again, as_recorded),
-            first_other_surroundings(
-                leg, self._retold.today, recording.header.model, has_files=self._files is not None
+            first_environment_divergence(
+                leg, self._environment.today, recording.header.model, has_files=self._files is not None
             ),
-            first_other_instruction(texts_told(leg.records), texts_told(again), as_recorded, leg.replies_before),
+            first_instruction_divergence(user_texts(leg.records), user_texts(again), as_recorded, leg.replies_before),
         )
-        first = decided or _first([each for each in (self._head, *found, *told) if each is not None])
+        first = decided or _first([each for each in (self._head, *found, *divergences) if each is not None])
         if trouble and first is not None:
             self._notes.append(f"The replay stopped: {trouble}")
         return first
 
 
 async def _make_repository(workspace: Path, env: Mapping[str, str]) -> None:
-    """An empty one, because there was one: what looks for its top finds it."""
+    """Make an empty repository, so that code that looks for the top of the repository finds the workspace."""
     with suppress(GitError):
         await (await open_git(workspace, env)).run("init", "-q")
 
 
 def _stand_in(workspace: Path, leg: Leg) -> None:
-    """Empty files in the place of those that calls have read: whether they are there decides what is said of them."""
+    """Create the files that calls read as empty ones, because some messages depend on whether a file exists."""
     for path in {path for calls in leg.calls.values() for call in calls for path in call.paths}:
         place = Path(path)
         if not place.is_absolute() and ".." not in place.parts and "\0" not in path:
@@ -389,13 +388,13 @@ def _stand_in(workspace: Path, leg: Leg) -> None:
 
 
 def _first(found: Sequence[Divergence]) -> Divergence | None:
-    """What came first: what a call runs with, then the files that it leaves, then what the model is told of it."""
+    """The earliest divergence; within a request the input of a call comes first, then files, then the rest."""
     order = {"arguments": 0, "files": 1}
     return min(found, key=lambda each: (each.request, order.get(each.kind, 2)), default=None)
 
 
 class _AsRecorded:
-    """A `PolicyService` for calls that were decided about long ago: what did not run then does not run now either."""
+    """A `PolicyService` that allows everything: calls that were refused get their recorded result and do not run."""
 
     def judge(
         self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
@@ -410,7 +409,7 @@ class _AsRecorded:
 
 
 class _RecordedModes:
-    """A `ModeService` that knows the modes of a recording, too, and lets everything run in those that are not here."""
+    """A `ModeService` that also has the modes of the recording; those that no longer exist allow every tool."""
 
     def __init__(self, modes: ModeService, recorded: Collection[str]) -> None:
         self._modes = modes
@@ -425,7 +424,7 @@ class _RecordedModes:
 
 
 class _RecordedSystem:
-    """An `InstructionService` that tells the system prompt of the recording, and what touched files want."""
+    """An `InstructionService` with the recorded system prompt, and today's instructions for touched files."""
 
     def __init__(self, systems: Mapping[str, str], workspace: Path) -> None:
         self._systems = systems

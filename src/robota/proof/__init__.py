@@ -1,4 +1,4 @@
-"""What logs and checkpoints prove: who wrote a line and why, whether a session runs again as it ran, what was allowed.
+"""Evidence from logs and checkpoints: the origin of lines, the replay of sessions, and audits.
 
 May use log, providers, contracts, workspace and what is below.
 """

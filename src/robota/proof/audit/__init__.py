@@ -1,1 +1,1 @@
-"""The page for the person who must answer for an agent: what was allowed, what was refused, what left."""
+"""The audit page of a project: what was allowed and refused, and what left the machine."""

@@ -1,4 +1,4 @@
-"""The audit of a project: its sessions, whether their logs are as they were written, and the trace of changes."""
+"""The data of an audit: the sessions of a project and the integrity of their logs and of the agent trace."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from robota.proof.audit.session_account import SessionAccount
 
 
 class Soundness(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether a log or a trace is as it was written. `problem` is empty if so; `noted`: this machine can tell."""
+    """The integrity of a log or trace: `problem` is empty if it is intact; `noted`: this machine has noted its end."""
 
     records: int
     problem: str = ""
@@ -14,7 +14,7 @@ class Soundness(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuditedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session with its account. `is_own`: it was written on this machine."""
+    """A session with its account. `is_own`: the log was written on this machine."""
 
     id: str
     title: str
@@ -29,7 +29,7 @@ class AuditedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All of it. `trace` is None where no intents are kept. `unread` are logs that could not be read, and why."""
+    """The whole audit. `trace` is None without intents. `unread` are logs that could not be read, with the reason."""
 
     project: str
     made_ms: int
@@ -40,6 +40,6 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything could be read and is as it was written."""
+        """Whether everything could be read and is intact."""
         chains = not any(each.chain.problem for each in self.sessions)
         return chains and not self.unread and (self.trace is None or not self.trace.problem)

@@ -1,4 +1,4 @@
-"""An audit as a page of headings, words and tables, before it becomes Markdown or HTML."""
+"""An audit as headings, paragraphs and tables, before it is rendered as Markdown or HTML."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -31,20 +31,20 @@ BEYOND_THE_SANDBOX: Final = (
 
 
 class Paragraph(msgspec.Struct, frozen=True):
-    """Words."""
+    """A paragraph of plain text."""
 
     text: str
 
 
 class PageTable(msgspec.Struct, frozen=True):
-    """Rows below names of columns."""
+    """A table with the names of its columns."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 class PageSection(msgspec.Struct, frozen=True):
-    """A heading with what stands below it."""
+    """A heading with its paragraphs and tables."""
 
     heading: str
     parts: tuple[Paragraph | PageTable, ...]
@@ -58,7 +58,7 @@ class AuditPage(msgspec.Struct, frozen=True):
 
 
 def page_of(audit: Audit) -> AuditPage:
-    """The page, everything that a model or a repository wrote on one line each and made visible."""
+    """The page. Text of models and repositories is put on one line, with invisible characters escaped."""
     sections = (_summary(audit), _asked(audit), _decisions(audit), _left(audit), _proofs(audit))
     return AuditPage(title=f"What agents did in {single_line(audit.project, LONGEST)}", sections=sections)
 
@@ -70,14 +70,14 @@ def _summary(audit: Audit) -> PageSection:
     asked, quick = sum(each.asked for each in accounts), sum(each.quick for each in accounts)
     refused = sum(total(each.refused for each in accounts).values())
     sound = "Everything is as it was written." if audit.is_sound else "NOT everything is as it was written; see below."
-    words = [
+    paragraphs = [
         f"{counted(len(audit.sessions), 'session')} {since}, looked at {_time(audit.made_ms)}. {sound}",
         f"{counted(calls, 'call')}; {refused} refused. A person was asked {counted(asked, 'time')}"
         + (f", and answered {quick} of them in less than a second." if quick else "."),
     ]
     if unasked := sum(session.permission_mode == PermissionMode.BYPASS for session in audit.sessions):
-        words.append(f"{counted(unasked, 'session')} began with {PermissionMode.BYPASS}: {UNASKED}")
-    return PageSection("In short", tuple(map(Paragraph, words)))
+        paragraphs.append(f"{counted(unasked, 'session')} began with {PermissionMode.BYPASS}: {UNASKED}")
+    return PageSection("In short", tuple(map(Paragraph, paragraphs)))
 
 
 def _asked(audit: Audit) -> PageSection:

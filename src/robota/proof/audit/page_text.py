@@ -1,4 +1,4 @@
-"""An audit page as Markdown, and as one HTML page that needs nothing else."""
+"""Renders an audit page as Markdown, or as one self-contained HTML page."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -6,7 +6,7 @@ from typing import Final
 
 from robota.proof.audit.page import AuditPage, PageTable, Paragraph
 
-# Even if something got past the escaping, the page may load and run nothing.
+# A second barrier behind the escaping: the page may not load or run anything.
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
@@ -23,7 +23,7 @@ h1, p, td { overflow-wrap: anywhere; }
 @media print { body { margin: 0; max-width: none; } }
 """
 NOTHING: Final = "Nothing."
-# What means something in a cell of a Markdown table.
+# Characters with a meaning in a cell of a Markdown table.
 SPECIAL: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_[]<>|#~"})
 
 
@@ -54,7 +54,7 @@ def _markdown_table(table: PageTable) -> Iterator[str]:
 
 
 def html_page_of(page: AuditPage) -> str:
-    """The page as HTML: no script, no network, nothing outside it."""
+    """The page as HTML, without scripts or external resources."""
     body = "\n".join(_html(page))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -81,6 +81,6 @@ def _html(page: AuditPage) -> Iterator[str]:
 
 
 def _cells(table: PageTable, row: Sequence[str]) -> str:
-    """Each names its column, because on a narrow screen there is no line of headings."""
+    """Cells with the name of their column, which a narrow screen shows instead of the header row."""
     pairs = zip(table.columns, row, strict=True)
     return "".join(f'<td data-column="{escape(name)}">{escape(cell)}</td>' for name, cell in pairs)

@@ -1,4 +1,4 @@
-"""What one session did, as far as somebody has to answer for it."""
+"""Collects from the log of a session what an audit shows."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from robota.proof.calls.call_story import Approver, CallStory
 from robota.proof.calls.story_fold import StoryFold
 from robota.protocol.state import is_request_row
 
-# Nobody reads a question with a command or a diff in less.
+# Too short to have read a question with a command or a diff.
 READING_MS: Final = 1_000
 MOST_LISTED: Final = 200
 MOST_NAMES: Final = 200
@@ -25,7 +25,7 @@ MCP_FIELDS: Final = ("server_name", "serverName", "server")
 
 
 class AuditedCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A call that was refused, or that a person decided about."""
+    """A call that was refused, or that the user decided about."""
 
     at_ms: int
     tool: str
@@ -40,11 +40,11 @@ class AuditedCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionAccount(msgspec.Struct, kw_only=True, rename="camel"):
-    """Counts are of calls: `allowed` and `refused` by who decided. `quick` are answers faster than one can read.
+    """What one session did. `allowed` and `refused` count calls by who decided; `quick` counts hasty answers.
 
-    `hosts` are those that calls named, `servers` the MCP servers that were called, `reached` the hosts that commands
-    were connected to by the sandbox, `commands` how many calls ran one, `unconfined` the commands that a person let run
-    outside the sandbox, or with more of it open.
+    `hosts` are named in calls; `reached` are those that the sandbox connected commands to. `servers` are called MCP
+    servers, `commands` is the number of commands that ran, and `unconfined` are those that the user let run outside
+    the sandbox or with a wider one.
     """
 
     id: str
@@ -73,7 +73,7 @@ class SessionAccount(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 def account_of_session(id: str, records: Iterable[Record], since_ms: int = 0) -> SessionAccount:
-    """Read what happened since a time."""
+    """The account of a session from a point in time on."""
     account, fold = SessionAccount(id=id), StoryFold()
     requests: dict[int, dict[str, Any]] = {}
     for record in records:
@@ -183,7 +183,7 @@ def _list(entries: list[AuditedCall], entry: AuditedCall) -> None:
 
 
 def total(counts: Iterable[dict[str, int]]) -> Counter[str]:
-    """Counts of several sessions together."""
+    """The sum of the counts of several sessions."""
     added: Counter[str] = Counter()
     for each in counts:
         added.update(each)

@@ -1,1 +1,1 @@
-"""The calls of a log, each with what led to it and who let it run."""
+"""The calls of a log, each with the prompt that led to it and who approved it."""

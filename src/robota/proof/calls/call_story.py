@@ -1,4 +1,4 @@
-"""One call of a session: what was asked for, what was said before it, who let it run, and what it cost."""
+"""One call of a session with its prompt, the text before it, who approved it, and its cost."""
 
 from enum import StrEnum
 from typing import Any
@@ -16,15 +16,15 @@ class Approver(StrEnum):
     RULE = "rule"
     HOOK = "hook"
     MODE = "mode"
-    NOBODY = "nobody"  # the log does not say; it never came before policy
+    NOBODY = "nobody"  # the log has no decision: policy was not asked
 
 
 class CallStory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A call as its log tells it; fields that the log does not tell have their defaults.
+    """A call as recorded in its log; fields that the log lacks have their defaults.
 
-    `prompt` is what the person had asked for, `said` what the model said before the call, `intent` what it had
-    selected. `reason` and `rule` are those of policy. `asked_ms` and `answered_ms` are when a person was asked and
-    answered. `cost` is that of the request whose reply held the call.
+    `prompt` is that of the user, `said` the text of the model before the call, `intent` the selected intent. `reason`
+    and `rule` are those of the policy. `asked_ms` and `answered_ms` are the times of an approval. `cost` is that of the
+    request whose reply contained the call.
     """
 
     call_id: str
@@ -62,28 +62,27 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
 
     @property
     def looked_ms(self) -> int | None:
-        """How long the question was open; None if no person answered."""
+        """How long the question was open; None if the user did not answer."""
         return self.answered_ms - self.asked_ms if self.answered_ms and self.asked_ms else None
 
     @property
     def is_refused(self) -> bool:
-        """Whether the call did not run because somebody, or a rule, said no."""
+        """Whether the call did not run because the user, a hook or a rule refused it."""
         return self.status == "denied"
 
 
 class ShownChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The difference that a row shows for a call, as it was worked out before the call ran."""
+    """The diff that a row shows for a call, as computed before the call ran."""
 
     path: str
     diff: str
 
 
 class CallChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the files that a call changed.
+    """The files that a call changed.
 
-    `before` and `after` are checkpoints: what differs was changed by the call, as far as anybody knows; they are empty
-    as long as there is none after the call. `paths` are the files that the call itself says it wrote; there are none
-    for a command, which may have changed any.
+    `before` and `after` are the checkpoints around the call, whose difference is attributed to it; both are empty until
+    there is one after it. `paths` are the files that the call reported as written; a command reports none.
     """
 
     story: CallStory

@@ -1,4 +1,4 @@
-"""The stories of the calls of a log, folded record by record, so that a log that grew is only read on."""
+"""Collects the calls of a log record by record, so that only new records of a grown log are read."""
 
 from collections.abc import Iterator
 from typing import Any, Final, TypeVar
@@ -27,7 +27,7 @@ from robota.protocol.state import is_request_row
 LONGEST_TEXT: Final = 4_000
 LONGEST_INPUT: Final = 4_000
 SELECT_INTENT: Final = "select_active_intent"
-# A log that somebody planted must not make the fold grow without end.
+# A forged log must not make the fold grow without limit.
 MOST_OPEN_CALLS: Final = 500
 MOST_TASKS: Final = 2_000
 
@@ -49,7 +49,7 @@ class _TaskNow(msgspec.Struct, omit_defaults=True):
 
 
 class StoryFold(msgspec.Struct, omit_defaults=True):
-    """What is known after the records so far, and what is needed to go on. It is kept in an index."""
+    """The state after the records so far. It is stored in an index, to continue from there."""
 
     session_id: str = ""
     cwd: str = ""
@@ -68,7 +68,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
     changed: CallStory | None = None
 
     def take(self, record: Record) -> Iterator[Told]:
-        """What the record completes: a call, or what is known of the files that one changed."""
+        """Add a record. Returns what it completes: a call, or the files that one changed."""
         try:
             payload = payload_of(record)
         except PayloadError:
@@ -95,7 +95,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
                 yield from self._call_event(record.ts, payload)
 
     def _begin(self, record: TaskRecord) -> None:
-        """An intent belongs to one task of the person's and its subtasks."""
+        """Start a task. A new top-level task drops the intent, which belongs to one such task and its subtasks."""
         self._task(record.task_id).parent = record.parent_task_id or ""
         if record.parent_task_id is None and record.task_id != self.root:
             self.root, self.intent = record.task_id, ""
@@ -159,7 +159,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
             if isinstance(block, TextBlock) and block.text.strip():
                 task.said = block.text.strip()[-LONGEST_TEXT:]
             elif isinstance(block, ToolUseBlock):
-                self.calls.pop(block.id, None)  # an id of an earlier reply
+                self.calls.pop(block.id, None)  # the id was used in an earlier reply
                 self._change(
                     block.id,
                     block.name,
@@ -174,7 +174,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
                 )
 
     def _checkpoint(self, now: str, call_id: str | None) -> Iterator[Told]:
-        """The workspace was saved, before a call if one is named: what the call before it changed is complete."""
+        """A checkpoint was made, before a call if one is named. It completes the changes of the call before."""
         if self.changed is not None:
             yield self._changes(self.changed, now)
         self.changed = None
@@ -223,7 +223,7 @@ def _note_request(task: _TaskNow, row: Message) -> None:
 
 
 def _shown(row: Message) -> ShownChange | None:
-    """The difference in a row about a file; the row says what will happen, in the words of the seed's protocol."""
+    """The diff in a row about a file, in the format of the seed's protocol."""
     if "tool" not in (row.ask, row.say) or '"diff"' not in (row.text or ""):
         return None
     row_fields = request_info(row.text) or {}
@@ -238,7 +238,7 @@ def _only(known: dict[str, T], key: str) -> dict[str, T]:
 
 
 def _bounded(value: dict[str, Any]) -> dict[str, Any]:
-    """The input of a call with its long texts cut: it is there to be recognised."""
+    """The input of a call with long texts shortened, which is enough to recognise it."""
     return {key: _cut(each) for key, each in value.items()}
 
 

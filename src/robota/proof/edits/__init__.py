@@ -1,1 +1,1 @@
-"""What calls changed in files, read from logs and checkpoints into an index that can be rebuilt."""
+"""An index of the file changes of calls, built from logs and checkpoints; it can be rebuilt at any time."""

@@ -1,4 +1,4 @@
-"""The index of what calls changed in one project, brought up to date from its logs and checkpoints."""
+"""The index of file changes in one project, updated from its logs and checkpoints."""
 
 import os
 import sqlite3
@@ -40,12 +40,12 @@ CREATE INDEX line_edit ON line(edit)
 UNKNOWN: Final = LogStamp(-1, -1, -1)
 MANY_LOGS: Final = 100
 
-# The checkpoints of the workspace that a session worked in; None if there are none that can be believed.
+# Opens the checkpoints of a session's workspace; None if there are none that can be trusted.
 OpenCheckpoints = Callable[[str], AbstractContextManager[CheckpointReader] | None]
 
 
 class EditLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A log as it is now, and what the index knows of it. `is_own` says that it was written on this machine."""
+    """A log and how much of it is indexed. `is_own`: it was written on this machine."""
 
     path: Path
     stamp: LogStamp
@@ -57,7 +57,7 @@ class EditLog(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def session_id(self) -> str:
-        """The name of its directory."""
+        """The name of the directory of the session."""
         return self.path.parent.name
 
 
@@ -67,9 +67,9 @@ def brought_up_to_date(
     checkpoints: OpenCheckpoints,
     tell: Callable[[str], None],
 ) -> dict[int, EditLog]:
-    """Take in what the logs of these places gained; returns the logs by their number in the index.
+    """Index the new records of the logs in these places; returns the logs by their number in the index.
 
-    `tell` is told if that takes a moment.
+    `tell` gets a message if that takes a moment.
     """
     logs: dict[int, EditLog] = {}
     known = _known(connection)
@@ -78,7 +78,7 @@ def brought_up_to_date(
     if stale >= MANY_LOGS:
         tell(f"{stale:,} logs are not in the index yet; reading them takes a moment.")
     for log in found:
-        current = log if log.id is not None and log.known == log.stamp else _taken_in(connection, log, checkpoints)
+        current = log if log.id is not None and log.known == log.stamp else _indexed(connection, log, checkpoints)
         if current.id is not None:
             logs[current.id] = current
     _forget(connection, [number for number, _ in known.values() if number not in logs])
@@ -108,8 +108,8 @@ def _found(places: Iterable[SessionsPlace], known: _Known) -> Iterator[EditLog]:
                 yield EditLog(path=Path(path), stamp=now, is_own=name in place.own, id=number, known=stamp)
 
 
-def _taken_in(connection: sqlite3.Connection, log: EditLog, checkpoints: OpenCheckpoints) -> EditLog:
-    """Read what the log gained, then write it down, unless another process was faster."""
+def _indexed(connection: sqlite3.Connection, log: EditLog, checkpoints: OpenCheckpoints) -> EditLog:
+    """Index the new records of a log, unless another process has done so meanwhile."""
     log = _with_position(connection, log)
     position, fold, changes = LogPosition(), StoryFold(), dict[tuple[int, str], CallChanges]()
     is_going_on = False
@@ -121,10 +121,10 @@ def _taken_in(connection: sqlite3.Connection, log: EditLog, checkpoints: OpenChe
             position = grown.position
             for outcome in fold.take(grown.record):
                 if isinstance(outcome, CallChanges):
-                    # What is known after the next checkpoint stands for what was known before.
+                    # The edits known after the next checkpoint replace those known before.
                     changes[outcome.story.started_ms, outcome.story.call_id] = outcome
     except (OSError, LogError, msgspec.DecodeError):
-        pass  # What could be read of it can be found.
+        pass  # Index the part before the damage.
     edits = _edits_of(list(changes.values()), fold.cwd, checkpoints if log.is_own else _no_checkpoints)
     with connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -145,7 +145,7 @@ def _no_checkpoints(cwd: str) -> None:
 def _edits_of(
     changes: Sequence[CallChanges], cwd: str, checkpoints: OpenCheckpoints
 ) -> list[tuple[CallChanges, list[FileEdit]]]:
-    """The edits of each call: from its checkpoints, or as they were shown."""
+    """The edits of each call: from its checkpoints, or from the diffs in rows."""
     needs_checkpoints = any(change.before and change.after and change.before != change.after for change in changes)
     opening = checkpoints(cwd) if needs_checkpoints else None
     if opening is None:
@@ -213,7 +213,7 @@ def _keep(connection: sqlite3.Connection, lines: bytes) -> str:
 
 
 def _forget(connection: sqlite3.Connection, gone: Sequence[int]) -> None:
-    """What was taken from a log that is gone goes, too: what was deleted must not be found."""
+    """Remove the entries of logs that no longer exist: deleted sessions must not be found."""
     if not gone:
         return
     with connection:

@@ -1,4 +1,4 @@
-"""What one call made of one file, as line numbers: from the difference that was shown, or from checkpoints."""
+"""The change of one file by one call as hashed lines, from the diff in a row or from checkpoints."""
 
 import re
 from collections import Counter
@@ -12,15 +12,15 @@ from robota.proof.lines.alignment import aligned
 from robota.proof.lines.line_hashes import LineHashes, hashes_of, line_hash, lines_of, weight
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
 
-# A command that installs things changes more files, and longer ones, than anybody wrote.
+# A command that installs packages changes more and longer files than are worth indexing.
 MOST_FILES: Final = 300
 MOST_LINES: Final = 50_000
 MOST_FINDABLE: Final = 5_000
-# A line that says less is equal to many others.
+# A line with fewer letters equals many others by chance.
 FINDABLE_WEIGHT: Final = 4
 LEAST_KEPT_OF_RENAMED: Final = 0.5
 HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
-# Between the differences of several files, as a patch shows them.
+# The separator between the diffs of several files.
 NEXT_FILE: Final = re.compile(r"\*\*\* (?P<what>[a-z]+): (?P<path>.+)")
 
 
@@ -40,7 +40,7 @@ class FileEdit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckpointReader(Protocol):
-    """What is needed of an open store of checkpoints."""
+    """The part of an open checkpoint store that is needed here."""
 
     def completed(self, checkpoint: str) -> str: ...
 
@@ -50,12 +50,12 @@ class CheckpointReader(Protocol):
 
 
 def edits_shown(changes: CallChanges) -> list[FileEdit]:
-    """The edits that the rows of a call show. They are parts of files."""
+    """The edits from the diffs in the rows of a call. They cover parts of files."""
     return [edit for shown in changes.shown for path, diff in _by_file(shown) if (edit := _fragment(path, diff))]
 
 
 def edits_saved(changes: CallChanges, store: CheckpointReader) -> list[FileEdit]:
-    """The edits that the checkpoints around a call tell of. They are whole files. Raises `CheckpointError`."""
+    """The edits from the checkpoints around a call. They cover whole files. Raises `CheckpointError`."""
     found = store.changes(store.completed(changes.before), store.completed(changes.after))
     named = set(changes.paths)
     meant = [each for each in found if not named or each.path in named][:MOST_FILES]
@@ -96,7 +96,7 @@ def _whole_edits(
 
 
 def _moved_from(new: LineHashes, removed: Mapping[str, LineHashes]) -> tuple[str, LineHashes]:
-    """The file that this one was before, if one with mostly the same lines went away."""
+    """The old path of a renamed file: a removed file with mostly the same lines."""
     best, most = "", LEAST_KEPT_OF_RENAMED
     for path, old in removed.items():
         shared = (Counter(new) & Counter(old)).total() / max(len(new), len(old), 1)
@@ -106,26 +106,26 @@ def _moved_from(new: LineHashes, removed: Mapping[str, LineHashes]) -> tuple[str
 
 
 def _written(changes: CallChanges) -> Counter[int] | None:
-    """The lines that a call said it would write; None if it did not say, or the row does not show all of them."""
+    """The lines that a call announced in its row; None if there is no row or it does not show all lines."""
     if not changes.shown or not changes.paths:
         return None
-    said: Counter[int] = Counter()
+    announced: Counter[int] = Counter()
     for shown in changes.shown:
         for _, diff in _by_file(shown):
             for mark, line in _hunk_lines(diff):
-                said.update([line_hash(line)] if mark == "+" else ())
-    return said
+                announced.update([line_hash(line)] if mark == "+" else ())
+    return announced
 
 
 def _only_written(added: Sequence[int], new: LineHashes, written: Counter[int]) -> list[int]:
-    """Without what somebody else wrote into the file before the next checkpoint was made."""
+    """The edit without lines that others wrote into the file before the next checkpoint."""
     left = written.copy()
-    kept: list[int] = []
+    own_places: list[int] = []
     for place in added:
         if left[new[place]] > 0:
             left[new[place]] -= 1
-            kept.append(place)
-    return kept
+            own_places.append(place)
+    return own_places
 
 
 def _by_file(shown: ShownChange) -> Iterator[tuple[str, list[str]]]:

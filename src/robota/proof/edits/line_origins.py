@@ -1,4 +1,4 @@
-"""From the lines of a file to the calls that wrote them, with the index of edits."""
+"""Finds the calls that wrote the lines of a file, with the index of edits."""
 
 import sqlite3
 from collections import Counter
@@ -12,9 +12,9 @@ from robota.proof.edits.edit_index import EditLog
 from robota.proof.lines.attribution import LineChange, attributed
 from robota.proof.lines.line_hashes import LineHashes, hashes_of, lines_of, unpacked, weight
 
-# Of a file that is changed all the time the newest changes are looked at.
+# Only the newest changes of a file that is changed very often are used.
 MOST_EDITS: Final = 1_000
-# A line that came from another file is believed only together with lines that say so much.
+# Moved lines count only in a stretch with at least so many letters.
 MOVED_WEIGHT: Final = 30
 MOST_CANDIDATES: Final = 20
 MOST_ASKED: Final = 400
@@ -25,7 +25,7 @@ FIELDS: Final = (
 
 
 class LineOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """The call that wrote a line, and in which file. `is_moved`: it was found by its content in another file."""
+    """The call that wrote a line, and the file. `is_moved`: the line was found by its content in another file."""
 
     story: CallStory
     log: EditLog
@@ -48,12 +48,12 @@ class _IndexedEdit(msgspec.Struct, frozen=True, kw_only=True):
     story: bytes
 
 
-# The file at that path in a checkpoint of the session whose log this is; None if that is not known.
+# Reads a file from a checkpoint of the session of a log; None if it is unknown.
 FileThen = Callable[[EditLog, str, str], bytes | None]
 
 
 class LineOrigins:
-    """Asks the index. `logs` are those that count, as `brought_up_to_date` gives them."""
+    """Finds origins in the index. `logs` are the result of `brought_up_to_date`."""
 
     def __init__(self, connection: sqlite3.Connection, logs: Mapping[int, EditLog], file_then: FileThen) -> None:
         self._connection = connection
@@ -62,7 +62,7 @@ class LineOrigins:
         self._versions: dict[str, LineHashes] = {}
 
     def of(self, path: str, data: bytes, wanted: Collection[int]) -> dict[int, LineOrigin]:
-        """Where the wanted lines, counted from 0, of the file came from; those that no call wrote are left out."""
+        """The origins of the wanted lines, counted from 0. Lines that no call wrote are left out."""
         texts = lines_of(data)
         lines, weights = hashes_of(texts), [weight(text) for text in texts]
         wanted = {line for line in wanted if line < len(lines)}
@@ -75,7 +75,7 @@ class LineOrigins:
         return {line: self._origin((edits | elsewhere)[number], path) for line, number in {**found, **moved}.items()}
 
     def _history(self, path: str) -> list[_IndexedEdit]:
-        """The edits of a file, the newest first, also under the names it had before a call renamed it."""
+        """The edits of a file, newest first, including those before a call renamed it."""
         history: list[_IndexedEdit] = []
         seen = {path}
         waiting: list[tuple[str, int | None]] = [(path, None)]
@@ -92,7 +92,7 @@ class LineOrigins:
     def _elsewhere(
         self, lines: LineHashes, left: Collection[int], known: Mapping[int, _IndexedEdit]
     ) -> list[_IndexedEdit]:
-        """Edits that added the most of the lines that are left, the newest first."""
+        """The edits of other files that added most of the remaining lines, newest first."""
         asked = list(dict.fromkeys(lines[line] for line in sorted(left)))[:MOST_ASKED]
         counted: Counter[int] = Counter()
         for each in asked:
@@ -112,7 +112,7 @@ class LineOrigins:
                 continue
             row_values = dict(zip(_IndexedEdit.__struct_fields__, fields, strict=True))
             edit = _IndexedEdit(**{**row_values, "log": log, "is_whole": bool(fields[9])})
-            # A fork tells again what the session it was made from tells, and a planted log may repeat anything.
+            # A forked session repeats the records of its origin, and a forged log may repeat anything.
             key, rank = (edit.started, edit.call, edit.path), (log.is_own, not is_copy)
             if key not in chosen or rank > chosen[key][0]:
                 chosen[key] = rank, edit
@@ -136,14 +136,14 @@ class LineOrigins:
     def _not_there_before(
         self, path: str, lines: LineHashes, moved: Mapping[int, int], edits: Mapping[int, _IndexedEdit]
     ) -> dict[int, int]:
-        """Without lines that stood in this file already when a call wrote the same elsewhere: it copied them."""
-        kept: dict[int, int] = {}
+        """Drop lines that were in this file before a call wrote them elsewhere: that call copied them from here."""
+        new_here: dict[int, int] = {}
         for number in set(moved.values()):
             edit = edits[number]
             then = self._file_then(edit.log, edit.checkpoint, path) if edit.checkpoint and edit.path != path else None
             old = set(hashes_of(lines_of(then or b"")))
-            kept |= {line: each for line, each in moved.items() if each == number and lines[line] not in old}
-        return kept
+            new_here |= {line: each for line, each in moved.items() if each == number and lines[line] not in old}
+        return new_here
 
     def _origin(self, edit: _IndexedEdit, path: str) -> LineOrigin:
         return LineOrigin(story=_story(edit.story), log=edit.log, path=edit.path, is_moved=edit.path != path)
@@ -157,7 +157,7 @@ def _story(data: bytes) -> CallStory:
 
 
 def stretches(origins: Mapping[int, LineOrigin], wanted: Iterable[int]) -> list[tuple[int, int, LineOrigin | None]]:
-    """The wanted lines in stretches that came from the same call: first line, last line, and where from."""
+    """Group the wanted lines into stretches of the same origin: first line, last line, origin."""
     found: list[tuple[int, int, LineOrigin | None]] = []
     for line in sorted(wanted):
         origin = origins.get(line)

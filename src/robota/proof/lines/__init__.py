@@ -1,1 +1,1 @@
-"""Lines by their content: comparing versions of a file, and finding the change that a line came from."""
+"""Compares versions of a file line by line, and finds the change that a line came from."""

@@ -1,4 +1,4 @@
-"""Which lines of one version of a file are those of another, in the same order."""
+"""Aligns the lines of two versions of a file."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-# Comparing every line with every other takes too long beyond so many pairs of equal lines.
+# Beyond so many pairs of equal lines an exact comparison takes too long.
 MAX_WORK: Final = 2_000_000
 
 Place = tuple[int, int, int, int]
 
 
 def aligned(first: Sequence[int], second: Sequence[int]) -> list[int | None]:
-    """For each line of the first version the line of the second that it is, or None. Both ascend."""
+    """For each line of the first version the number of the same line in the second, ascending; None if it is gone."""
     found: list[int | None] = [None] * len(first)
     if first == second:
         return list(range(len(first)))
@@ -36,7 +36,7 @@ def aligned(first: Sequence[int], second: Sequence[int]) -> list[int | None]:
 
 
 def _trimmed(first: Sequence[int], second: Sequence[int], place: Place, found: list[int | None]) -> Place:
-    """The place without the equal lines at both of its ends, which are noted as found."""
+    """The range without the equal lines at both ends, which are recorded as matches."""
     start, end, other_start, other_end = place
     while start < end and other_start < other_end and first[start] == second[other_start]:
         found[start] = other_start
@@ -48,7 +48,7 @@ def _trimmed(first: Sequence[int], second: Sequence[int], place: Place, found: l
 
 
 def _anchors(first: Sequence[int], second: Sequence[int], place: Place) -> list[tuple[int, int]]:
-    """Lines that are there once in both, as many as stand in the same order."""
+    """Lines that occur once in both versions: the longest series in the same order."""
     start, end, other_start, other_end = place
     here, there = Counter(first[start:end]), Counter(second[other_start:other_end])
     once = {second[at]: at for at in range(other_start, other_end) if there[second[at]] == 1}
@@ -57,7 +57,7 @@ def _anchors(first: Sequence[int], second: Sequence[int], place: Place) -> list[
 
 
 def _longest_ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """As many of the pairs, whose first numbers ascend, as have ascending second numbers, too."""
+    """The longest subsequence of the pairs, which ascend in the first number, that also ascends in the second."""
     tops: list[int] = []
     ends: list[int] = []
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""From the lines of a file to the changes that they came from, going back through what is known of earlier versions.
+"""Attributes the lines of a file to the changes that they came from, going back through known earlier versions.
 
 A change is a version of a file before and after a call. What people did between two changes is not known, but shows
 as lines that differ. So lines are followed by their content: as long as a line is found in a version, in its place
@@ -13,16 +13,16 @@ import msgspec
 from robota.proof.lines.alignment import aligned
 from robota.proof.lines.line_hashes import LineHashes
 
-# A line that was not in a newer version is taken for one of an older version only together with lines that say so much.
+# A line that a newer version lacks is matched in an older one only in a stretch with at least so many letters.
 LATE_WEIGHT: Final = 10
 EVERYTHING: Final = 1_000_000_000
 
 
 class LineChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call made of a file. `added` are the places in `new` that are not in `old`.
+    """A file before and after a call. `added` are the positions in `new` of lines that `old` lacks.
 
-    With `is_whole` these are whole versions of the file. Otherwise they are the stretches that differ with some lines
-    around them, and nothing is said about the rest.
+    With `is_whole` these are whole versions of the file. Otherwise they are the changed stretches with some context,
+    and the rest of the file is unknown.
     """
 
     number: int
@@ -33,7 +33,7 @@ class LineChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Followed(msgspec.Struct):
-    """Lines that stand in one version. `places` maps where they stand to which lines of the file they are."""
+    """The lines found in one version. `places` maps their numbers there to their numbers in the file."""
 
     version: LineHashes
     places: dict[int, int]
@@ -65,14 +65,14 @@ def attributed(
 
 
 class _Stretches(msgspec.Struct, frozen=True):
-    """How much the lines around a line say."""
+    """The weights of the stretches around lines."""
 
     weight_of: Mapping[int, int]
     least: int
     missed: set[int]
 
     def least_for(self, line: int, change: LineChange) -> int:
-        """What a stretch must weigh so that this line of it counts."""
+        """The weight that the stretch around this line needs to count."""
         return max(self.least, LATE_WEIGHT) if line in self.missed or not change.is_whole else self.least
 
 
@@ -106,9 +106,9 @@ def _follow(
 def _stretch_weight(
     version: LineHashes, places: Sequence[int | None], place: int, change: LineChange, weight_of: Mapping[int, int]
 ) -> int:
-    """What the unbroken stretch around a line weighs that stands in the other version as it does here.
+    """The weight of the longest stretch around a line that is contiguous in both versions.
 
-    A stretch that is all of the other version could not say more.
+    A stretch that is the whole other version always weighs enough.
     """
     at = places[place]
     assert at is not None

@@ -1,1 +1,1 @@
-"""A recorded session run again: what it is made of, what answers in place of model and tools, the comparison."""
+"""Replays a recorded session: reads it from a log, stands in for the model and tools, and compares the two runs."""

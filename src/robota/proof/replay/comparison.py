@@ -1,4 +1,4 @@
-"""Where a session that was run again differs from its recording: the first place, in words."""
+"""Finds the first difference between a recorded session and its replay."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -18,13 +18,13 @@ from robota.providers.chunks import ToolSpec
 SHOWN: Final = 80
 DECLARED: Final = "mutation_class"
 CALL_OF_PROMPT: Final = "prompt_"
-# Time, branch, changed files: they are those of the moment, then and now.
+# The environment (time, branch, changed files) is compared apart, in `environment.py`.
 SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n.*?</environment_details>", re.DOTALL)
-# What hooks, memory and instruction files added: they are not asked again.
+# Added by hooks, memory and instruction files, which a replay does not run or read.
 REMINDER: Final = re.compile(r"\n*<system-reminder>\n.*?</system-reminder>", re.DOTALL)
-# What a person had run themselves is not run again.
+# Output of a shell command of the user, which a replay does not run.
 RAN_THEMSELVES: Final = re.compile(r"The user ran a command themselves\. [^\n]*\n<command>\n")
-# How long nobody looked, and which files changed meanwhile, is not known where the session is run again.
+# A note about the time since the last prompt and the files changed meanwhile, which a replay cannot know.
 MEANWHILE: Final = re.compile(
     r"(?<=\[TASK RESUMPTION\] The task was )(?:closed|interrupted) .*? ago"
     r"| Not as you last saw them: .*? Read them again before you rely on them\."
@@ -32,7 +32,7 @@ MEANWHILE: Final = re.compile(
 
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The first thing that is not as it was. `kind` is prompt, arguments, reply or files."""
+    """The first difference between recording and replay. `kind` is prompt, arguments, reply or files."""
 
     kind: str
     where: str
@@ -42,12 +42,12 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def text(self) -> str:
-        """In words, for a person."""
+        """The difference as text for the user."""
         return f"{self.kind}: {self.where}\n  recorded  {self.recorded}\n  replayed  {self.replayed}"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a request was made of, or that a call ran with; `request` counts the replies before it."""
+    """A part of a request, a reply, or the input of a call; `request` is the number of replies before it."""
 
     kind: str
     where: str
@@ -56,17 +56,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def first_divergence(leg: Leg, replayed: Iterable[Record], as_recorded: Callable[[str], str]) -> Divergence | None:
-    """Compare what both sessions told the model and ran. `as_recorded` puts the places of the one in the other's.
+    """Compare the requests, replies and call inputs of a leg with those of its replay.
 
-    If the leg was cut off, the session that is run again may go on where it ends.
+    `as_recorded` replaces paths and task ids of the replay with the recorded ones. If the leg was cut off, the replay
+    may continue beyond its end.
     """
     known, before = leg.records, leg.replies_before
-    started = _started(known, before)
+    started = _started_calls(known, before)
     recorded = list(steps_of(known, started, before))
     last_reply = max((number for number, step in enumerate(recorded) if step.kind == "reply"), default=-1)
     for number, (one, other) in enumerate(zip_longest(recorded, steps_of(replayed, started, before))):
         if leg.is_cut and number > last_reply and one != other:
-            return None  # where it was cut off, the one stops in the middle of what the other goes on with
+            return None  # the recording was cut off in the middle of this step
         if one is None or other is None:
             return _one_is_longer(one, other)
         found = as_recorded(other.text)
@@ -79,10 +80,10 @@ def first_divergence(leg: Leg, replayed: Iterable[Record], as_recorded: Callable
     return None
 
 
-def first_other_tool(heads: Iterable[RecordedHead], today: Iterable[ToolSpec]) -> Divergence | None:
-    """Compare how tools were described to the model with how they are now. Those that are not here are left out.
+def first_tool_divergence(heads: Iterable[RecordedHead], today: Iterable[ToolSpec]) -> Divergence | None:
+    """Compare the recorded descriptions and schemas of tools with today's. Tools that are missing today are skipped.
 
-    Where intents are kept, tools take one more argument; if they are not here, that is no difference either.
+    A tool is skipped, too, if only one of both has the argument that tools get in a workspace with intents.
     """
     known = {spec.name: spec for spec in today}
     for head in heads:
@@ -102,7 +103,7 @@ def _is_declared(spec: ToolSpec) -> bool:
 
 
 def difference(kind: str, where: str, recorded: str, replayed: str, request: int = 0) -> Divergence:
-    """Two texts that differ: which line, and what it is in both."""
+    """The divergence between two texts: the first line that differs, in both."""
     lines = zip_longest(recorded.split("\n"), replayed.split("\n"))
     pairs = ((number, one, other) for number, (one, other) in enumerate(lines, start=1) if one != other)
     number, one, other = next(pairs, (0, "", ""))
@@ -129,14 +130,14 @@ def _one_is_longer(one: Step | None, other: Step | None) -> Divergence:
     step = one or other
     assert step is not None
     shown = repr(step.text[:SHOWN])
-    told = (shown, "(nothing)") if one is not None else ("(nothing)", shown)
-    return Divergence(kind=step.kind, where=step.where, recorded=told[0], replayed=told[1], request=step.request)
+    sides = (shown, "(nothing)") if one is not None else ("(nothing)", shown)
+    return Divergence(kind=step.kind, where=step.where, recorded=sides[0], replayed=sides[1], request=step.request)
 
 
-def _started(records: Iterable[Record], request: int) -> set[tuple[int, str]]:
-    """The calls that really ran, with the number of the reply they are of: some models give an id twice.
+def _started_calls(records: Iterable[Record], request: int) -> set[tuple[int, str]]:
+    """The ids of calls that ran, each with the number of its reply, because some models use an id twice.
 
-    Calls that a prompt contains are part of the prompt, which is given as it was told.
+    Calls that a prompt made (`!command` in a skill) are left out: the prompt is replayed with their results.
     """
     found: set[tuple[int, str]] = set()
     for record in records:
@@ -149,9 +150,9 @@ def _started(records: Iterable[Record], request: int) -> set[tuple[int, str]]:
 
 
 def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], request: int) -> Iterator[Step]:
-    """What requests were made of, in order, and the input of the calls that were started.
+    """The parts of requests, the replies and the inputs of started calls, in order.
 
-    `request` is the number of replies before.
+    `request` is the number of replies before these records.
     """
     results: dict[str, ToolResultBlock] = {}
     inputs: dict[str, Step] = {}
@@ -166,13 +167,13 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
             case ToolStartRecord() if (request, payload.call_id) in started:
                 where = f"the input of {payload.call_id} ({payload.tool})"
                 text = _canonical(payload.input)
-                # A call that failed may run once more in another way, if the person lets it.
+                # Only the first start counts: a failed call may be started again, such as outside the sandbox.
                 inputs.setdefault(payload.call_id, Step(kind="arguments", where=where, text=text, request=request))
             case TurnRecord(turn=UserTurn() as turn):
-                # Calls that only look run side by side, and so in any order.
+                # Read-only calls run concurrently, so their order in the log is arbitrary.
                 yield from (inputs[call_id] for call_id in sorted(inputs))
                 results |= {block.tool_use_id: block for block in turn.content if isinstance(block, ToolResultBlock)}
-                yield from _told(turn, results, request)
+                yield from _user_turn_steps(turn, results, request)
                 results, inputs = {}, {}
             case CondenseRecord() | TruncateRecord():
                 put = "\n".join(block.text for block in payload.put.content if isinstance(block, TextBlock))
@@ -185,46 +186,46 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
 
 
 def task_ids(records: Iterable[Record]) -> list[str]:
-    """The ids of the tasks, in the order in which they began."""
+    """The ids of the tasks in the order in which they started."""
     found = (payload.task_id for record in records if isinstance(payload := payload_in(record), TaskRecord))
     return list(dict.fromkeys(found))
 
 
 def payload_in(record: Record) -> Payload | None:
-    """What a record holds; None if that cannot be read."""
+    """The payload of a record; None if it cannot be decoded."""
     try:
         return payload_of(record)
     except PayloadError:
         return None
 
 
-def _told(turn: UserTurn, results: dict[str, ToolResultBlock], request: int) -> Iterator[Step]:
+def _user_turn_steps(turn: UserTurn, results: dict[str, ToolResultBlock], request: int) -> Iterator[Step]:
     for call_id in sorted(results):
         block = results[call_id]
         text = f"{block.content}{' (error)' if block.is_error else ''}"
         yield Step(kind="prompt", where=f"the result of {call_id}", text=text, request=request)
-    said = _compared_words(turn)
+    compared = _compared_text(turn)
     images = sum(isinstance(block, ImageBlock) for block in turn.content)
-    if said or images:
-        text = said + f"\n({images} images)" * bool(images)
+    if compared or images:
+        text = compared + f"\n({images} images)" * bool(images)
         yield Step(kind="prompt", where=f"what request {request + 1} is told", text=text, request=request)
 
 
-def spoken_in(turn: UserTurn) -> str:
-    """What a turn says besides results, without what surrounded the task at that moment."""
-    said = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
-    return SURROUNDINGS.sub("", said).strip("\n")
+def user_text(turn: UserTurn) -> str:
+    """The text of a user turn, without tool results and environment details."""
+    text = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
+    return SURROUNDINGS.sub("", text).strip("\n")
 
 
-def _compared_words(turn: UserTurn) -> str:
-    """Of that, what a session that is run again says by itself, and not only because the recording does."""
-    if RAN_THEMSELVES.match(spoken_in(turn)):
+def _compared_text(turn: UserTurn) -> str:
+    """The part of the text that a replay produces itself, instead of copying it from the recording."""
+    if RAN_THEMSELVES.match(user_text(turn)):
         return ""
-    return MEANWHILE.sub("", REMINDER.sub("", f"\n{spoken_in(turn)}")).strip("\n")
+    return MEANWHILE.sub("", REMINDER.sub("", f"\n{user_text(turn)}")).strip("\n")
 
 
 def _reply_text(turn: AssistantTurn) -> str:
-    """What the model decided; how it thought about it is its own affair."""
+    """The text and the calls of a reply, without its reasoning."""
     parts: list[str] = []
     for block in turn.content:
         if isinstance(block, TextBlock):

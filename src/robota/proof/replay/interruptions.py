@@ -1,4 +1,4 @@
-"""Where a session was interrupted and resumed."""
+"""Finds the records at which a session was resumed after an interruption or a rewind."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -16,14 +16,14 @@ TAKEN_UP: Final = "is taken up again now."
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
-    """The session goes on with the record `first`, counted from 0, as it was after those before it."""
+    """A resumption: the session continues with record number `first`, in the state after the records before it."""
 
     first: int
     by_another_process: bool = False
 
 
 def breaks_in(payloads: Sequence[Payload | None], jumps: Sequence[Jump | None]) -> list[Break]:
-    """All of them, in order. `jumps` says of each record whether somebody went back with it."""
+    """All resumptions in order. `jumps` says for each record whether it is a rewind."""
     found: list[Break] = []
     offers: set[int] = set()
     is_left = False
@@ -46,12 +46,12 @@ def breaks_in(payloads: Sequence[Payload | None], jumps: Sequence[Jump | None]) 
 
 
 def _is_left(end: EndRecord, tasks: Mapping[str, bool]) -> bool:
-    """Whether a task of the person ended in the middle, with nobody asked whether it goes on."""
+    """Whether a top-level task stopped in the middle without asking the user how to continue."""
     return end.outcome == "interrupted" and tasks.get(end.task_id, False)
 
 
 def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:
-    """Another process offered to go on if that is the first it did, or if the model is told so."""
+    """The resumption at this record. It is one by another process if that process began with it or told the model."""
     begun = _last_start(payloads, offer)
     done = (isinstance(each, MessageRecord | TurnRecord | TaskRecord) for each in payloads[begun:offer])
     if begun > 0 and not any(done):
@@ -59,17 +59,17 @@ def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:
     for number in range(offer, len(payloads)):
         payload = payloads[number]
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
-            said = [block.text for block in payload.turn.content if isinstance(block, TextBlock)]
-            if not said:
+            texts = [block.text for block in payload.turn.content if isinstance(block, TextBlock)]
+            if not texts:
                 continue
             start = _last_start(payloads, number)
-            # A process that takes up its own task, after somebody went back, says the same.
-            if start > 0 and any(TAKEN_UP in text for text in said):
+            # A process that resumes its own task after a rewind tells the model the same.
+            if start > 0 and any(TAKEN_UP in text for text in texts):
                 return Break(first=start, by_another_process=True)
             break
     return Break(first=offer)
 
 
 def _last_start(payloads: Sequence[Payload | None], before: int) -> int:
-    """The record with which the newest process began."""
+    """The first record of the newest process."""
     return next(number for number in range(before, -1, -1) if isinstance(payloads[number], SessionHeader))

@@ -1,4 +1,4 @@
-"""What hooks and skills of a recording said, said again."""
+"""Stand-ins for hooks, the intent context and skills, which return what is in the recording."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -13,45 +13,45 @@ NOTHING: Final = HookResult()
 
 
 class RecordedHooks:
-    """`LifecycleHooks` that send the model back to work where hooks did so: `held_back` by the number of replies."""
+    """`LifecycleHooks` that block a stop where the recording did: `blocked_stops`, texts by number of replies."""
 
-    def __init__(self, held_back: Mapping[int, str], given: Callable[[], int]) -> None:
-        self._held_back = held_back
-        self._given = given
+    def __init__(self, blocked_stops: Mapping[int, str], reply_count: Callable[[], int]) -> None:
+        self._blocked_stops = blocked_stops
+        self._reply_count = reply_count
 
     async def fire(
         self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any
     ) -> HookResult:
         if event not in (HookEvent.STOP, HookEvent.SUBAGENT_STOP):
             return NOTHING
-        return HookResult(blocked=self._held_back.get(self._given()))
+        return HookResult(blocked=self._blocked_stops.get(self._reply_count()))
 
     async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, context: HookContext) -> HookResult:
         return NOTHING
 
     async def close(self) -> None:
-        """Nothing runs."""
+        """Nothing to close."""
 
 
 class RecordedContext:
-    """A `ContextKeeper` that tells the intent again where it was told: `told_again` by the number of replies."""
+    """A `ContextKeeper` that repeats the recorded `intent_reminders`, which are keyed by number of replies."""
 
-    def __init__(self, told_again: Mapping[int, str], given: Callable[[], int]) -> None:
-        self._told_again = told_again
-        self._given = given
+    def __init__(self, intent_reminders: Mapping[int, str], reply_count: Callable[[], int]) -> None:
+        self._intent_reminders = intent_reminders
+        self._reply_count = reply_count
 
     def prompt_section(self) -> str:
-        """It is a part of the recorded system prompt."""
+        """Empty: the recorded system prompt contains it."""
         return ""
 
     def after_shortening(self, task_id: str) -> str:
-        return self._told_again.get(self._given(), "")
+        return self._intent_reminders.get(self._reply_count(), "")
 
 
 class RecordedKnowledge:
-    """A `KnowledgeService` that knows what ran as tasks of their own: `forks`, by what was typed or by the skill."""
+    """A `KnowledgeService` for prompts and skills that ran as subtasks: `forks`, by typed text or name of the skill."""
 
-    is_told = False
+    is_in_prompt = False
     prompt_section = ""
 
     def __init__(self, forks: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""A model that says again what it said in a recording."""
+"""A model that returns the replies of a recording."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 
@@ -24,39 +24,39 @@ NOTHING_LEFT = "The recording has ended; this request was not in it."
 
 
 class RecordedModel:
-    """Gives the replies of a recording in their order. `on_request` is told the number of each, and it, before that."""
+    """Returns the replies of a recording in order. `on_request` gets the number of each reply, and the reply, first."""
 
     def __init__(
         self, replies: Sequence[RecordedReply], on_request: Callable[[int, RecordedReply], Awaitable[None]]
     ) -> None:
         self._replies = replies
         self._on_request = on_request
-        self.given = 0
+        self.replies_given = 0
 
     @property
     def next_reply(self) -> RecordedReply | None:
-        """What is given next; None if there is no more."""
-        return self._replies[self.given] if self.given < len(self._replies) else None
+        """The reply to the next request; None at the end."""
+        return self._replies[self.replies_given] if self.replies_given < len(self._replies) else None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
-        if self.given >= len(self._replies):
+        if self.replies_given >= len(self._replies):
             raise ProviderFault(FaultKind.SCRIPT, NOTHING_LEFT)
-        reply = self._replies[self.given]
-        self.given += 1
-        await self._on_request(self.given - 1, reply)
+        reply = self._replies[self.replies_given]
+        self.replies_given += 1
+        await self._on_request(self.replies_given - 1, reply)
         if reply.fault is not None:
             kind = FaultKind.CONTEXT_TOO_LONG if reply.fault.is_too_long else FaultKind.SCRIPT
             raise ProviderFault(kind, reply.fault.message)
         yield list(_chunks(reply))
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 class ComparedModel:
-    """Asks another model, too: it is told what the recorded one was, and what it decides is compared.
+    """Sends each request to a live model as well, and compares its calls with the recorded ones.
 
-    As long as both make the same calls, the conversation goes on as recorded; then it ends.
+    The conversation continues as recorded until the calls differ; then it ends.
     """
 
     def __init__(self, live: Provider, recorded: RecordedModel, model: str) -> None:
@@ -66,7 +66,7 @@ class ComparedModel:
         self.found: Divergence | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
-        number, expected = self._recorded.given + 1, self._recorded.next_reply
+        number, expected = self._recorded.replies_given + 1, self._recorded.next_reply
         if expected is not None:
             decided = await self._decided(msgspec.structs.replace(request, model=self._model))
             wanted = _calls_of(_chunks(expected))
@@ -77,7 +77,7 @@ class ComparedModel:
             yield batch
 
     async def close(self) -> None:
-        """Drop the connection to the live one."""
+        """Close the connection to the live model."""
         await self._live.close()
 
     async def _decided(self, request: ModelRequest) -> str:
@@ -86,7 +86,7 @@ class ComparedModel:
 
 
 def _calls_of(chunks: Iterable[Chunk]) -> str:
-    """The calls of a reply as text, one after the other."""
+    """The calls of a reply as one text."""
     names: dict[int, str] = {}
     arguments: dict[int, str] = {}
     for chunk in chunks:

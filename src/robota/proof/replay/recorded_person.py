@@ -1,4 +1,4 @@
-"""The person of a recording: gives the prompts and answers of then to a session that is run again."""
+"""The user of a recording: sends the recorded prompts and answers to the replayed session."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from robota.protocol.events import MessageCreated, MessageUpdated, SessionState,
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 
-# Where these are asked, a new task can begin.
+# A new task can start while one of these is asked.
 GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
 
 
 class RecordedPerson:
-    """Drives a session to the end of a leg. `trouble` says why it ended before that, if it did."""
+    """Drives a session to the end of a leg. `trouble` says why it stopped before that, if it did."""
 
     def __init__(
         self, session: SessionPort, leg: Leg, replies_given: Callable[[], int], patience_s: float | None = None
     ) -> None:
-        """After `patience_s` without any event it is over."""
+        """`patience_s` is how long to wait for the next event before giving up."""
         self._patience_s = patience_s
         self._session = session
         self._leg = leg
@@ -33,11 +33,11 @@ class RecordedPerson:
         self._prompted = 0
         self._answered: set[int] = set()
         self._task = ""
-        self._given: dict[str | None, Answer] = {}
+        self._answers_to_calls: dict[str | None, Answer] = {}
         self.trouble = ""
 
     async def drive(self) -> None:
-        """Return when nothing is left to say."""
+        """Send prompts and answers until none is left."""
         is_begun = False
         events = aiter(self._session.events())
         while True:
@@ -52,20 +52,20 @@ class RecordedPerson:
                 is_begun = await self._begin(event.state)
                 if not is_begun:
                     return
-            if isinstance(event, MessageCreated | MessageUpdated) and not await self._goes_on(event.message):
+            if isinstance(event, MessageCreated | MessageUpdated) and not await self._answer(event.message):
                 return
             is_over = isinstance(event, TaskAborted | TaskEnded) and event.task_id == self._task
             if is_over and not await self._next_prompt():
                 return
 
     async def give_orders(self, reply: int, kind: type[Order]) -> None:
-        """Give what the person gave while this reply came, or while calls of it ran."""
+        """Send the commands that the user sent while this reply was streamed or its calls ran."""
         for order in [order for order in self._leg.orders.get(reply, ()) if isinstance(order, kind)]:
             self._leg.orders[reply].remove(order)
             await self._session.submit(order)
 
     async def _begin(self, state: SessionState) -> bool:
-        """A leg that goes on with something begins with the answer to what was asked before, or with a new prompt."""
+        """Start the leg: with a new prompt, or with the answer to what was asked before it."""
         rows = state.cline_messages
         self._task = state.current_task_id or ""
         asked = {row.ts: row for row in rows if row.ask is not None and not row.is_answered}
@@ -75,7 +75,7 @@ class RecordedPerson:
             row = rows[-1]
         if row is None:
             return await self._next_prompt()
-        return await self._goes_on(row)
+        return await self._answer(row)
 
     async def _next_prompt(self) -> bool:
         if self._prompted >= len(self._leg.prompts):
@@ -90,8 +90,8 @@ class RecordedPerson:
         self._task = receipt.id or ""
         return True
 
-    async def _goes_on(self, row: Message) -> bool:
-        """Answer an ask as it was answered; one that was not answered ends the session, or the next prompt came."""
+    async def _answer(self, row: Message) -> bool:
+        """Answer an ask as recorded. If it was not answered, send the next prompt; False if there is none."""
         if row.ask is None or row.partial or row.is_answered or row.ts in self._answered:
             return True
         if is_non_blocking_ask(row.ask):
@@ -114,10 +114,10 @@ class RecordedPerson:
         for number, answer in enumerate(self._answers):
             if (answer.kind, answer.call_id, answer.prompt) == (row.ask, row.call_id, self._prompted):
                 del self._answers[number]
-                self._given[row.call_id] = _answer_in(answer)
-                return self._given[row.call_id]
-        # What another process had asked is asked anew if it does not look the same.
-        return self._given.get(row.call_id) if row.call_id is not None else None
+                self._answers_to_calls[row.call_id] = _answer_in(answer)
+                return self._answers_to_calls[row.call_id]
+        # A resumed process may ask about a call again in another form; it gets the same answer.
+        return self._answers_to_calls.get(row.call_id) if row.call_id is not None else None
 
 
 def _answer_in(recorded: RecordedAnswer) -> Answer:

@@ -1,4 +1,4 @@
-"""What a log holds of a session so that it can be run again: prompts, replies, answers, and what came of each call."""
+"""The data of a recorded session that a replay needs: prompts, replies, answers and results of calls."""
 
 from collections import deque
 from typing import Any
@@ -15,17 +15,14 @@ Order = QueueMessage | CondenseContext
 
 
 class RecordedFault(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a request came to nothing, and whether because the conversation was too long."""
+    """The error of a failed request, and whether the conversation was too long."""
 
     message: str
     is_too_long: bool = False
 
 
 class RecordedReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model answered to a request: a turn, the summary of a conversation, or nothing because of a fault.
-
-    `ts` is that of the request.
-    """
+    """The reply to a request: a turn, the summary of a conversation, or an error. `ts` is that of the request."""
 
     ts: int
     turn: AssistantTurn = AssistantTurn(content=())
@@ -35,11 +32,11 @@ class RecordedReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunCall(msgspec.Struct, kw_only=True):
-    """A call and what came of it. `input` is what it ran with; None if it was stopped before it ran.
+    """A call and its result. `input` is what it ran with; None if it did not run.
 
-    `before` and `after` are the checkpoints around it, `paths` the files that it says it wrote. `is_changed`: a person
-    or a hook gave it another input; `hunks` are those of its changes that the person wanted, if not all. `delegated`:
-    a subtask did its work.
+    `before` and `after` are the checkpoints around it, `paths` the files that it reported as written. `is_changed`: the
+    user or a hook replaced the input; `hunks` are the hunks that the user approved, if not all. `delegated`: a subtask
+    did the work.
     """
 
     call_id: str
@@ -56,10 +53,7 @@ class RunCall(msgspec.Struct, kw_only=True):
 
 
 class RecordedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered to an ask of a kind, about a call if it was about one, after that many prompts.
-
-    `ts` is that of the ask.
-    """
+    """The answer of the user to an ask, after `prompt` prompts. `ts` is that of the ask."""
 
     kind: str
     call_id: str | None
@@ -71,7 +65,7 @@ class RecordedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task of the person began with."""
+    """The first prompt of a top-level task."""
 
     text: str
     mode: str
@@ -80,15 +74,15 @@ class RecordedPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Leg(msgspec.Struct, kw_only=True):
-    """A stretch of a session that runs in one go: until somebody interrupted it, went back, or left it.
+    """A part of a session without a break: it ends where the session was interrupted, rewound or left.
 
-    `records` are those of the log, of which it is the part from `first` on; it goes on with what stands before. The
-    first leg begins anew. `by_another_process`: a process took up what another had left. `orders` are what the person
-    gave while something ran, by the number of the reply that came meanwhile; `condensed_at` are the numbers of the
-    replies after which they had the conversation condensed. `held_back` is what a hook said after that many replies,
-    when the model wanted to stop; `forks` are what tasks of their own were told, by what was typed or by the skill.
-    `surroundings` are what requests were told of them, and `told_again` the intent that was told when turns were left
-    out, by the number of replies before. `is_cut`: it ends in the middle of something.
+    `records` are the log records of the leg, from number `first` on. Every leg but the first continues from the state
+    after the records before it. `by_another_process`: another process resumed the session. `orders` are commands of
+    the user while the agent was busy, by the number of the reply at that time; `condensed_at` are the numbers of
+    replies after which the user condensed the conversation. `forks` are the prompts of subtasks, by typed text or
+    name of the skill. Keyed by the number of replies before them: `blocked_stops`, texts of stop hooks that made the
+    model continue; `environment`, the environment details of requests; `intent_reminders`, the intent as it was
+    repeated when turns were dropped. `is_cut`: the leg ends in the middle of a reply or call.
     """
 
     first: int
@@ -100,15 +94,15 @@ class Leg(msgspec.Struct, kw_only=True):
     answers: list[RecordedAnswer] = []
     orders: dict[int, list[Order]] = {}
     condensed_at: list[int] = []
-    held_back: dict[int, str] = {}
+    blocked_stops: dict[int, str] = {}
     forks: dict[str, str] = {}
-    surroundings: dict[int, str] = {}
-    told_again: dict[int, str] = {}
+    environment: dict[int, str] = {}
+    intent_reminders: dict[int, str] = {}
     calls: dict[str, deque[RunCall]] = {}
     is_cut: bool = False
 
     def turns_before(self, replies: int) -> int:
-        """How many turns of the model the session has when so many replies of this leg were given."""
+        """The number of model turns in the session after so many replies of this leg."""
         return self.replies_before + sum(not (each.fault or each.is_summary) for each in self.replies[:replies])
 
 
@@ -122,19 +116,18 @@ class RecordedHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotRepeated(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a replay does not do again, after that many replies: what follows from it cannot be compared."""
+    """Something that a replay cannot repeat, after `request` replies: nothing after it can be compared."""
 
     request: int
     why: str
 
 
 class Recording(msgspec.Struct, kw_only=True):
-    """A session, as it can be run again.
+    """A recorded session, ready for a replay.
 
-    `start` is the first checkpoint; empty if there is none. `tells_surroundings`: the model was told of the time, the
-    branch and the like. `is_attended`: somebody was there to be asked; `counts_mistakes`: they were asked how to go on
-    after mistakes of the model. `max_requests` and `max_cost` are limits that were reached. `records` are all that the
-    log holds.
+    `start` is the first checkpoint; empty if there is none. `has_environment`: requests had environment details.
+    `is_attended`: a user answered questions; `counts_mistakes`: the user was asked how to continue after mistakes of
+    the model. `max_requests` and `max_cost` are limits that were reached. `records` are those of the whole log.
     """
 
     header: SessionHeader
@@ -144,7 +137,7 @@ class Recording(msgspec.Struct, kw_only=True):
     condense_at: int | None = None
     input_room: int = 0
     start: str = ""
-    tells_surroundings: bool = False
+    has_environment: bool = False
     is_attended: bool = False
     counts_mistakes: bool = False
     max_requests: int | None = None
@@ -159,14 +152,14 @@ class Recording(msgspec.Struct, kw_only=True):
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Every tool that was offered."""
+        """All tools that the model had."""
         return tuple({spec.name: spec for head in reversed(self.heads) for spec in head.specs}.values())
 
     @property
     def replies(self) -> int:
-        """How many replies there are."""
+        """The number of replies."""
         return sum(reply.fault is None for leg in self.legs for reply in leg.replies)
 
 
 class NotReplayable(Exception):
-    """There is nothing that could be run again; the text says why, for a person."""
+    """The session cannot be replayed; the message says why, for the user."""

@@ -28,7 +28,7 @@ from robota.log.kinds.requests import ContentRecord, RequestRecord
 from robota.log.kinds.session import QueueRecord, SessionHeader, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.log.replay.branches import jump_of
-from robota.proof.replay.comparison import RAN_THEMSELVES, SURROUNDINGS, spoken_in
+from robota.proof.replay.comparison import RAN_THEMSELVES, SURROUNDINGS, user_text
 from robota.proof.replay.interruptions import Break, breaks_in
 from robota.proof.replay.recording import (
     Leg,
@@ -62,14 +62,14 @@ RESUME_COMPLETED: Final = "resume_completed_task"
 RESUMPTION: Final = "[TASK RESUMPTION]"
 INTENT_AGAIN: Final = re.compile(r"# Active intent\n\n<intent_context>\n.*?\n</intent_context>\n[^\n]*", re.DOTALL)
 STOPPED_BY_HOOK: Final = "A hook stopped the task: "
-# Then the model is not even asked for a summary.
+# With this error the model was not asked for a summary.
 TOO_LITTLE: Final = " stays as it is: there is not enough of it yet."
 RAN_AS_TASK: Final = "This ran as a task of its own."
 ONLY_REMINDER: Final = re.compile(r"<system-reminder>\n(.*)\n</system-reminder>", re.DOTALL)
 
 
 def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) -> Recording:
-    """Read a recording. `artifact` reads a large text by its name beside the log. Raises `NotReplayable`."""
+    """Read a recording. `artifact` reads a large text that is stored beside the log. Raises `NotReplayable`."""
     known = _own_part(list(records))
     payloads = [_payload(record) for record in known]
     header = next((payload for payload in payloads if isinstance(payload, SessionHeader)), None)
@@ -86,7 +86,7 @@ def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) ->
 
 
 def _own_part(records: list[Record]) -> list[Record]:
-    """Up to a header with another id: what an import adds behind a log is not part of the session."""
+    """The records up to a header with another id: an import may append records of other sessions."""
     first: str | None = None
     for number, record in enumerate(records):
         payload = _payload(record) if record.kind == "session" else None
@@ -105,47 +105,47 @@ def _payload(record: Record) -> Payload | None:
 
 
 class _RecordingFold:
-    def __init__(self, found: Recording, artifact: Callable[[str], bytes]) -> None:
-        self._found = found
+    def __init__(self, recording: Recording, artifact: Callable[[str], bytes]) -> None:
+        self._recording = recording
         self._artifact = artifact
         self._contents: dict[str, str | None] = {}
         self._modes: dict[str, str] = {}
         self._subtasks: set[str] = set()
         self._asks: dict[int, Message] = {}
-        self._left_open: set[int] = set()
-        self._open: dict[str, RunCall] = {}
+        self._unanswered: set[int] = set()
+        self._calls_by_id: dict[str, RunCall] = {}
         self._changing: RunCall | None = None
         self._request: dict[str, Message] = {}
-        self._begun: set[str] = set()
+        self._started: set[str] = set()
         self._summaries: set[int] = set()
         self._queued: dict[str, QueueMessage] = {}
-        self._last_words: set[str] = set()
-        self._first_told: dict[str, str] = {}
+        self._finished: set[str] = set()  # tasks whose newest reply was meant to be the last
+        self._subtask_prompts: dict[str, str] = {}
         self._is_requested = False
         self._is_streaming = False
         self._is_command = False
         self._is_at_rest = False
-        self._words: int | None = None
+        self._text_answer: int | None = None  # the answer whose text comes with the next user turn
         self._leg = Leg(first=0)
-        self._calls: dict[str, deque[RunCall]] = defaultdict(deque)
-        self._keep_leg()
+        self._leg_calls: dict[str, deque[RunCall]] = defaultdict(deque)
+        self._add_leg()
 
-    def _keep_leg(self) -> None:
-        self._calls = defaultdict(deque)
-        self._leg.calls = self._calls
-        self._found.legs.append(self._leg)
+    def _add_leg(self) -> None:
+        self._leg_calls = defaultdict(deque)
+        self._leg.calls = self._leg_calls
+        self._recording.legs.append(self._leg)
 
     def begin_leg(self, found: Break) -> None:
-        """What was asked before and not answered may be answered now, and calls that were not made be made."""
+        """Start a leg. Open asks of the last leg may be answered in it, and calls without a result may run."""
         self._leg.is_cut = True
         self._leg = Leg(
-            first=found.first, by_another_process=found.by_another_process, replies_before=self._found.replies
+            first=found.first, by_another_process=found.by_another_process, replies_before=self._recording.replies
         )
-        self._keep_leg()
-        self._is_streaming, self._words, self._queued = False, None, {}
+        self._add_leg()
+        self._is_streaming, self._text_answer, self._queued = False, None, {}
         asked = (row for row in self._asks.values() if row.ask in INTERACTIVE_ASKS and not row.is_answered)
-        self._left_open = {row.ts for row in asked if row.call_id in self._open}
-        for call in [call for call in self._open.values() if call.result is None]:
+        self._unanswered = {row.ts for row in asked if row.call_id in self._calls_by_id}
+        for call in [call for call in self._calls_by_id.values() if call.result is None]:
             self._remember(RunCall(call_id=call.call_id, tool=call.tool))
 
     def take(self, record: Record, payload: Payload) -> None:
@@ -157,32 +157,32 @@ class _RecordingFold:
             case ContentRecord():
                 self._contents[payload.hash] = payload.text
             case RequestRecord():
-                self._made_of(payload)
+                self._note_request(payload)
             case MessageRecord():
                 self._row(payload.task_id, payload.message)
             case TurnRecord(turn=UserTurn() as turn):
-                self._told(record.ts, payload.task_id, turn)
+                self._user_turn(record.ts, payload.task_id, turn)
             case TurnRecord(turn=AssistantTurn() as turn):
                 self._reply(record.ts, payload.task_id, turn)
             case QueueRecord():
                 self._queue(payload)
             case CondenseRecord() | TruncateRecord() | CutRecord():
-                self._shortened(payload)
+                self._context_reduced(payload)
             case CheckpointRecord():
                 self._checkpoint(payload.checkpoint, payload.call_id)
             case _:
                 self._call(payload)
 
     def recording(self) -> Recording:
-        found = self._found
+        found = self._recording
         if not found.replies or not any(leg.prompts for leg in found.legs):
             raise NotReplayable("The log holds no prompt with an answer, so there is nothing to run again")
-        is_open = any(call.result is None for calls in self._calls.values() for call in calls)
+        is_open = any(call.result is None for calls in self._leg_calls.values() for call in calls)
         self._leg.is_cut = is_open or self._is_streaming
         return found
 
     def _not_repeated(self, why: str) -> None:
-        self._found.not_repeated.append(NotRepeated(request=self._found.replies, why=why))
+        self._recording.not_repeated.append(NotRepeated(request=self._recording.replies, why=why))
 
     def _task(self, record: TaskRecord) -> None:
         is_new = record.task_id not in self._modes
@@ -190,11 +190,11 @@ class _RecordingFold:
         if record.parent_task_id is None:
             return
         self._subtasks.add(record.task_id)
-        for call in self._open.values() if is_new else ():
+        for call in self._calls_by_id.values() if is_new else ():
             call.delegated = call.delegated or (call.input is not None and not call.status)
 
-    def _made_of(self, record: RequestRecord) -> None:
-        found = self._found
+    def _note_request(self, record: RequestRecord) -> None:
+        found = self._recording
         head = RecordedHead(
             mode=self._modes.get(record.task_id, ""),
             system=self._text(record.system),
@@ -238,17 +238,17 @@ class _RecordingFold:
         elif row.say == "condense_context_error":
             self._not_condensed(task_id, row)
         elif row.say == COMPLETION:
-            self._last_words.add(task_id)
+            self._finished.add(task_id)
         elif row.say in SPOKEN:
             self._is_command = (row.text or "").startswith("!")
 
     def _ask(self, task_id: str, row: Message) -> None:
-        """Asks say whether somebody was there, and why a request came to nothing in the end."""
-        found, is_new = self._found, row.ts not in self._asks
+        """Learn from an ask whether a user was present, which limits held, and why a request failed."""
+        found, is_new = self._recording, row.ts not in self._asks
         self._asks[row.ts] = row
-        if row.is_answered and row.ts in self._left_open:
-            self._left_open.discard(row.ts)
-            # It was of no use any more, such as a yes to an edit of a file that had changed meanwhile.
+        if row.is_answered and row.ts in self._unanswered:
+            self._unanswered.discard(row.ts)
+            # The answer had no effect, such as a yes to an edit of a file that had changed meanwhile.
             self._answer(AnswerRecord(task_id=task_id, ts=row.ts, response=YES), row)
         self._is_at_rest = row.ask in (COMPLETION, FAILED)
         found.is_attended = found.is_attended or row.ask in INTERACTIVE_ASKS
@@ -268,7 +268,7 @@ class _RecordingFold:
             self._leg.replies.append(RecordedReply(ts=row.ts, fault=fault))
 
     def _not_condensed(self, task_id: str, row: Message) -> None:
-        """A summary that failed, could not be used, or that a hook did not want, fails again."""
+        """Record a summary that failed, was unusable or was blocked by a hook as a reply that fails."""
         text = row.text or ""
         if text.endswith(TOO_LITTLE):
             return
@@ -278,25 +278,25 @@ class _RecordingFold:
         self._leg.replies.append(RecordedReply(ts=row.ts, fault=RecordedFault(message=text)))
 
     def _too_long(self, task_id: str) -> None:
-        """The conversation is made shorter now because the request before was refused as too long, if one failed."""
+        """Record the failed request that made the engine shorten the conversation, if one failed."""
         row = self._request.pop(task_id, None)
         failed = _decoded(row.text if row is not None else None).get("streamingFailedMessage")
         if row is not None and failed:
             fault = RecordedFault(message=str(failed), is_too_long=True)
             self._leg.replies.append(RecordedReply(ts=row.ts, fault=fault))
 
-    def _shortened(self, record: CondenseRecord | TruncateRecord | CutRecord) -> None:
-        """Somebody may have wanted it: while the session was at rest, or before the next request.
+    def _context_reduced(self, record: CondenseRecord | TruncateRecord | CutRecord) -> None:
+        """Note a reduction of the context; a manual one becomes a command, given at rest or before the next request.
 
-        The summary of a conversation is a reply of its own.
+        The summary is a reply of its own.
         """
         self._too_long(record.task_id)
         if not isinstance(record, CutRecord):
             replies = len(self._leg.replies) + isinstance(record, CondenseRecord)
             put = "\n".join(block.text for block in record.put.content if isinstance(block, TextBlock))
-            self._leg.told_again[replies] = found[0] if (found := INTENT_AGAIN.search(put)) else ""
+            self._leg.intent_reminders[replies] = found[0] if (found := INTENT_AGAIN.search(put)) else ""
         if isinstance(record, CondenseRecord) and record.trigger == "manual":
-            replies = len(self._leg.replies)  # its summary is the next
+            replies = len(self._leg.replies)  # the summary is the next reply
             if self._is_at_rest:
                 self._leg.condensed_at.append(replies)
             elif not replies:
@@ -306,7 +306,7 @@ class _RecordingFold:
 
     def _reply(self, ts: int, task: str, turn: AssistantTurn) -> None:
         if any(isinstance(block, TextBlock) and block.text.endswith(INTERRUPTED) for block in turn.content):
-            # What came of it before somebody interrupted is part of what the next leg begins with.
+            # The interrupted part of a reply belongs to the state that the next leg starts from.
             self._leg.records.pop()
             return
         row = self._request.get(task)
@@ -315,67 +315,67 @@ class _RecordingFold:
         self._is_streaming = False
         self._request.pop(task, None)
         is_last = not turn.tool_uses and turn.stop_reason != "max_tokens"
-        (self._last_words.add if is_last else self._last_words.discard)(task)
+        (self._finished.add if is_last else self._finished.discard)(task)
         for use in turn.tool_uses:
             self._remember(RunCall(call_id=use.id, tool=use.name))
 
     def _remember(self, call: RunCall) -> None:
-        self._open[call.call_id] = call
-        self._calls[call.call_id].append(call)
+        self._calls_by_id[call.call_id] = call
+        self._leg_calls[call.call_id].append(call)
 
-    def _told(self, ts: int, task: str, turn: UserTurn) -> None:
-        """Words of the person are given as the model was told them: with what they mention, and what hooks added."""
+    def _user_turn(self, ts: int, task: str, turn: UserTurn) -> None:
+        """Note prompts and text answers as the model got them: with expanded mentions and hook output."""
         self._is_at_rest = False
         for block in turn.content:
             if isinstance(block, ToolResultBlock):
                 self._result(block)
             elif isinstance(block, TextBlock) and (around := SURROUNDINGS.search(f"\n{block.text}")):
-                self._found.tells_surroundings = True
-                self._leg.surroundings[len(self._leg.replies)] = around[0].strip("\n")
-        if self._is_command and RAN_THEMSELVES.match(spoken_in(turn)):
+                self._recording.has_environment = True
+                self._leg.environment[len(self._leg.replies)] = around[0].strip("\n")
+        if self._is_command and RAN_THEMSELVES.match(user_text(turn)):
             self._leg.records.pop()
             if self._leg.replies:
                 self._not_repeated("the person ran a command themselves")
-            if self._words is not None:
-                del self._leg.answers[self._words]
-            self._is_command, self._words = False, None
+            if self._text_answer is not None:
+                del self._leg.answers[self._text_answer]
+            self._is_command, self._text_answer = False, None
             return
-        self._notice_held_back(task, turn)
-        told, images = self._typed(task, spoken_in(turn)), _data_urls(turn)
-        if task in self._modes and task not in self._subtasks and task not in self._begun:
-            if not told and not images:
+        self._note_blocked_stop(task, turn)
+        text, images = self._typed(task, user_text(turn)), _data_urls(turn)
+        if task in self._modes and task not in self._subtasks and task not in self._started:
+            if not text and not images:
                 return
-            self._begun.add(task)
-            prompt = RecordedPrompt(text=told, mode=self._modes[task], ts=ts, images=images)
+            self._started.add(task)
+            prompt = RecordedPrompt(text=text, mode=self._modes[task], ts=ts, images=images)
             self._leg.prompts.append(prompt)
-        elif (told or images) and self._words is not None:
+        elif (text or images) and self._text_answer is not None:
             self._drop_queued(*(block.text for block in turn.content if isinstance(block, TextBlock)))
-            answer = self._leg.answers[self._words]
-            self._leg.answers[self._words] = msgspec.structs.replace(answer, text=told, images=images)
-        self._words = None
+            answer = self._leg.answers[self._text_answer]
+            self._leg.answers[self._text_answer] = msgspec.structs.replace(answer, text=text, images=images)
+        self._text_answer = None
 
-    def _notice_held_back(self, task: str, turn: UserTurn) -> None:
-        """After a reply that was to be the last, the model is told nothing but what a hook said: that there is more."""
-        if task in self._last_words and (found := ONLY_REMINDER.fullmatch(spoken_in(turn))):
-            self._last_words.discard(task)
+    def _note_blocked_stop(self, task: str, turn: UserTurn) -> None:
+        """A turn after a final reply that has only a reminder comes from a stop hook that made the model continue."""
+        if task in self._finished and (found := ONLY_REMINDER.fullmatch(user_text(turn))):
+            self._finished.discard(task)
             if RESUMPTION not in found[1]:
-                self._leg.held_back[len(self._leg.replies)] = found[1]
+                self._leg.blocked_stops[len(self._leg.replies)] = found[1]
 
-    def _typed(self, task: str, told: str) -> str:
-        """What a person typed for it; a prompt for a task of its own is told with what came of that."""
-        if task in self._subtasks and task not in self._first_told:
-            self._first_told[task] = told
-            for call in self._open.values():
+    def _typed(self, task: str, text: str) -> str:
+        """The typed part of a text. A prompt that ran as a subtask is followed by the result of that subtask."""
+        if task in self._subtasks and task not in self._subtask_prompts:
+            self._subtask_prompts[task] = text
+            for call in self._calls_by_id.values():
                 if call.delegated and not call.status and isinstance(name := (call.input or {}).get("skill"), str):
-                    self._leg.forks[name] = told
-        typed, marker, _ = told.partition(f"\n\n{RAN_AS_TASK}")
-        if not marker or not self._first_told:
-            return told
-        self._leg.forks[typed] = self._first_told.popitem()[1]
+                    self._leg.forks[name] = text
+        typed, marker, _ = text.partition(f"\n\n{RAN_AS_TASK}")
+        if not marker or not self._subtask_prompts:
+            return text
+        self._leg.forks[typed] = self._subtask_prompts.popitem()[1]
         return typed
 
     def _queue(self, record: QueueRecord) -> None:
-        """What was queued while a reply came, or calls of the last one ran, is queued while that reply comes."""
+        """Queue a message again during the reply in which, or in whose calls, it was queued."""
         for entry in record.queue:
             if entry.id in self._queued and self._queued[entry.id].text != entry.text:
                 self._not_repeated("a message was changed while it waited")
@@ -385,33 +385,33 @@ class _RecordingFold:
                 )
                 self._queued[entry.id] = order
                 if not self._leg.replies and not self._is_streaming:
-                    continue  # the first prompt contains it
+                    continue  # it is part of the first prompt
                 reply = len(self._leg.replies) - (0 if self._is_streaming else 1)
                 self._leg.orders.setdefault(max(reply, 0), []).append(order)
 
     def _checkpoint(self, checkpoint: str, call_id: str | None) -> None:
-        self._found.start = self._found.start or checkpoint
+        self._recording.start = self._recording.start or checkpoint
         if self._changing is not None:
             self._changing.after = checkpoint
-        self._changing = self._open.get(call_id or "")
+        self._changing = self._calls_by_id.get(call_id or "")
         if self._changing is not None:
             self._changing.before = checkpoint
 
     def _call(self, payload: Payload) -> None:
         match payload:
-            case ToolStartRecord() if payload.call_id in self._open:
-                if payload.call_id not in self._calls:
+            case ToolStartRecord() if payload.call_id in self._calls_by_id:
+                if payload.call_id not in self._leg_calls:
                     self._not_repeated("a call was made again after somebody went back to before its result")
-                call = self._open[payload.call_id]
+                call = self._calls_by_id[payload.call_id]
                 call.input, call.is_changed = payload.input, call.is_changed or payload.is_changed
-            case ToolEndRecord() if payload.call_id in self._open:
-                self._open[payload.call_id].status = payload.status
-            case FileStampsRecord() if payload.call_id in self._open:
-                self._open[payload.call_id].paths = tuple(payload.files)
+            case ToolEndRecord() if payload.call_id in self._calls_by_id:
+                self._calls_by_id[payload.call_id].status = payload.status
+            case FileStampsRecord() if payload.call_id in self._calls_by_id:
+                self._calls_by_id[payload.call_id].paths = tuple(payload.files)
             case ResultRecord():
                 self._result(payload.result)
             case AnswerRecord() if payload.ts in self._asks:
-                self._left_open.discard(payload.ts)
+                self._unanswered.discard(payload.ts)
                 self._answer(payload, self._asks[payload.ts])
             case PinRecord():
                 self._not_repeated("turns were pinned")
@@ -419,18 +419,18 @@ class _RecordingFold:
                 pass
 
     def _result(self, block: ToolResultBlock) -> None:
-        if block.tool_use_id in self._open:
-            self._open[block.tool_use_id].result = block
+        if block.tool_use_id in self._calls_by_id:
+            self._calls_by_id[block.tool_use_id].result = block
 
     def _answer(self, record: AnswerRecord, row: Message) -> None:
-        # Whoever takes up a finished session and says something goes on with it as if nobody had left.
+        # A prompt that resumes a finished session continues it as if the process had not ended.
         is_taken_up = row.ask == RESUME_COMPLETED and not self._is_offered_in_leg(row)
         is_over = is_taken_up or row.ask == COMPLETION
         if is_over and not record.text:
-            return  # the next prompt, or the next process, says how it goes on
-        self._found.is_attended = self._found.is_attended or row.ask == MISTAKES
-        if record.response == EDITED and row.call_id in self._open:
-            self._edited(self._open[row.call_id], _decoded(record.text).get("hunks"))
+            return  # the next prompt or the next process continues
+        self._recording.is_attended = self._recording.is_attended or row.ask == MISTAKES
+        if record.response == EDITED and row.call_id in self._calls_by_id:
+            self._edited(self._calls_by_id[row.call_id], _decoded(record.text).get("hunks"))
         answer = RecordedAnswer(
             kind=COMPLETION if is_taken_up else row.ask or "",
             call_id=row.call_id,
@@ -440,23 +440,23 @@ class _RecordingFold:
             ts=row.ts,
         )
         if answer.kind in {COMPLETION, *RESUME_ASKS} and answer.text:
-            self._words = len(self._leg.answers)
+            self._text_answer = len(self._leg.answers)
         self._leg.answers.append(answer)
         self._drop_queued(record.text or "")
 
     def _edited(self, call: RunCall, hunks: object) -> None:
-        """A person wanted something else, or only some of it."""
+        """Note that the user changed the input, or approved only some hunks."""
         if isinstance(hunks, list):
             call.hunks = tuple(number for number in hunks if isinstance(number, int))
         else:
             call.is_changed = True
 
     def _is_offered_in_leg(self, row: Message) -> bool:
-        """Whether the leg began with this offer to go on."""
+        """Whether the leg started with this offer to resume."""
         return self._leg.first > 0 and not self._leg.prompts and not self._leg.replies and row.ask in RESUME_ASKS
 
     def _drop_queued(self, *texts: str) -> None:
-        """What was queued and then answered an ask is given as that answer."""
+        """Drop queued messages that became the answer to an ask, because the replay gives them as that answer."""
         for text in filter(None, texts):
             for orders in self._leg.orders.values():
                 same = (order for order in orders if isinstance(order, QueueMessage) and order.text == text)

@@ -1,4 +1,4 @@
-"""The files of a workspace in which a session is run again, held against the checkpoints of the recording."""
+"""The files of the replay workspace, and their comparison with the checkpoints of the recording."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore
 from robota.workspace.problems import FileProblem
 
-# The trace of what agents changed is written by the session itself, not by its calls.
+# The agent trace is written by the session itself, not by its calls.
 NOT_COMPARED: Final = (".orchestration/",)
 MOST_BYTES: Final = 20_000_000
 
@@ -25,7 +25,7 @@ FileStates = Mapping[str, CheckpointFile]
 
 
 class ReplayFiles:
-    """A `ReplayPlace`. `original` keeps the checkpoints of the recording, `scratch` looks at the workspace of ours."""
+    """A `ReplayPlace`. `original` has the checkpoints of the recording, `scratch` those of the replay workspace."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class ReplayFiles:
         requests: Callable[[], int],
         cover: Callable[[bytes], bytes],
     ) -> None:
-        """`requests` says how many replies the model has given so far, `cover` covers keys as logs have them.
+        """`requests` returns the number of replies so far; `cover` redacts secrets as the log does.
 
-        `files` are those of the session, once it is.
+        `files` are set when the session is open.
         """
         self._original = original
         self._scratch = scratch
@@ -76,20 +76,20 @@ class ReplayFiles:
     def _difference(self, call: RunCall, path: str, recorded: CheckpointFile | None) -> Divergence | None:
         where = f"{path} after {call.call_id} ({call.tool})"
         place = self._scratch.workspace / path
-        told = (_kind(recorded), _kind_of(place))
+        kinds = (_kind(recorded), _kind_of(place))
         if recorded is None or not place.is_file() or place.is_symlink() or recorded.is_link:
-            return Divergence(kind="files", where=where, recorded=told[0], replayed=told[1])
+            return Divergence(kind="files", where=where, recorded=kinds[0], replayed=kinds[1])
         with self._original.opened() as store:
             then = store.contents([recorded.content]).get(recorded.content, b"")
         now = place.read_bytes()
         if then == now:
-            return Divergence(kind="files", where=f"the mode of {where}", recorded=told[0], replayed=told[1])
+            return Divergence(kind="files", where=f"the mode of {where}", recorded=kinds[0], replayed=kinds[1])
         if self._cover(then) == now:
-            return None  # logs have keys covered, so what is written from them has, too
+            return None  # secrets are redacted in logs, and so in files written from recorded inputs
         return difference("files", where, then.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
 
     def _make(self, checkpoint: str, named: tuple[str, ...]) -> None:
-        """Write the files of a checkpoint where they differ from ours."""
+        """Write the files of a checkpoint that differ from those in the replay workspace."""
         wanted, now = self._states(checkpoint), self._now(named)
         other = {path: wanted.get(path) for path in {*wanted, *now} if wanted.get(path) != now.get(path)}
         with self._original.opened() as store:
@@ -107,7 +107,7 @@ class ReplayFiles:
 
 
 def _put(place: Path, file: CheckpointFile | None, contents: Mapping[str, bytes]) -> None:
-    """A link on the way cannot be: in a checkpoint a path is a link or a directory, and what goes is removed first."""
+    """Write one file. No parent can be a symlink: in a checkpoint a path is either a link or a directory."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     place.unlink(missing_ok=True)

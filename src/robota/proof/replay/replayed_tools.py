@@ -1,4 +1,4 @@
-"""Tools that give again what came of their calls in a recording, or run again in a workspace of their own."""
+"""Tools that return the recorded results of calls, or run again in the replay workspace."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,34 +27,34 @@ from robota.providers.chunks import ToolSpec
 
 
 class ReplayPlace(Protocol):
-    """The files of the workspace in which a session is run again."""
+    """The files of the replay workspace."""
 
     def before(self, call: RunCall) -> None:
-        """Make the files what they were before the call; what the model had read then counts as read."""
+        """Restore the files as they were before the call, and mark as read what the model had read by then."""
         ...
 
     def take_over(self, call: RunCall) -> None:
-        """Make the files what they were after the call."""
+        """Restore the files as they were after the call."""
         ...
 
     def compare(self, call: RunCall, *, everything: bool) -> None:
-        """Note where files differ from what they were after the call: those it wrote, or all."""
+        """Note files that differ from the recording after the call: those it wrote, or any."""
         ...
 
 
 class AnyInput(msgspec.Struct, frozen=True):
-    """The arguments of a tool that is not here."""
+    """The arguments of a tool that is not installed."""
 
     arguments: dict[str, Any]
 
 
 class ReplayManner(msgspec.Struct, frozen=True, kw_only=True):
-    """How calls are made again.
+    """How calls are replayed.
 
-    Tools in `talking` change nothing but the state of the task, so they run again. With `is_live` all do that are here,
-    stay in the sandbox and need no network. `whole` gives a result of which the model was shown a part.
-    `counts_mistakes`: mistakes of the model have consequences again. Those in `delegating` begin a subtask if they did
-    then.
+    Tools in `talking` only change the state of the task, so they run again. With `is_live` every installed tool runs
+    that stays in the sandbox and needs no network. `whole` returns the full text of a shortened result.
+    `counts_mistakes`: mistakes of the model are counted. Tools in `delegating` start a subtask if they did so in the
+    recording.
     """
 
     talking: frozenset[str]
@@ -67,8 +67,8 @@ class ReplayManner(msgspec.Struct, frozen=True, kw_only=True):
 class ReplayedTools:
     """A `ToolService`. `place` is None if the files of the recording are not here: then nothing runs.
 
-    Besides those that talk and those that are live, tools that edit files run again, so that the bytes can be compared.
-    The rest gives what is in the recording.
+    Tools that edit files run again, so that the bytes can be compared, as do those that `manner` names. All others
+    return the recorded result.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ReplayedTools:
         place: ReplayPlace | None,
         manner: ReplayManner,
     ) -> None:
-        """`specs` are the tools that were offered, and `calls` what came of each call, in their order."""
+        """`specs` are the tools that the model had, and `calls` the recorded calls in order."""
         self._manner = manner
         self._calls = calls
         self._place = place
@@ -106,7 +106,7 @@ class ReplayedTools:
             return await self._prepared(tool, params, context, call)
 
         def read(arguments: dict[str, Any]) -> Any:
-            """Arguments that did not fit then are not judged again: the recording says what came of them."""
+            """Read the arguments of a call. Invalid ones are not checked again: the recording has the result."""
             try:
                 return tool.decode(arguments)
             except BadArguments:
@@ -173,10 +173,7 @@ class ReplayedTools:
 
 
 class RecordedChanges:
-    """A `PreToolHook` that gives calls the input which a person or a hook gave them in place of the model's.
-
-    `on_call` is called before each.
-    """
+    """A `PreToolHook` that replaces the input of calls that the user or a hook changed; it calls `on_call` first."""
 
     def __init__(self, calls: Mapping[str, deque[RunCall]], on_call: Callable[[], Awaitable[None]]) -> None:
         self._calls = calls
@@ -193,7 +190,7 @@ def _effects(tool: AnyTool, params: Any) -> frozenset[Effect]:
 
 
 def _stand_in(spec: ToolSpec) -> AnyTool:
-    """A tool of the recording that is not here: of an MCP server, or of a plugin."""
+    """A stand-in for a recorded tool that is not installed, such as one of an MCP server or plugin."""
 
     async def prepare(params: AnyInput, context: ToolContext) -> Prepared:
         raise ToolError(f"{spec.name} is not here.")

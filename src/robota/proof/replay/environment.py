@@ -1,4 +1,4 @@
-"""What requests are told besides words and results: their surroundings and what instruction files say."""
+"""Replays and compares the environment details and quoted instruction files that go with requests."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ MODE: Final = "Current Mode"
 COST: Final = "Current Cost"
 FILES: Final = "Workspace Files"
 TIME: Final = "Current Time"
-# Branch, status, processes and files that somebody else changed are those of the machine: they are taken as they were.
+# Branch, status, processes and files changed by others depend on the machine: they are repeated, not compared.
 COMPARED: Final = (MODE, COST, FILES)
 MORE_FILES: Final = "("
 _MODEL: Final = re.compile(r", with the model (.*)\Z", re.DOTALL)
@@ -27,38 +27,40 @@ _ELEMENT: Final = re.compile(rf'<({INSTRUCTION_TAG}|{QUOTED_TAG}) from="([^"]*)"
 Sections = dict[str, str]
 
 
-class RetoldSurroundings:
-    """Tells requests of a leg what they were told of their surroundings then, and keeps what they would be told now.
+class RecordedEnvironment:
+    """Gives requests of a leg their recorded environment details, and collects today's for the comparison.
 
-    So the conversation is as long as it was, and what is left out of it to make room is the same.
+    With the recorded ones the conversation is as long as it was, so the same turns are dropped to make room.
     """
 
-    def __init__(self, leg: Leg, given: Callable[[], int]) -> None:
-        """`given` says how many replies of the leg there were."""
-        self._then = dict(leg.surroundings)
-        self._given = given
+    def __init__(self, leg: Leg, reply_count: Callable[[], int]) -> None:
+        """`reply_count` returns the number of replies of the leg so far."""
+        self._recorded = dict(leg.environment)
+        self._reply_count = reply_count
         self.today: dict[int, str] = {}
 
     def __call__(self, news: str) -> str:
-        self.today.setdefault(self._given(), news)
-        return self._then.pop(self._given(), "")
+        self.today.setdefault(self._reply_count(), news)
+        return self._recorded.pop(self._reply_count(), "")
 
 
-def first_other_surroundings(leg: Leg, today: Mapping[int, str], model: str, *, has_files: bool) -> Divergence | None:
-    """Compare them, request by request. `has_files`: the files of the recording are where it is run again.
+def first_environment_divergence(
+    leg: Leg, today: Mapping[int, str], model: str, *, has_files: bool
+) -> Divergence | None:
+    """Compare environment details request by request. `has_files`: the replay has the files of the recording.
 
-    What the session says now is compared where it says something of it; the time is held against the clock of the log.
+    Only sections that both have are compared; the recorded time is compared with the timestamps of the log.
     """
     named = {payload.model for record in leg.records if isinstance(payload := payload_in(record), RequestRecord)}
     models = {model, *named}
     wrong_times = dict(_wrong_times(leg.records, leg.replies_before))
-    for replies, told in leg.surroundings.items():
+    for replies, details in leg.environment.items():
         number = leg.turns_before(replies)
         where = f"what request {number + 1} is told of its surroundings"
         if number in wrong_times:
             time, clock = wrong_times[number]
             return difference("prompt", f"{where} (# {TIME})", time, clock, number)
-        then, now = _sections(told), _sections(today.get(replies, ""))
+        then, now = _sections(details), _sections(today.get(replies, ""))
         for title in COMPARED if has_files else (MODE, COST):
             if title not in then or title not in now:
                 continue
@@ -68,10 +70,10 @@ def first_other_surroundings(leg: Leg, today: Mapping[int, str], model: str, *, 
     return None
 
 
-def first_other_instruction(
+def first_instruction_divergence(
     recorded: Iterable[str], today: Iterable[str], as_recorded: Callable[[str], str], request: int
 ) -> Divergence | None:
-    """Compare what texts quote of instruction files that both of them quote, each file once."""
+    """Compare the content of instruction files that are quoted both in the recording and today, each file once."""
     known = {as_recorded(path): as_recorded(text) for path, text in _quoted(today).items()}
     for path, text in _quoted(recorded).items():
         if path in known and known[path] != text:
@@ -79,8 +81,8 @@ def first_other_instruction(
     return None
 
 
-def texts_told(records: Iterable[Record]) -> Iterator[str]:
-    """Everything that user turns say in words."""
+def user_texts(records: Iterable[Record]) -> Iterator[str]:
+    """All text blocks of user turns."""
     for record in records:
         payload = payload_in(record)
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
@@ -97,11 +99,11 @@ def _quoted(texts: Iterable[str]) -> dict[str, str]:
 
 def _comparable(title: str, then: str, now: str, models: Collection[str]) -> tuple[str, str]:
     if title == MODE:
-        # Which model it is can change in a session; it must be one that requests were made to.
+        # The model can change within a session; any model that got requests is right.
         return ("", "") if _mode_of(then, models) == _mode_of(now, models) else (then, now)
     if title == FILES:
-        # Files can come or go before the first checkpoint, which has none that git leaves out; a name that became
-        # another one shows on both sides.
+        # The first checkpoint lacks ignored files and changes made before it, so one list may be longer. Only a
+        # renamed file, which makes both lists differ, is a divergence.
         known, found = _names(then), _names(now)
         if MORE_FILES not in {line[:1] for line in known} and known - found and found - known:
             return "\n".join(sorted(known - found)), "\n".join(sorted(found - known))
@@ -110,7 +112,7 @@ def _comparable(title: str, then: str, now: str, models: Collection[str]) -> tup
 
 
 def _names(listing: str) -> set[str]:
-    """The files of a listing; checkpoints have no empty directories."""
+    """The files of a listing, without directories, because checkpoints have no empty ones."""
     return {line for line in listing.split("\n") if not line.endswith("/")}
 
 
@@ -119,9 +121,9 @@ def _mode_of(text: str, models: Collection[str]) -> str:
     return text[: found.start()] if found is not None and found[1] in models else text
 
 
-def _sections(told: str) -> Sections:
+def _sections(details: str) -> Sections:
     found: Sections = {}
-    for block in SURROUNDINGS.findall(f"\n{told}"):
+    for block in SURROUNDINGS.findall(f"\n{details}"):
         inner = block.strip().removeprefix("<environment_details>").removesuffix("</environment_details>")
         parts = _HEADING.split(inner)[1:]
         found.update((title, text.strip("\n")) for title, text in zip(parts[::2], parts[1::2], strict=True))
@@ -129,26 +131,26 @@ def _sections(told: str) -> Sections:
 
 
 def _wrong_times(records: Iterable[Record], request: int) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Times that were told and are not those of the log, which lie between two records."""
+    """Times in environment details that do not lie between the timestamps of the log around them."""
     before = 0
     for record in records:
         payload = payload_in(record)
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
             request += 1
         elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
-            said = "\n".join(block.text for block in payload.turn.content if isinstance(block, TextBlock))
-            told = _sections(said).get(TIME, "")
-            at = _seconds(told)
-            if not told:
+            text = "\n".join(block.text for block in payload.turn.content if isinstance(block, TextBlock))
+            time = _sections(text).get(TIME, "")
+            at = _seconds(time)
+            if not time:
                 pass
             elif at is None or not before // 1000 <= at <= record.ts // 1000:
                 clock = datetime.fromtimestamp(record.ts / 1000).astimezone()
-                yield request, (told, f"{clock.isoformat(timespec='seconds')} ({clock.tzname()})")
+                yield request, (time, f"{clock.isoformat(timespec='seconds')} ({clock.tzname()})")
         before = record.ts
 
 
-def _seconds(told: str) -> int | None:
+def _seconds(time: str) -> int | None:
     try:
-        return int(datetime.fromisoformat(told.split(" ", 1)[0]).timestamp())
+        return int(datetime.fromisoformat(time.split(" ", 1)[0]).timestamp())
     except ValueError:
         return None
