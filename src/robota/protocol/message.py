@@ -1,9 +1,12 @@
 """`Message`: every row of the conversation is one; the last one determines the state of the agent."""
 
-from typing import Any
+from typing import Any, Final
 
 from robota.protocol.asks.ask import ApprovalVerdict, Ask, Fault
 from robota.protocol.wire import OpenValue, Value
+
+# What a row says (`say`) that holds words of the model to the person.
+SPOKEN: Final = frozenset({"text", "completion_result"})
 
 
 class Message(OpenValue, frozen=True, kw_only=True):

@@ -22,6 +22,13 @@ def test_a_colour_goes_on_in_the_next_row() -> None:
     assert list(broken("\x1b[31mabcd\x1b[0mef", 3)) == ["\x1b[31mabc\x1b[0m", "\x1b[31md\x1b[0mef"]
 
 
+def test_a_line_of_a_diff_goes_on_beside_its_number() -> None:
+    row = "    \x1b[2m29 \x1b[0m\x1b[32m+ abcdefgh\x1b[0m"
+    assert list(map(plain, broken(row, 12))) == ["    29 + abc", "      defgh"]
+    assert list(map(plain, broken(row, 20))) == ["    29 + abcdefgh"]
+    assert list(map(plain, broken("    29 + abcdefghijklm", 20))) == ["    29 + abcdefghijk", "         lm"]
+
+
 def test_words_are_marked_wherever_they_stand() -> None:
     marked = with_words_marked("\x1b[31mOne\x1b[0m two ONE", "one", THEME)
     assert marked == "\x1b[7mOne\x1b[0m two \x1b[7mONE\x1b[0m"

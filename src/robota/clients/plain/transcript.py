@@ -19,10 +19,9 @@ from robota.protocol.events import (
     ToolStart,
     TurnReply,
 )
-from robota.protocol.message import Message
+from robota.protocol.message import SPOKEN, Message
 from robota.protocol.views import DiffsView, DiffView
 
-SPOKEN: Final = frozenset({"text", "completion_result"})
 # The seed's protocol names some errors; what a person reads is up to the client.
 ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
 

@@ -9,12 +9,11 @@ from robota.clients.render.call_lines import result_lines, title_line
 from robota.clients.render.view_lines import todo_lines
 from robota.clients.terminal.line import BOLD, DIM, RED, Line
 from robota.protocol.calls import SPEAKING, CallPurpose, PastCall
-from robota.protocol.message import Message, TodoItem
+from robota.protocol.message import SPOKEN, Message, TodoItem
 from robota.protocol.views import TodoView
 from robota.text.visible import visible
 
 ROWS_SHOWN: Final = 30
-SPOKEN: Final = frozenset({"text", "completion_result"})
 TAB: Final = frozenset("\t")
 BULLET: Final = "*"
 

@@ -10,6 +10,8 @@ from robota.clients.tui.theme import Role, Theme
 COLOUR: Final = r"\x1b\[[0-9;]*m"
 LINK: Final = r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)"
 RESET: Final = "\x1b[0m"
+# What the further rows of a broken one are indented by: its own indentation, and the line number and sign of a diff.
+HANGING: Final = r" *(?:\d+ [-+ ] )?"
 
 
 def plain(row: str) -> str:
@@ -18,11 +20,14 @@ def plain(row: str) -> str:
 
 
 def broken(row: str, width: int) -> Iterator[str]:
-    """The row as so many rows as it needs. Links are left out; colours go on in the next row."""
+    """The row as so many rows as it needs, indented as it is. Links are left out; colours go on in the next row."""
     row = re.sub(LINK, "", row)
-    if columns_of(plain(row)) <= width:
+    text = plain(row)
+    if columns_of(text) <= width:
         yield row
         return
+    indented = re.match(HANGING, text)
+    indent = " " * min(len(indented[0]) if indented else 0, width // 2)
     part, columns, colour = "", 0, ""
     for piece in re.split(r"(\x1b\[[0-9;]*m)", row):
         if piece.startswith("\x1b"):
@@ -33,7 +38,7 @@ def broken(row: str, width: int) -> Iterator[str]:
             wide = columns_of(character)
             if columns + wide > width and part:
                 yield part + RESET if colour else part
-                part, columns = colour, 0
+                part, columns = indent + colour, len(indent)
             part += character
             columns += wide
     yield part

@@ -31,7 +31,7 @@ from robota.protocol.events import (
     TokenUsage,
     ToolEnd,
 )
-from robota.protocol.message import Message
+from robota.protocol.message import SPOKEN, Message
 from robota.protocol.views import DiffsView, DiffView
 from robota.text.counted import counted
 
@@ -45,7 +45,6 @@ HANGING: Final = "  "
 # How many rows of a long prompt are shown, at its beginning and its end.
 PROMPT_BEGIN: Final = 12
 PROMPT_END: Final = 6
-SPOKEN: Final = frozenset({"text", "completion_result"})
 ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
 
 

@@ -7,10 +7,9 @@ from typing import Final
 from robota.commands.command import SlashCommand, wrong_arguments
 from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
-from robota.protocol.message import Message
+from robota.protocol.message import SPOKEN, Message
 from robota.protocol.slash_commands import CommandOutcome, SlashCommandInfo, SubcommandInfo, TextCopied
 
-SPOKEN: Final = frozenset({"text", "completion_result"})
 FENCED: Final = r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1[`~]*[ \t]*$"
 COPY: Final = SlashCommandInfo(
     name="copy",

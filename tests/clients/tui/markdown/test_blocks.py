@@ -49,6 +49,24 @@ def test_the_blocks_of_a_text() -> None:
     assert [block.has_gap for block in blocks(TEXT)] == [False, False, True, False, False, False, False, True]
 
 
+def test_an_underlined_line_is_a_heading_and_a_rule_below_an_item_is_none() -> None:
+    assert [block.text for block in blocks("Sub\n---\nmore\n\nTop\n===\n- item\n---\n")] == [
+        "Sub\n---",
+        "more",
+        "Top\n===",
+        "- item",
+        "---",
+    ]
+
+
+def test_a_dash_below_a_paragraph_is_not_drawn_before_it_is_known_what_it_begins() -> None:
+    stream = BlockStream()
+    stream.feed("Steps:\n-")
+    assert stream.tail is not None and stream.tail.text == "Steps:"
+    stream.feed(" one")
+    assert stream.tail is not None and stream.tail.text == "Steps:\n- one"
+
+
 @given(st.lists(st.sampled_from([*"ab \n|`#->*1.", "```", "- ", "\n\n", "| a |\n"]), max_size=60), st.integers(1, 7))
 def test_the_pieces_it_comes_in_change_nothing(parts: list[str], size: int) -> None:
     text = "".join(parts)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
+from robota.clients.tui.approvals.pending_approval import PendingApproval
 from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
 from robota.clients.tui.flows.completion_popup import popup_for
@@ -70,6 +71,19 @@ def test_a_diff_has_line_numbers_and_marks_the_changed_words() -> None:
         "    2 +     return a + b",
     ]
     assert "\x1b[32;7m+\x1b[0m" in list(diff_text(DIFF, theme_for({})))[-1]
+
+
+def test_a_long_line_of_a_diff_goes_on_beside_the_line_numbers() -> None:
+    call = LiveTool(call_id="1", tool="edit", label="Edit", first_arg="calc.py", status="success", view=DIFF)
+    asked = PendingApproval(ApprovalAsk(title="Edit", view=DIFF), Message(ts=1, type="ask"), PLAIN, 0.0)
+    for rows in (list(call_rows(call, PLAIN, 20)), asked.first_rows(20)):
+        assert rows[-2:] == ["    2 +     return a", "         + b"]
+
+
+def test_a_command_that_is_asked_about_is_not_broken_so_that_it_can_be_copied() -> None:
+    command = "echo " + "x" * 100
+    asked = ApprovalAsk(title="Bash", view=TerminalView(command=command, output=""))
+    assert any(command in row for row in PendingApproval(asked, Message(ts=1, type="ask"), PLAIN, 0.0).first_rows(40))
 
 
 def test_without_colours_nothing_is_coloured() -> None:
@@ -174,6 +188,11 @@ def test_the_status_bar_says_how_to_stop_what_runs() -> None:
     view = reduce(reduce(ViewModel(), state()), started)
     assert status_row(view, StatusFacts(seconds=3), PLAIN, 80).startswith("Thinking 3s | Esc stops | Mode: default")
     assert status_row(view, StatusFacts(seconds=3), PLAIN, 30) == "Thinking 3s | Mode: default"
+    full = ContextUpdate(task_id=TASK, used_tokens=95_000, max_tokens=100_000, used_percentage=95.0)
+    assert "Context" not in status_row(reduce(view, full), StatusFacts(), PLAIN, 60)
+    assert "Esc stops" in status_row(reduce(view, full), StatusFacts(), PLAIN, 60)
+    words = MessageCreated(task_id=TASK, message=Message(ts=2, type="say", say="text", text="I w", partial=True))
+    assert status_row(reduce(view, words), StatusFacts(), PLAIN, 80).startswith("Answering | Esc stops")
     waiting = reduce(view, MessageCreated(task_id=TASK, message=Message(ts=2, type="ask", ask="command", text="ls")))
     assert "Esc" not in status_row(waiting, StatusFacts(), PLAIN, 200)
 

@@ -61,5 +61,5 @@ class OpenApprovals:
         conversation = self._conversation
         self.shown = PendingApproval(asked, message, conversation.theme, time.monotonic())
         if conversation.region.height < LOWEST_WITH_COMMAND or not short_command(asked, conversation.width):
-            conversation.scrollback.block(self.shown.first_rows(), has_gap=True)
+            conversation.scrollback.block(self.shown.first_rows(conversation.width), has_gap=True)
         conversation.cards.show(self.shown)

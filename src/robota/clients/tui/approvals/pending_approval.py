@@ -6,6 +6,7 @@ from typing import Final
 from robota.clients.render.view_lines import whole_view
 from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.flows.typing_pause import TypingPause
+from robota.clients.tui.painted_rows import broken
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.diff_rows import diff_text
 from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, ApproveInput
@@ -32,13 +33,18 @@ class PendingApproval:
         self._theme = theme
         self.is_all_shown = len(self._rows) <= ROWS_SHOWN and all(len(row) <= CHARACTERS_SHOWN for row in self._rows)
 
-    def first_rows(self) -> list[str]:
+    def first_rows(self, width: int) -> list[str]:
         """What is printed when it is asked."""
         if self.is_all_shown:
-            return self._rows
+            return self._hung(self._rows, width)
         left_out = f"    Not all of it is shown ({len(self._rows):,} lines): Ctrl+O shows it, then y counts."
         shown = [row[:CHARACTERS_SHOWN] for row in self._rows[:ROWS_SHOWN]]
-        return [*shown, self._theme.paint(left_out, Role.ERROR)]
+        return [*self._hung(shown, width), self._theme.paint(left_out, Role.ERROR)]
+
+    def _hung(self, rows: list[str], width: int) -> list[str]:
+        """Long lines of a diff go on beside the line numbers; those of a command stay whole, to be copied."""
+        is_diff = isinstance(self.asked.view, DiffView | DiffsView)
+        return [part for row in rows for part in broken(row, width)] if is_diff else rows
 
     def all_rows(self) -> list[str]:
         """Everything; from now on a yes counts."""

@@ -9,6 +9,7 @@ import msgspec
 FENCE: Final = r" {0,12}(`{3,}|~{3,})(.*)"
 HEADING: Final = r" {0,3}#{1,6}(\s|$)"
 RULE: Final = r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$"
+UNDERLINE: Final = r" {0,3}(-+|=+)[ \t]*$"  # below a paragraph it makes a heading of it
 LIST_ITEM: Final = r" ?([-*+]|\d{1,9}[.)])(\s|$)"
 # What is longer is drawn in parts, so that the part that is drawn again and again stays small.
 LONGEST_CODE: Final = 30
@@ -66,11 +67,17 @@ class BlockStream:
     @property
     def tail(self) -> MarkdownBlock | None:
         """What has not ended yet; None if that is nothing."""
-        text = "\n".join([*self._lines, self._partial] if self._partial else self._lines)
+        # A dash may become a list item, an underline or a rule: it is drawn when its line has ended.
+        is_open = bool(self._partial) and not (self._is_paragraph and re.match(UNDERLINE, self._partial))
+        text = "\n".join([*self._lines, self._partial] if is_open else self._lines)
         if not text.strip():
             return None
         kind = BlockKind.TABLE if not self._lines and self._partial.startswith("|") else self._kind
         return MarkdownBlock(text=text, kind=kind, has_gap=self._needs_gap(text))
+
+    @property
+    def _is_paragraph(self) -> bool:
+        return bool(self._lines) and self._kind is BlockKind.TEXT
 
     def _take(self, line: str) -> None:
         if self._fence:
@@ -111,6 +118,9 @@ class BlockStream:
         fence = re.match(FENCE, line)
         if fence is not None:
             self._open_code(line, fence[1])
+        elif self._is_paragraph and re.match(UNDERLINE, line):
+            self._lines.append(line)
+            self._end_block()
         elif re.match(HEADING, line) or re.match(RULE, line):
             self._end_block()
             self._lines.append(line)

@@ -5,6 +5,7 @@ from typing import Final, assert_never
 
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.width import wrapped
+from robota.clients.tui.painted_rows import broken
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.diff_rows import diff_text
 from robota.clients.tui.widgets.live_rows import ENDED_MARK, MARK_WIDTH, shortened, title_of
@@ -47,10 +48,10 @@ def view_rows(view: View | None, theme: Theme, width: int, *, is_whole: bool = F
     """What a person sees of a result; in short only changes and the end of an output."""
     match view:
         case DiffView():
-            yield from diff_text(view, theme, is_whole=is_whole)
+            yield from _diff(view, theme, width, is_whole)
         case DiffsView():
             for file in view.files:
-                yield from diff_text(file, theme, is_whole=is_whole)
+                yield from _diff(file, theme, width, is_whole)
         case TerminalView():
             yield from _output(view, theme, width, is_whole)
         case TextView() | FieldsView() | TableView() | TodoView():
@@ -60,6 +61,11 @@ def view_rows(view: View | None, theme: Theme, width: int, *, is_whole: bool = F
             return
         case never:
             assert_never(never)
+
+
+def _diff(view: DiffView, theme: Theme, width: int, is_whole: bool) -> Iterator[str]:
+    rows = diff_text(view, theme, is_whole=is_whole)
+    yield from rows if is_whole else (part for row in rows for part in broken(row, width))
 
 
 def _output(view: TerminalView, theme: Theme, width: int, is_whole: bool) -> Iterator[str]:

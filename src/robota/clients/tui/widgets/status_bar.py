@@ -11,6 +11,7 @@ from robota.clients.tui.theme import Piece, Role, Theme, safe
 from robota.clients.view.model import RUNNING, ViewModel
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.events import BackgroundStatus
+from robota.protocol.message import SPOKEN
 from robota.protocol.permission_mode import PermissionMode
 
 NEARLY_FULL: Final = 90
@@ -70,7 +71,7 @@ def activity(view: ViewModel, seconds: int = 0) -> Piece:
     if view.retry is not None:
         return f"Waiting to try again{queued}", Role.WARNING
     if is_running(view):
-        return f"Thinking{time}{queued}", Role.ACTIVE
+        return f"{'Answering' if _is_answering(view) else 'Thinking'}{time}{queued}", Role.ACTIVE
     background = sum(task.status is BackgroundStatus.RUNNING for task in view.background)
     if background:
         return f"Background x{background}{queued}", Role.ACTIVE
@@ -95,16 +96,22 @@ def _fields(view: ViewModel, facts: StatusFacts) -> Sequence[Field]:
     unconfined = sandbox in ("none", "off")
     return (
         Field(piece=activity(view, facts.seconds), rank=0),
-        Field(piece=("Esc stops" if _can_be_stopped(view) else "", Role.DIM), rank=4),
+        Field(piece=("Esc stops" if _can_be_stopped(view) else "", Role.DIM), rank=3),
         Field(piece=(f"Mode: {mode.value}", MODE_ROLES.get(mode, Role.PLAIN)), rank=1),
         Field(piece=(f"sandbox: {sandbox or 'on'}", Role.ERROR if unconfined else Role.DIM), rank=2),
         Field(piece=(session.name or "", Role.NAME), rank=7),
         Field(piece=(f"git: {facts.git_branch}" if facts.git_branch else "", Role.DIM), rank=8),
         Field(piece=(session.model, Role.PLAIN), rank=5),
-        Field(piece=_context(view), rank=3),
+        Field(piece=_context(view), rank=4),
         Field(piece=(_cost(view), Role.DIM), rank=6),
         Field(piece=(f"msgs: {count}" if count else "", Role.DIM), rank=9),
     )
+
+
+def _is_answering(view: ViewModel) -> bool:
+    """Whether the model's words are coming, so that it no longer thinks about them."""
+    newest = view.rows.last()
+    return newest is not None and newest.partial is True and newest.say in SPOKEN
 
 
 def _can_be_stopped(view: ViewModel) -> bool:
