@@ -21,7 +21,7 @@ settings.register_profile("repeatable", SETTINGS, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
-# A shell starts jobs in the background with Ctrl-C ignored, and everything that tests start would inherit that.
+# A shell starts jobs in the background with Ctrl+C ignored, and everything that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)

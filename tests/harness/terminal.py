@@ -105,7 +105,7 @@ class Terminal:
         return self.end()
 
     def leave(self, key: str) -> int:
-        """Press a key until the process ends; the exit code. Python does not see a Ctrl-C just before it reads."""
+        """Press a key until the process ends; the exit code. Python does not see a Ctrl+C just before it reads."""
         for _ in range(40):
             self.press(key)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -144,9 +144,9 @@ class Terminal:
 
 
 def _take_terminal() -> None:
-    """Make the terminal the controlling one of the new session, so that Ctrl-C reaches the process.
+    """Make the terminal the controlling one of the new session, so that Ctrl+C reaches the process.
 
-    Whoever runs the tests may ignore signals (`nohup` SIGHUP, a shell in the background Ctrl-C); children inherit that.
+    Whoever runs the tests may ignore signals (`nohup` SIGHUP, a shell in the background Ctrl+C); children inherit that.
     """
     import fcntl
     import signal

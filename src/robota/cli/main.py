@@ -53,7 +53,7 @@ def _options_in(arguments: "list[str]") -> "list[str]":
 
 
 def entry() -> None:
-    """The `robota` command. A closed pipe and Ctrl-C end it quietly."""
+    """The `robota` command. A closed pipe and Ctrl+C end it quietly."""
     # Imports make many objects and no garbage; sessions switch the collector on again.
     gc.disable()
     _replace_closed_streams()

@@ -10,7 +10,7 @@ WIDEST = 10_000
 
 
 class Cancelled(Exception):
-    """The person left with Ctrl-C or Ctrl-D."""
+    """The person left with Ctrl+C or Ctrl+D."""
 
 
 def at_terminal() -> bool:

@@ -1,4 +1,4 @@
-"""What was typed is what is sent, what is answered is shown, and Ctrl-C stops what runs in every state."""
+"""What was typed is what is sent, what is answered is shown, and Ctrl+C stops what runs in every state."""
 
 import json
 import signal
@@ -25,7 +25,7 @@ def bash(command: str) -> dict[str, object]:
 
 
 def test_u2_a_paste_that_was_given_up_is_not_sent(robota: Robota) -> None:
-    """U2: with Ctrl-U and Ctrl-C alike."""
+    """U2: with Ctrl+U and Ctrl+C alike."""
     script(robota, FIRST, SECOND, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")
@@ -33,14 +33,14 @@ def test_u2_a_paste_that_was_given_up_is_not_sent(robota: Robota) -> None:
         terminal.press("one\rtwo\rthree")
         terminal.wait_for("three")
         terminal.press("\x15\x03")
-        terminal.wait_for("(Ctrl-C again or Ctrl-D leaves)")
+        terminal.wait_for("(Ctrl+C again or Ctrl+D leaves)")
         terminal.answer("> ", "hello")
         terminal.wait_for("Second.")
         terminal.wait_for("> ")
         terminal.press("\x1b[200~one\rtwo\x1b[201~")
         terminal.wait_for("two")
         terminal.press("\x03")
-        terminal.wait_for("(Ctrl-C again or Ctrl-D leaves)")
+        terminal.wait_for("(Ctrl+C again or Ctrl+D leaves)")
         terminal.answer("> ", "again")
         terminal.wait_for("All done.")
     assert user_texts(robota) == ["hello", "again"]
@@ -56,7 +56,7 @@ def test_u3_an_answer_that_could_begin_a_key_is_shown(robota: Robota, answer: st
 
 
 def test_u14_keys_that_only_steer_a_terminal_are_not_sent(robota: Robota) -> None:
-    """U14: arrows, function keys, Escape, Ctrl-L, the colours of a pasted text."""
+    """U14: arrows, function keys, Escape, Ctrl+L, the colours of a pasted text."""
     script(robota, FIRST, SECOND)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")

@@ -1,6 +1,6 @@
-"""Ctrl-C, words and pastes in every state of a conversation, at a real terminal and with a real engine.
+"""Ctrl+C, words and pastes in every state of a conversation, at a real terminal and with a real engine.
 
-What was typed is what is sent, what is answered is shown, Ctrl-C stops what runs, nothing is accepted without effect.
+What was typed is what is sent, what is answered is shown, Ctrl+C stops what runs, nothing is accepted without effect.
 """
 
 import json
@@ -15,7 +15,7 @@ from tests.harness.terminal import Terminal
 LONG_MS = 3_600_000
 WAIT = "until test -e go; do sleep 0.05; done"
 DONE = {"text": "All done."}
-LEAVES = "(Ctrl-C again or Ctrl-D leaves)"
+LEAVES = "(Ctrl+C again or Ctrl+D leaves)"
 AUTH = {"fault": {"kind": "authentication_failed"}}
 
 
@@ -65,7 +65,7 @@ STATES: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_ctrl_c_stops_what_runs_and_words_go_on(robota: Robota, state: str) -> None:
-    """U1: the first Ctrl-C stops, and what is said then is sent."""
+    """U1: the first Ctrl+C stops, and what is said then is sent."""
     turns, sign = STATES[state]
     script(robota, *turns, DONE, retry={"baseMs": 1, "maxRetries": 3})
     allowed = ["--allowed-tools", "Bash"] if state == "a command runs" else []
@@ -85,7 +85,7 @@ def test_ctrl_c_stops_what_runs_and_words_go_on(robota: Robota, state: str) -> N
 
 @pytest.mark.parametrize("state", ["thinking", "streaming", "a command runs", "a retry waits"])
 def test_words_typed_while_something_runs_are_queued_and_sent(robota: Robota, state: str) -> None:
-    """They are shown as queued, survive a Ctrl-C, and go along with what is said next."""
+    """They are shown as queued, survive a Ctrl+C, and go along with what is said next."""
     turns, sign = STATES[state]
     script(robota, *turns, DONE, retry={"baseMs": 1, "maxRetries": 3})
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
@@ -115,7 +115,7 @@ def test_words_at_a_question_are_its_answer(robota: Robota, state: str) -> None:
 
 
 def test_u1_words_taken_up_at_the_end_of_an_answer_begin_work_that_ctrl_c_stops(robota: Robota) -> None:
-    """U1: Ctrl-C was taken for leaving, words were lost, and every streamed line had a sign before it."""
+    """U1: Ctrl+C was taken for leaving, words were lost, and every streamed line had a sign before it."""
     lines = {"text": "line one\nline two\nline three\n", "chunkSize": 4, **bash("sleep 60")}
     script(robota, {"text": "First."}, lines, DONE)
     slow_stop_hook(robota)

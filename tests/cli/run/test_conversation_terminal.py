@@ -1,4 +1,4 @@
-"""What a terminal does to a conversation: pastes, half typed lines, Ctrl-C, a closed window, odd characters."""
+"""What a terminal does to a conversation: pastes, half typed lines, Ctrl+C, a closed window, odd characters."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def test_ctrl_c_where_nothing_runs_stops_nothing_and_shows_the_sign_again(robota
         terminal.wait_for("First.")
         terminal.wait_for("> ")
         terminal.press("half\x03")
-        terminal.wait_for("(Ctrl-C again or Ctrl-D leaves)")
+        terminal.wait_for("(Ctrl+C again or Ctrl+D leaves)")
         terminal.answer("> ", "go on")
         terminal.wait_for("Second.")
         terminal.wait_for("> ")

@@ -1,4 +1,4 @@
-"""R9: time in which Robota itself was stopped (Ctrl-Z, a suspended machine) is not the command's.
+"""R9: time in which Robota itself was stopped (Ctrl+Z, a suspended machine) is not the command's.
 
 Each test holds one of the fences by itself. No test waits: the clock of the event loop jumps, as it does for a process
 that was stopped, or the loop is kept from hearing what happened meanwhile.

@@ -252,7 +252,7 @@ def test_what_another_git_did_meanwhile_is_not_overwritten(place: Place) -> None
 
 
 def test_giving_up_while_it_is_taken_over_takes_over_all_of_it_or_nothing(place: Place) -> None:
-    """Ctrl-C after the command has ended: the copy is not removed under the one who reads it."""
+    """Ctrl+C after the command has ended: the copy is not removed under the one who reads it."""
     directories = find_git_directories(place.root)
     assert directories is not None
     head, names = place.git("rev-parse", "HEAD"), [f"b{number}" for number in range(50)]

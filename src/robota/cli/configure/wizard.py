@@ -240,7 +240,7 @@ def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
 
 def _problem(step: SetupStep, said: str, env: Mapping[str, str]) -> str | None:
     if not said:
-        return "This is needed. (Ctrl-C leaves; nothing is written.)" if step.required else None
+        return "This is needed. (Ctrl+C leaves; nothing is written.)" if step.required else None
     if step.field == "baseURL" and not re.match(r"https?://[^/\s]+", said):
         return "An address begins with http:// or https://"
     if said.startswith(ENV_REFERENCE):

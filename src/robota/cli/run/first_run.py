@@ -34,7 +34,7 @@ def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
     print("Welcome to Robota, a coding agent: you say what to do, it reads, edits, runs.")
     print(f"It works in {_short(root)}.")
     print("It may read; before it changes a file or runs a command, it asks you.")
-    print("It needs a model to work with; that takes a minute. Ctrl-C leaves at any time.\n")
+    print("It needs a model to work with; that takes a minute. Ctrl+C leaves at any time.\n")
     try:
         wish = choose("What first?", OFFERS)
     except Cancelled:

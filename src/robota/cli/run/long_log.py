@@ -48,7 +48,7 @@ def read_long_log(directory: Path, env: Mapping[str, str], *, attended: bool, dr
 
 
 def _go_on(progress: ReadingProgress, position: int) -> None:
-    """Tell how far it is; Ctrl-C only asks the task to end, and nothing here would notice."""
+    """Tell how far it is; Ctrl+C only asks the task to end, and nothing here would notice."""
     progress(position)
     task = asyncio.current_task()
     if task is not None and task.cancelling():

@@ -70,9 +70,9 @@ from robota.protocol.slash_commands import (
 )
 from robota.protocol.views import TerminalView
 
-# The Ctrl-C that ended an editor may be heard of after its end.
+# The Ctrl+C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
-LEAVING: Final = "(Ctrl-C again or Ctrl-D leaves)"
+LEAVING: Final = "(Ctrl+C again or Ctrl+D leaves)"
 QUEUED_SHOWN: Final = 200
 NO_TASK_YET: Final = "There is no task yet: say what to do first."
 SEE_ALL_FIRST: Final = "Not all of it has been shown yet: type all first, or n for no."
@@ -148,7 +148,7 @@ class Conversation:
                 job.cancel()
 
     def signalled(self, number: signal.Signals) -> None:
-        """Ctrl-C stops what runs; once more, or twice where nothing runs, it leaves."""
+        """Ctrl+C stops what runs; once more, or twice where nothing runs, it leaves."""
         if number is signal.SIGTSTP:
             self.prompter.console.pause()  # the shell wants its terminal as it was
             signal.raise_signal(signal.SIGSTOP)
@@ -358,7 +358,7 @@ class Conversation:
             case RewindShown():
                 await self._go_back(outcome)
             case CommandStarted() if self._asked is not None:
-                self._asked = None  # something runs now, which Ctrl-C stops
+                self._asked = None  # something runs now, which Ctrl+C stops
                 await asyncio.Future()  # until something is asked again
             case ClientClosed():
                 self._leave(0)
@@ -380,7 +380,7 @@ class Conversation:
         if shown.line is None:
             return
         if not _is_at_rest(self._asked):
-            self._lines.prose("Going back works only when nothing runs: press Ctrl-C, or wait.", DIM)
+            self._lines.prose("Going back works only when nothing runs: press Ctrl+C, or wait.", DIM)
             return
         self._lines.prose(f"? {question_about(shown.result)} y does it, else nothing changes.", BOLD, indent="  ")
         if is_clear_yes((await self.prompter.answer() or "").strip()):
@@ -442,7 +442,7 @@ class Conversation:
         self._lines.prose(f"! {why}", RED, indent="  ")
 
     def _queue(self, line: str | None) -> None:
-        """Words typed while the agent works wait their turn; Ctrl-D does not."""
+        """Words typed while the agent works wait their turn; Ctrl+D does not."""
         if line is None:
             self._leave(0)
             return

@@ -18,7 +18,7 @@ PASTE_PAUSE_S: Final = 0.03
 
 
 class Console:
-    """Reads keys. What nobody waits for goes to `on_idle_text`: a text that was entered, or None for Ctrl-D."""
+    """Reads keys. What nobody waits for goes to `on_idle_text`: a text that was entered, or None for Ctrl+D."""
 
     def __init__(self, descriptor: int, editor: LineEditor, on_idle_text: Callable[[str | None], None]) -> None:
         self._descriptor = descriptor

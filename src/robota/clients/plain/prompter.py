@@ -45,6 +45,6 @@ class Prompter:
             self._editor.show()
 
     def interrupt(self) -> None:
-        """Ctrl-C: what was typed so far is given up, as the mark on the screen says."""
+        """Ctrl+C: what was typed so far is given up, as the mark on the screen says."""
         self.console.forget()
         self._lines.words("^C\n")

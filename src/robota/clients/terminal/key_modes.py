@@ -10,7 +10,7 @@ SPECIAL_CHARACTERS: Final = 6
 
 
 class KeyModes:
-    """Turns the terminal's own line editor and echo off and on. Ctrl-C, Ctrl-Z and the like stay signals.
+    """Turns the terminal's own line editor and echo off and on. Ctrl+C, Ctrl+Z and the like stay signals.
 
     That editor drops what is longer than 4,095 bytes, rubs out half a letter where it is not told of UTF-8, and turns
     the two bytes of a pasted line end into two lines.

@@ -25,7 +25,7 @@ class Key(Enum):
     """A key that means something to a line editor. Every other key means nothing and is dropped."""
 
     ENTER = "\r"
-    NEW_LINE = "\x1b\r"  # Alt-Enter
+    NEW_LINE = "\x1b\r"  # Alt+Enter
     ERASE = "\x7f"
     ERASE_WORD = "\x17"
     ERASE_ALL = "\x15"

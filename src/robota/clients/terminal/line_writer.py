@@ -82,7 +82,7 @@ class LineWriter:
         return bool(shown)
 
     def clear_screen(self) -> None:
-        """What Ctrl-L does in a shell; where the cursor cannot be moved, nothing."""
+        """What Ctrl+L does in a shell; where the cursor cannot be moved, nothing."""
         self._steer("\x1b[H\x1b[2J")
 
     def ask_for_marked_pastes(self, wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Signals while a task runs: Ctrl-C, a polite end, and a terminal that is gone."""
+"""Signals while a task runs: Ctrl+C, a polite end, and a terminal that is gone."""
 
 import asyncio
 import contextlib

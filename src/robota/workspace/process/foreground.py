@@ -63,7 +63,7 @@ class ForegroundProcess:
     def end(self, reason: StopReason | None) -> None:
         """It has ended by itself (None), or must be stopped for a reason. The first call counts.
 
-        One that has ended already is not stopped for being late: we may have been stopped ourselves (Ctrl-Z).
+        One that has ended already is not stopped for being late: we may have been stopped ourselves (Ctrl+Z).
         """
         if not self._over.done():
             self._over.set_result(None if reason in TIME_LIMITS and self.child.has_ended() else reason)

@@ -132,7 +132,7 @@ class LocalProcesses:
         return next((process for process in self.background if process.id == name), None)
 
     def abort_running(self) -> bool:
-        """End every command somebody waits for, as a person's Ctrl-C would. False if none runs."""
+        """End every command somebody waits for, as a person's Ctrl+C would. False if none runs."""
         for started in self._running:
             started.abort()
         return bool(self._running)

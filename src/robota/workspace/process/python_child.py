@@ -39,7 +39,7 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
         stderr=asyncio.subprocess.DEVNULL,
         cwd=DIRECTORY,
         env=VARIABLES,
-        start_new_session=True,  # Ctrl-C is for us
+        start_new_session=True,  # Ctrl+C is for us
     )
     try:
         async with asyncio.timeout(timeout_s):

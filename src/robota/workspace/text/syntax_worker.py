@@ -106,7 +106,7 @@ def _started(program: Sequence[str]) -> "subprocess.Popen[bytes]":
         cwd=DIRECTORY,
         env=VARIABLES,
         bufsize=0,
-        start_new_session=True,  # Ctrl-C is for us
+        start_new_session=True,  # Ctrl+C is for us
     )
     assert process.stdin is not None
     os.set_blocking(process.stdin.fileno(), False)

@@ -32,7 +32,7 @@ def undecided_files(settings: Settings, root: Path, env: Mapping[str, str]) -> t
 
 
 def ask_about_outside_files(settings: Settings, root: Path, env: Mapping[str, str]) -> None:
-    """Ask about one after the other; a file that was agreed to may lead to more. Ctrl-C leaves the rest open."""
+    """Ask about one after the other; a file that was agreed to may lead to more. Ctrl+C leaves the rest open."""
     answers = OutsideFileAnswers(root, env)
     try:
         while undecided := undecided_files(settings, root, env):
