@@ -34,6 +34,7 @@ def worked(robota: Robota) -> Robota:
         terminal.wait_for("Bash touch")
         terminal.answer("> ", "rather not")
         terminal.wait_for("Done.")
+        terminal.wait_for("> ")  # by now it is written down what the last request cost
     return robota
 
 
