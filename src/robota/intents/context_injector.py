@@ -1,4 +1,4 @@
-"""What the model is told of intents without asking: that it has to select one, and, once more, which it works on."""
+"""Adds intents to the context: the instruction to select one, and the active one again after condensing."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -32,7 +32,7 @@ class ContextInjectorHook:
         return intent_context(intent, self._history(intent.id), self._selection.files.lessons())
 
     def prompt_section(self) -> str:
-        """The demand, and the intents that there are now, as quoted data."""
+        """The instruction to select an intent, and the present intents as quoted data."""
         try:
             intents = selectable(self._selection.files.intents())[:MOST_LISTED]
         except IntentProblem:
@@ -41,7 +41,7 @@ class ContextInjectorHook:
         return "\n".join((DEMAND, "<intents>", *listed, "</intents>")) if intents else DEMAND
 
     def after_shortening(self, task_id: str) -> str:
-        """The active intent again: its block may be among what was taken out."""
+        """The active intent again, because its block may be among the removed turns."""
         try:
             return f"# Active intent\n\n{self.context_of(self._selection.active())}"
         except IntentRefused:

@@ -1,4 +1,4 @@
-"""Editing tools as models get them in a guarded workspace: with a place to declare what kind of change a call makes."""
+"""Editing tools for workspaces with intents: calls get arguments that declare the kind of change."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NoReturn
@@ -20,7 +20,7 @@ DESCRIPTION: Final = (
 
 
 def declaring(tool: AnyTool, schema: Mapping[str, Any], selection: IntentSelection) -> AnyTool:
-    """The same tool; one that does not edit files stays as it is. `schema` is that of its parameters."""
+    """The tool with these arguments; one that does not edit files is returned unchanged."""
     if tool.group is not ToolGroup.EDIT:
         return tool
     property = {"type": "string", "enum": [*MutationClass], "description": DESCRIPTION}
@@ -40,11 +40,11 @@ def declaring(tool: AnyTool, schema: Mapping[str, Any], selection: IntentSelecti
 
 
 class BadDeclaration(Exception):
-    """What a call declares of itself cannot be. The message is for the model."""
+    """The declaration of a call is invalid. The message is for the model."""
 
 
 def declared_class(call_input: Mapping[str, Any], active_id: str) -> MutationClass | None:
-    """What a call declares, or `BadDeclaration`. One that names an intent must name the active one."""
+    """The declared class of a change. Raises `BadDeclaration`, also if the call names an intent that is not active."""
     named = call_input.get(INTENT_ID)
     if named is not None and named != active_id:
         what = f"The call is for {str(named)[:80]}, but {active_id} is the active intent."
@@ -60,7 +60,7 @@ def declared_class(call_input: Mapping[str, Any], active_id: str) -> MutationCla
 
 
 def _guarded(prepared: Prepared, selection: IntentSelection) -> Prepared:
-    """The call, which tells in the form of the intent layer that somebody else has changed the file meanwhile."""
+    """Wrap the call: if the file was changed meanwhile, it fails with a refusal of the intent layer."""
 
     async def run() -> ToolResult:
         try:

@@ -19,7 +19,7 @@ RUN: Final = "run"
 
 
 class IntentStatus(StrEnum):
-    """How far an intent is. Only one that is in progress can be selected."""
+    """The status of an intent. Only one in progress can be selected."""
 
     PENDING = "PENDING"
     IN_PROGRESS = "IN_PROGRESS"
@@ -28,7 +28,7 @@ class IntentStatus(StrEnum):
     ABANDONED = "ABANDONED"
 
 
-# Words that teams and other tools write for the same.
+# Synonyms that teams and other tools use.
 SPELLINGS: Final = {
     "PLANNED": IntentStatus.PENDING,
     "DRAFT": IntentStatus.PENDING,
@@ -40,7 +40,7 @@ SPELLINGS: Final = {
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of work that a person agreed on, and the files that belong to it."""
+    """An agreed piece of work and the files that belong to it."""
 
     id: str
     name: str
@@ -68,7 +68,7 @@ class IntentProblem(Exception):
 
 
 def read_intents(text: str) -> tuple[Intent, ...]:
-    """All intents of a file. One that is wrong makes the whole file unusable: what it owns would be a guess."""
+    """All intents of a file. One invalid intent makes the file unusable, because its scope would be a guess."""
     try:
         document = read_yaml_without_repeats(text)
     except YamlProblem as problem:
@@ -130,7 +130,7 @@ def _text(entry: dict[Any, Any], key: str, id: str) -> str:
 
 
 def _texts(entry: dict[Any, Any], key: str, id: str) -> tuple[str, ...] | None:
-    """The texts of a list; None if it is not there. A single text is not taken for a list: it may be a mistake."""
+    """The texts of a list; None if it is missing. A single text is an error, not a list of one."""
     value = entry.get(key)
     if value is None:
         return None
@@ -140,7 +140,7 @@ def _texts(entry: dict[Any, Any], key: str, id: str) -> tuple[str, ...] | None:
 
 
 def _criteria(entry: dict[Any, Any], id: str) -> tuple[str, ...]:
-    """`- run: pytest -q` without quotes is a mapping for YAML; people mean the text."""
+    """The acceptance criteria. Unquoted, `- run: pytest -q` is a mapping in YAML; it is read as the text."""
     listed = entry.get("acceptance_criteria")
     if isinstance(listed, list):
         written = [_of_mapping(each) if isinstance(each, dict) else each for each in listed]
@@ -154,5 +154,5 @@ def _of_mapping(criterion: dict[Any, Any]) -> Any:
 
 
 def selectable(intents: Sequence[Intent]) -> tuple[Intent, ...]:
-    """Those that work can be done on now."""
+    """The intents that can be selected now."""
     return tuple(intent for intent in intents if intent.status is IntentStatus.IN_PROGRESS)

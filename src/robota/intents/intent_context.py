@@ -1,4 +1,4 @@
-"""What the model is told of the intent that it selected: an XML block in which every text is escaped."""
+"""The description of the selected intent for the model: an XML block with all texts escaped."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -40,5 +40,5 @@ def _element(name: str, text: str) -> str:
 
 
 def _end_of(lessons: str) -> str:
-    """The newest lessons are at the end."""
+    """The end of the lessons, where the newest are."""
     return lessons if len(lessons) <= LONGEST_LESSONS else f"…{lessons[-LONGEST_LESSONS:]}"

@@ -1,4 +1,4 @@
-"""The files below `.orchestration/` that a person writes, read again when they have changed."""
+"""The user's files in `.orchestration/`, read again when they change."""
 
 import errno
 import os
@@ -20,10 +20,10 @@ PLACE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class IntentFiles:
-    """What stands in the files now. Nothing is remembered that the files no longer say."""
+    """The current content of the files."""
 
     def __init__(self, root: Path, home: Path | None = None) -> None:
-        """`home` is where the files lie, if that is not the workspace itself but the checkout it is a worktree of."""
+        """`home` has the files, if the workspace is a worktree: the main checkout."""
         self.root = root
         self.home = home or root
         self._read: dict[str, tuple[tuple[int, ...], str]] = {}
@@ -37,14 +37,14 @@ class IntentFiles:
         return self._parsed[1]
 
     def intent(self, id: str) -> Intent | None:
-        """The intent with that id, if the file has it."""
+        """The intent with that id, or None."""
         return next((intent for intent in self.intents() if intent.id == id), None)
 
     def is_never_touched(self, path: str) -> bool:
-        """Whether `.intentignore` keeps the path from every intent. It only ever denies."""
+        """Whether `.intentignore` excludes the path from all intents. It can only deny."""
         lines = self._ignored_lines()
         try:
-            # Some file systems take a name in other letters for the same.
+            # Some file systems ignore case.
             return matches(GitIgnore(lines), path) or matches(
                 GitIgnore([line.casefold() for line in lines]), path.casefold()
             )
@@ -62,14 +62,14 @@ class IntentFiles:
             return []
 
     def lessons(self) -> str:
-        """What was learnt in earlier work, as the file has it; nothing if there is none."""
+        """The text of the lessons file; empty if there is none."""
         try:
             return self.text(LESSONS)
         except (FileNotFoundError, IntentProblem):
             return ""
 
     def text(self, name: str) -> str:
-        """One file as text. It is read again only if it changed; a link is not followed."""
+        """The text of a file, cached until it changes. Symlinks are not followed."""
         path = self.home / name
         try:
             found = path.lstat()
@@ -84,12 +84,12 @@ class IntentFiles:
 
 
 def has_intents(root: Path) -> bool:
-    """Whether a workspace says what agents may work on."""
+    """Whether a workspace has a file of intents."""
     return os.path.lexists(root / INTENTS)
 
 
 def open_plain(root: Path, name: str, flags: int = os.O_RDONLY, mode: int = 0o644) -> int:
-    """A plain file of the directory, opened through no link, waiting for nobody. Raises `OSError` for anything else."""
+    """Open a regular file without following links or blocking. Raises `OSError` for anything else."""
     directory = os.open(root / DIRECTORY, PLACE)
     try:
         secure = flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -1,4 +1,4 @@
-"""Who works on which files: every session that has selected an intent holds a lease on what that intent owns.
+"""Leases on files: every session that has selected an intent holds one on the files of that intent.
 
 A lease is a small file that its session keeps locked, beside those of the other sessions of the same repository. The
 lock ends with the process, however that ends, so a lease whose lock can be taken is that of a dead one.
@@ -26,7 +26,7 @@ PROBE: Final = "robota-probe"
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session holds. Of two, the one with the lower number was there first."""
+    """The lease of a session. The one with the lower number is older."""
 
     number: int
     session_id: str
@@ -38,19 +38,19 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scope(self) -> Scope:
-        """Raises `ScopeProblem` if somebody has written into the file."""
+        """The files of the lease. Raises `ScopeProblem` if its file was tampered with."""
         return Scope(self.owned_scope)
 
     @property
     def holder(self) -> str:
-        """Who holds the lease, in words."""
+        """The name of the session that holds the lease, for messages."""
         return (
             f"session {self.session_id} (process {self.pid}, in {self.root}, since {self.since}) for {self.intent_id}"
         )
 
 
 class LeaseBook:
-    """The leases of a repository, as one session sees them. `directory` is outside every workspace."""
+    """The leases of a repository, from the view of one session. `directory` is outside all workspaces."""
 
     def __init__(self, directory: Path, session_id: str, root: Path, timestamp: Callable[[], str]) -> None:
         self._directory = directory
@@ -61,7 +61,7 @@ class LeaseBook:
         self._mine: Lease | None = None
 
     def take(self, intent: Intent) -> Lease:
-        """Hold what the intent owns. What the session held before for another intent it holds no more."""
+        """Take a lease on the files of the intent, and release the lease on another one."""
         if (
             self._mine is not None
             and self._mine.intent_id == intent.id
@@ -79,7 +79,7 @@ class LeaseBook:
                 since=self._timestamp(),
             )
             self.release()
-            # It gets its name when it is locked: nobody shall take it for that of a dead session before.
+            # It is renamed into place once locked, so that no session takes it for the lease of a dead one.
             draft = self._directory / f"{self._session_id}.new"
             held = draft.open("wb", buffering=0)
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -89,7 +89,7 @@ class LeaseBook:
         return mine
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Release the lease."""
         if self._held is not None:
             with suppress(OSError):
                 self._path.unlink()
@@ -97,20 +97,20 @@ class LeaseBook:
         self._held = self._mine = None
 
     def others(self) -> tuple[Lease, ...]:
-        """What other sessions hold that are alive, in the order in which they came. Those of dead ones are removed."""
+        """The leases of other live sessions, oldest first. Those of dead sessions are removed."""
         found = (lease for path in self._files() if (lease := _living(path)) is not None)
         return tuple(sorted(found, key=lambda lease: lease.number))
 
     def holder(self, place: str) -> Lease | None:
-        """Who was there before this session, in the same checkout, and holds the file."""
+        """The older session in the same checkout that holds the file."""
         return next((lease for lease in self._before() if _covers(lease, place)), None)
 
     def overlapping(self, intent: Intent) -> tuple[Lease, ...]:
-        """Leases of others with which the intent shares files, also those in other worktrees."""
+        """Leases of other sessions that share files with the intent, including those in other worktrees."""
         return tuple(lease for lease in self.others() if self._overlaps(intent, lease))
 
     def is_in_the_way(self, lease: Lease) -> bool:
-        """Whether both work on the same files, and not on those of two worktrees."""
+        """Whether both are in the same checkout and share files."""
         return lease.root == self._root
 
     def _before(self) -> Iterator[Lease]:
@@ -141,7 +141,7 @@ class LeaseBook:
         )
 
     def _places(self, intent: Intent) -> Iterator[str]:
-        """Some files that there are where the intent works: patterns of different kinds may meet in them."""
+        """Existing files below the intent's patterns, to find overlaps that comparing patterns does not show."""
         count = 0
         for start in {_fixed_part(pattern) for pattern in intent.owned_scope}:
             for directory, _, names in os.walk(Path(self._root, start)):
@@ -160,7 +160,7 @@ def _covers(lease: Lease, place: str) -> bool:
 
 
 def _living(path: Path) -> Lease | None:
-    """The lease in a file, if somebody holds it. One that nobody holds is removed."""
+    """The lease in a file, if a live session holds it; otherwise the file is removed."""
     try:
         with path.open("rb") as file:
             try:
@@ -174,7 +174,7 @@ def _living(path: Path) -> Lease | None:
 
 
 def _read(data: bytes) -> Lease | None:
-    """None while its session is still writing it."""
+    """The lease in a file; None while it is being written."""
     try:
         return msgspec.json.decode(data, type=Lease)
     except (msgspec.DecodeError, RecursionError):
@@ -192,6 +192,6 @@ def _fixed_part(pattern: str) -> str:
 
 
 def _example(pattern: str) -> str:
-    """A path that the pattern fits, or nearly."""
+    """A path that (nearly) matches the pattern."""
     names = (PROBE if "[" in name else name.replace("*", PROBE).replace("?", "x") for name in pattern.split("/"))
     return "/".join(name for name in names if name)

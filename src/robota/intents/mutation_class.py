@@ -1,4 +1,4 @@
-"""What kind of change an edit is: declared by the model, checked by comparing syntax trees."""
+"""The class of an edit: declared by the model, checked by comparing syntax trees."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -7,7 +7,7 @@ import msgspec
 
 
 class MutationClass(StrEnum):
-    """The same behaviour written in another way, or another behaviour."""
+    """A refactoring of the same behaviour, or changed behaviour."""
 
     AST_REFACTOR = "AST_REFACTOR"
     INTENT_EVOLUTION = "INTENT_EVOLUTION"
@@ -22,18 +22,18 @@ class ClassifiedChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        """Whether the model said otherwise than the trees do."""
+        """Whether the declaration of the model contradicts the syntax trees."""
         return self.declared is not None and self.declared is not self.checked
 
 
-# What a text means, however it is written: two texts with the same shape do the same. None: it cannot be told.
+# The normalised syntax tree of a text: equal shapes mean equal behaviour. None if it cannot be parsed.
 ShapeOf = Callable[[str, bytes], str | None]
 
 
 def classify(
     path: str, before: bytes | None, after: bytes | None, declared: MutationClass | None, shape_of: ShapeOf
 ) -> ClassifiedChange:
-    """A file that came, went, or cannot be parsed has evolved: nothing shows that it does the same."""
+    """Classify a change. A new, deleted or unparsable file counts as changed behaviour."""
     shapes = [None if data is None else shape_of(path, data) for data in (before, after)]
     is_known = None not in shapes
     is_same = is_known and shapes[0] == shapes[1]

@@ -1,4 +1,4 @@
-"""What the model is told when the intent layer refuses a call: an object with the codes of the reference design."""
+"""The refusal of a call by the intent layer, as JSON for the model with the codes of the reference design."""
 
 from enum import StrEnum
 from typing import Any
@@ -39,8 +39,8 @@ CODES = {
 
 def refusal(kind: RefusalKind, message: str, intent_id: str | None, **more: Any) -> str:
     """The object as JSON, with the fields that are given."""
-    told = {"error_type": kind, "code": kind.code, "intent_id": intent_id, "message": message, **more}
-    return msgspec.json.encode({"status": "denied", **told}).decode()
+    fields = {"error_type": kind, "code": kind.code, "intent_id": intent_id, "message": message, **more}
+    return msgspec.json.encode({"status": "denied", **fields}).decode()
 
 
 def blocked(told: str) -> BlockCall:

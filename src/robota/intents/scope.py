@@ -11,7 +11,7 @@ class ScopeProblem(Exception):
 
 
 class Scope:
-    """The files that an intent owns. No pattern takes anything back, and none leads out of the workspace."""
+    """The files of an intent. Patterns cannot negate others and cannot leave the workspace."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         for pattern in patterns:
@@ -22,12 +22,12 @@ class Scope:
             raise ScopeProblem(str(problem)) from problem
 
     def covers(self, path: str) -> bool:
-        """Whether a path, relative to the workspace and free of links, belongs to it."""
+        """Whether a path, relative to the workspace and without symlinks, is in scope."""
         return matches(self._patterns, path)
 
 
 def matches(patterns: GitIgnore, path: str) -> bool:
-    """Whether a path or a directory on the way to it fits."""
+    """Whether a path or one of its parent directories matches."""
     parts = PurePosixPath(path).parts
     return any(
         patterns.check(parts[:depth], is_directory=depth < len(parts)) is True for depth in range(1, len(parts) + 1)

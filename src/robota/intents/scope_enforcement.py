@@ -1,4 +1,4 @@
-"""Before a call changes something: there is an active intent, and what is touched belongs to it."""
+"""Checks before a call changes files that an intent is active and that the files are in its scope."""
 
 import os
 import stat
@@ -18,16 +18,16 @@ from robota.intents.selection import IntentRefused, IntentSelection
 MOST_NAMED: Final = 5
 NOTHING: Final = ()
 
-# The files that a command changes: none if it only looks, None if that cannot be told.
+# The files that a command changes: empty if it only reads, None if unknown.
 WrittenBy = Callable[[AnyTool, Touches], Sequence[str] | None]
 
 
 class ScopeEnforcementHook:
-    """A `PreToolHook`. What is out of scope or cannot be known needs a person, in every permission mode.
+    """A `PreToolHook`. Changes that are out of scope or unknown need approval in every permission mode.
 
-    The criteria of the intent are commands of the team, but what they run may be the agent's: they run without a person
-    where `is_contained`. That is, nobody is there, the sandbox keeps them from git and from what steers the agent, and
-    what else they change out of scope is put back. Where somebody is there it is not, because it may be theirs.
+    The criteria of an intent are commands of the team, but may run code that the agent wrote. They run without approval
+    only if `is_contained`: the session is unattended, the sandbox protects git and the agent's configuration, and other
+    changes out of scope are undone. In an attended session these could be the user's own, so nothing is undone.
     """
 
     def __init__(
@@ -45,27 +45,27 @@ class ScopeEnforcementHook:
         self._asked_about: set[str] = set()
 
     def needed_a_person(self, call_id: str) -> bool:
-        """Whether a person had to approve the call, because it was not plainly in scope."""
+        """Whether the user had to approve the call, because it was not clearly in scope."""
         return call_id in self._asked_about
 
     async def before_tool(self, tool: AnyTool, call: ToolCall, context: HookContext) -> Proceed | BlockCall:
         self._selection.enter(context.task_id, is_subtask=context.agent_id is not None)
         self._asked_about.discard(call.id)
-        said = self._said_of(tool, call)
-        if isinstance(said, Proceed) and said.ask_reason is not None:
+        outcome = self._judge(tool, call)
+        if isinstance(outcome, Proceed) and outcome.ask_reason is not None:
             self._asked_about.add(call.id)
-        return said
+        return outcome
 
     async def confirm(self, tool: AnyTool, call: ToolCall, context: HookContext) -> BlockCall | None:
         """See `CallGuard`: the intent may have been withdrawn, or a path lead elsewhere, while a person was asked."""
         self._selection.enter(context.task_id, is_subtask=context.agent_id is not None)
-        said = self._said_of(tool, call)
-        if isinstance(said, BlockCall):
-            return said
-        is_news = said.ask_reason is not None and call.id not in self._asked_about
-        return blocked(said.refusal) if is_news else None
+        outcome = self._judge(tool, call)
+        if isinstance(outcome, BlockCall):
+            return outcome
+        is_news = outcome.ask_reason is not None and call.id not in self._asked_about
+        return blocked(outcome.refusal) if is_news else None
 
-    def _said_of(self, tool: AnyTool, call: ToolCall) -> Proceed | BlockCall:
+    def _judge(self, tool: AnyTool, call: ToolCall) -> Proceed | BlockCall:
         if not tool.changes_something:
             return Proceed()
         try:
@@ -75,37 +75,37 @@ class ScopeEnforcementHook:
         if not tool.effects_of(params) & {Effect.WRITE, Effect.EXECUTE}:
             return Proceed()
         try:
-            return self._judged(tool, tool.touches(params))
+            return self._judge_touches(tool, tool.touches(params))
         except IntentRefused as refused:
             return blocked(str(refused))
         except IntentProblem as problem:
             return blocked(refusal(RefusalKind.INVALID_INTENT, f"{problem}.", None))
 
-    def _judged(self, tool: AnyTool, touches: Touches) -> Proceed | BlockCall:
+    def _judge_touches(self, tool: AnyTool, touches: Touches) -> Proceed | BlockCall:
         if touches.command is None:
-            intent = self._held()
-            return self._of_files(touches.paths, intent) if touches.paths else _unknown(tool, intent)
+            intent = self._leased_intent()
+            return self._judge_files(touches.paths, intent) if touches.paths else _unknown(tool, intent)
         written = self._written_by(tool, touches)
         if written == NOTHING:
             return Proceed()
-        intent = self._held()
-        if DIRECTORY.strip(".") in _plainly(touches.command):
+        intent = self._leased_intent()
+        if DIRECTORY.strip(".") in _comparable_name(touches.command):
             return _for_people(DIRECTORY, intent)
         if tool.role is not ToolRole.SHELL:
-            return _unknown(tool, intent)  # what it changes later, and what stands there then, nobody sees
+            return _unknown(tool, intent)  # it may keep running and change files later, when nothing checks them
         if written is not None:
-            return self._of_files(written, intent, is_command=True)
+            return self._judge_files(written, intent, is_command=True)
         is_criterion = touches.command.strip() in intent.commands and touches == Touches(command=touches.command)
         return Proceed() if is_criterion and self._is_contained() else _unknown(tool, intent)
 
-    def _held(self) -> Intent:
-        """The active intent, whose files this session holds from now on."""
+    def _leased_intent(self) -> Intent:
+        """The active intent, after taking a lease on its files."""
         intent = self._selection.active()
         self._leases.take(intent)
         return intent
 
-    def _of_files(self, paths: Iterable[str], intent: Intent, *, is_command: bool = False) -> Proceed | BlockCall:
-        """A command writes into the file that is there, and so into one of another name that is the same."""
+    def _judge_files(self, paths: Iterable[str], intent: Intent, *, is_command: bool = False) -> Proceed | BlockCall:
+        """Judge files. A command writes through hard links, so a file with other names may be out of scope."""
         outside: list[str] = []
         for path in paths:
             place = self._relative(path)
@@ -121,7 +121,7 @@ class ScopeEnforcementHook:
         return _outside(outside, intent) if outside else Proceed()
 
     def _is_for_people(self, place: str) -> bool:
-        parts = (_plainly(part).rstrip(". ") for part in place.split("/"))
+        parts = (_comparable_name(part).rstrip(". ") for part in place.split("/"))
         return DIRECTORY in parts or self._selection.files.is_never_touched(place)
 
     def _has_other_names(self, place: str) -> bool:
@@ -132,15 +132,15 @@ class ScopeEnforcementHook:
         return not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
 
     def _relative(self, path: str) -> str | None:
-        """Where a path really leads, from the workspace on; None if that is outside of it, or nowhere."""
+        """The resolved path relative to the workspace; None if it is outside or cannot be resolved."""
         if "\0" in path:
             return None
         place = os.path.relpath(os.path.realpath(self._root / path), self._root)
         return None if place == ".." or place.startswith("../") else place
 
 
-def _plainly(text: str) -> str:
-    """Without what some file systems leave out of names, and in the letters that they take for the same."""
+def _comparable_name(text: str) -> str:
+    """The text without invisible characters, normalised and in lower case, as some file systems compare names."""
     if not text.isascii():
         text = "".join(each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) != "Cf")
     return text.casefold()

@@ -1,4 +1,4 @@
-"""The tool that a model calls before it changes anything: choose the intent to work on."""
+"""The tool with which a model selects the intent to work on, before it changes anything."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,11 +35,11 @@ LOOK_AGAIN_S: Final = 0.5
 
 
 class Overlap(StrEnum):
-    """What becomes of an intent that shares files with one that another session of the same checkout works on."""
+    """How to handle an intent that shares files with that of another session in the same checkout."""
 
-    SPLIT = "split"  # it is selected, and the files of the other one are refused while it works
-    WAIT = "wait"  # it is selected when the other one is done
-    REFUSE = "refuse"  # it is not selected
+    SPLIT = "split"  # selected; the shared files are refused while the other session works
+    WAIT = "wait"  # selected when the other session is done
+    REFUSE = "refuse"  # not selected
 
 
 class SelectIntentParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class SelectIntentParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
 
 class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
-    """What selecting needs."""
+    """The services that selecting needs."""
 
     selection: IntentSelection
     context: ContextInjectorHook
@@ -55,7 +55,7 @@ class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
     overlap: Overlap = Overlap.SPLIT
 
     async def select(self, id: str, context: ToolContext) -> ToolResult:
-        """Make it the active intent, as far as others leave room for it."""
+        """Make it the active intent, unless other sessions are in the way."""
         try:
             intent = self.selection.candidate(id)
             in_the_way = await self._cleared(intent, context)
@@ -68,7 +68,7 @@ class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
         return ToolResult(content=f"{self.context.context_of(intent)}{_lease_note(self.leases, intent)}")
 
     async def _cleared(self, intent: Intent, context: ToolContext) -> Sequence[Lease]:
-        """Who is in the way, when everybody has gone who is waited for."""
+        """The sessions in the way, after waiting for those that should be waited for."""
         is_announced = False
         while True:
             leases = [each for each in self.leases.overlapping(intent) if self.leases.is_in_the_way(each)]
@@ -108,7 +108,7 @@ def _held(intent: Intent, leases: Sequence[Lease]) -> str:
 
 
 def _lease_note(leases: LeaseBook, intent: Intent) -> str:
-    """Who else works on files of the intent, so that the work can be split."""
+    """A note about other sessions that work on files of the intent."""
     found = leases.overlapping(intent)
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""Which intent the agent works on, and whether it still may."""
+"""The active intent of a session, and whether it is still valid."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from robota.intents.refusal import RefusalKind, refusal
 
 
 class IntentRefused(Exception):
-    """There is no intent to work on. The message is for the model."""
+    """No intent is active or selectable. The message is for the model."""
 
 
 def _nothing_noted(task_id: str, intent_id: str | None) -> None:
@@ -18,14 +18,14 @@ def _nothing_noted(task_id: str, intent_id: str | None) -> None:
 
 
 class SelectionMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """Where selections outlive the process: `recall` is asked about a task that this process has not seen yet."""
+    """Stores selections beyond the process: `recall` returns that of a task which this process does not know."""
 
     recall: Callable[[str], str | None] = lambda task_id: None
     note: Callable[[str, str | None], None] = _nothing_noted
 
 
 class IntentSelection:
-    """The active intent of a session. It belongs to one task of the person's and the subtasks of that task."""
+    """The active intent of a session. It belongs to one top-level task and its subtasks."""
 
     def __init__(self, files: IntentFiles, memory: SelectionMemory | None = None) -> None:
         self.files = files
@@ -36,11 +36,11 @@ class IntentSelection:
 
     @property
     def selected(self) -> str | None:
-        """The id that was selected, whether or not it still may be worked on."""
+        """The selected id, whether or not the intent is still valid."""
         return self._selected
 
     def enter(self, task_id: str, *, is_subtask: bool) -> None:
-        """A call of that task comes next. A new task of the person's begins without an intent."""
+        """Switch to a task before its calls. A new top-level task starts without an intent."""
         self._is_subtask = is_subtask
         if not is_subtask and task_id != self._task:
             self._task = task_id
@@ -53,33 +53,33 @@ class IntentSelection:
         return chosen
 
     def candidate(self, id: str) -> Intent:
-        """The intent with that id, if it may be selected now. Nothing is changed yet."""
+        """The intent with that id, if it can be selected now. Changes nothing."""
         intents = self._intents(id)
         chosen = next((intent for intent in intents if intent.id == id), None)
         if chosen is None or chosen.status is not IntentStatus.IN_PROGRESS:
             what = f"There is no intent {id}." if chosen is None else f"{id} is {chosen.status}, not IN_PROGRESS."
-            raise IntentRefused(self._told(RefusalKind.INVALID_INTENT, what, id, intents))
+            raise IntentRefused(self._refusal(RefusalKind.INVALID_INTENT, what, id, intents))
         if self._is_ignored(id):
             what = f"{NEVER_TOUCHED} lists {id}, so nothing may be changed for it."
-            raise IntentRefused(self._told(RefusalKind.INVALID_INTENT, what, id, intents))
+            raise IntentRefused(self._refusal(RefusalKind.INVALID_INTENT, what, id, intents))
         if self._is_subtask and self._selected not in (None, id):
             what = f"A subtask works on the intent of its task, which is {self._selected}."
-            raise IntentRefused(self._told(RefusalKind.INTENT_MISMATCH, what, id, intents))
+            raise IntentRefused(self._refusal(RefusalKind.INTENT_MISMATCH, what, id, intents))
         return chosen
 
     def active(self) -> Intent:
-        """The selected intent as the file describes it now, or `IntentRefused`, also if it has been set back."""
+        """The selected intent as in the file now. Raises `IntentRefused` if it is gone or no longer in progress."""
         intents = self._intents(self._selected)
         if self._selected is None:
             what = "No intent is selected. Call select_active_intent before you change anything."
-            raise IntentRefused(self._told(RefusalKind.MISSING_INTENT, what, None, intents))
+            raise IntentRefused(self._refusal(RefusalKind.MISSING_INTENT, what, None, intents))
         active = next((intent for intent in selectable(intents) if intent.id == self._selected), None)
         if active is None or self._is_ignored(active.id):
             gone = self._selected
             self._keep(None)
             why = f"{gone} is no longer IN_PROGRESS or was withdrawn, so nothing may be changed for it."
             what = f"{why} Select another intent, or stop."
-            raise IntentRefused(self._told(RefusalKind.INVALID_INTENT, what, gone, intents))
+            raise IntentRefused(self._refusal(RefusalKind.INVALID_INTENT, what, gone, intents))
         return active
 
     def _keep(self, id: str | None) -> None:
@@ -99,7 +99,7 @@ class IntentSelection:
         except IntentProblem:
             return True
 
-    def _told(self, kind: RefusalKind, what: str, id: str | None, intents: tuple[Intent, ...]) -> str:
+    def _refusal(self, kind: RefusalKind, what: str, id: str | None, intents: tuple[Intent, ...]) -> str:
         free = (intent for intent in selectable(intents) if not self._is_ignored(intent.id))
         valid = [{"id": intent.id, "name": intent.name} for intent in free]
         return refusal(kind, what, id, valid_intents=valid)

@@ -1,4 +1,4 @@
-"""The intent that a task works on, in the log of its session: so that a session which is taken up can go on with it."""
+"""Records the selected intent in the session log, so that a resumed session continues with it."""
 
 import mmap
 from pathlib import Path
@@ -14,7 +14,7 @@ MARK: Final = b'"kind":"intent"'
 
 @record_kind(KIND)
 class IntentRecord(Payload, frozen=True, kw_only=True):
-    """A task has selected an intent; None: what it had selected holds no more."""
+    """A task has selected an intent; None ends the selection."""
 
     outlives_rewind: ClassVar[bool] = True
 
@@ -28,7 +28,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def last_selection(log: Path, task_id: str) -> str | None:
-    """What the task had selected last. It is looked for from the end of the log, and only where it is needed."""
+    """The last selection of a task, searched from the end of the log."""
     try:
         with log.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _found(data, task_id)
@@ -49,7 +49,7 @@ def _found(data: mmap.mmap, task_id: str) -> str | None:
 
 
 def _decoded(line: bytes) -> IntentRecord | None:
-    """The same words may stand in what somebody said."""
+    """The record in a line; None if only its text looks like one."""
     try:
         record = msgspec.json.decode(line, type=_Line)
         return IntentRecord.from_json(record.payload) if record.kind == KIND else None

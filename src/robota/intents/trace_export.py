@@ -1,4 +1,4 @@
-"""The trace as others read it: valid records of Agent Trace 0.1.0, also of what older tools wrote in their own way."""
+"""Exports the trace as valid Agent Trace 0.1.0 records, including lines that older tools wrote in their format."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from robota.intents.trace_record import TRACE_VERSION, VENDOR, decoded, ours_of
 
-# Ids of other tools are no UUIDs; the same record gets the same one each time.
+# Ids of other tools may not be UUIDs; a record gets the same derived UUID each time.
 NAMESPACE: Final = uuid.UUID("7b0b8f6e-52f4-5c5e-9a52-6a1b0d3f4c11")
 
 
 def exported(lines: Iterable[bytes], intent_id: str | None = None) -> Iterator[dict[str, Any]]:
-    """One record for each line that is one, or those of an intent. Where the log lies on this machine is left out."""
+    """The records of the trace, or only those of an intent. Local paths of logs are left out."""
     for line in lines:
         record = decoded(line)
         if record is None:
@@ -23,7 +23,7 @@ def exported(lines: Iterable[bytes], intent_id: str | None = None) -> Iterator[d
 
 def _official(record: dict[str, Any], line: bytes) -> dict[str, Any]:
     ours = ours_of(record)
-    kept: dict[str, Any] = {
+    exported_record: dict[str, Any] = {
         "version": TRACE_VERSION,
         "id": record["id"]
         if _is_uuid(record.get("id"))
@@ -33,12 +33,12 @@ def _official(record: dict[str, Any], line: bytes) -> dict[str, Any]:
     vcs = record.get("vcs")
     revision = (vcs.get("revision") or vcs.get("revision_id")) if isinstance(vcs, dict) else None
     if isinstance(revision, str):
-        kept["vcs"] = {"type": "git", "revision": revision}
+        exported_record["vcs"] = {"type": "git", "revision": revision}
     if isinstance(tool := record.get("tool"), dict):
-        kept["tool"] = tool
-    kept["files"] = [_file(each, ours) for each in _list(record.get("files")) if isinstance(each, dict)]
+        exported_record["tool"] = tool
+    exported_record["files"] = [_file(each, ours) for each in _list(record.get("files")) if isinstance(each, dict)]
     metadata = {VENDOR: ours} if ours else {VENDOR: {"intent_id": record.get("intent_id")}}
-    return {**kept, "metadata": metadata}
+    return {**exported_record, "metadata": metadata}
 
 
 def _file(file: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def _conversation(conversation: dict[str, Any], ours: dict[str, Any]) -> dict[st
             "type": kind if kind in ("human", "ai", "mixed") else "unknown",
             **({"model_id": model[:250]} if isinstance(model, str) else {}),
         },
-        "ranges": [kept for each in _list(conversation.get("ranges")) if (kept := _range(each)) is not None],
-        "related": [kept for each in _list(conversation.get("related")) if (kept := _related(each)) is not None],
+        "ranges": [valid for each in _list(conversation.get("ranges")) if (valid := _range(each)) is not None],
+        "related": [valid for each in _list(conversation.get("related")) if (valid := _related(each)) is not None],
     }
 
 

@@ -27,7 +27,7 @@ from robota.intents.trace_record import (
 
 TRACE: Final = f"{DIRECTORY}/agent_trace.jsonl"
 APPENDING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT
-# How far back the last record is looked for at first. Only lines of other tools are longer.
+# The size of the tail that is searched for the last record first. Only lines of other tools are longer.
 FIRST_LOOK: Final = 32_768
 FURTHEST_LOOK: Final = 64 * 1024 * 1024
 LONGEST_LINE: Final = 16 * 1024 * 1024
@@ -43,14 +43,14 @@ class TraceFile:
     """The trace of a workspace."""
 
     def __init__(self, root: Path, timestamp: Callable[[], str], user_directory: Path | None = None) -> None:
-        """`user_directory` is where the newest record is noted, so that a trace that was cut off is noticed."""
+        """The newest record is noted in `user_directory`, so that a truncated trace is noticed."""
         self._root = root
         self.path = root / TRACE
         self._timestamp = timestamp
         self._note = None if user_directory is None else newest_note(root, user_directory)
 
     def append(self, change: TracedChange, origin: TraceOrigin) -> None:
-        """Write one record, so that it is on the disk and follows the last one, whoever wrote that."""
+        """Append one record durably, chained to the last line, whichever process wrote that."""
         try:
             descriptor = open_plain(self._root, TRACE, APPENDING)
         except OSError as error:
@@ -59,7 +59,7 @@ class TraceFile:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             end = os.fstat(descriptor).st_size
             record = trace_record(str(uuid.uuid4()), self._timestamp(), change, origin, _link(descriptor, end))
-            # What a killed writer left of a line is closed first: it is no record, but nothing is taken away.
+            # Terminate the partial line of a killed writer; it is no record, but nothing is deleted.
             glue = b"" if end == 0 or os.pread(descriptor, 1, end - 1) == b"\n" else b"\n"
             line = msgspec.json.encode(record)
             _write_whole(descriptor, glue + line + b"\n", end)
@@ -71,14 +71,14 @@ class TraceFile:
             os.close(descriptor)
 
     def _remember(self, newest: str) -> None:
-        """The trace itself is written; that its end cannot be noted is no reason to stop."""
+        """Note the newest record. A failure is ignored, because the trace itself is written."""
         if self._note is not None:
             with suppress(OSError):
                 make_private_directory(self._note.parent)
                 replace_file(self._note, f"{newest}\n".encode())
 
     def newest(self) -> list[dict[str, Any]]:
-        """The last records, as far as they are at the end of the file. Lines that are no objects are passed over."""
+        """The last records, from the tail of the file. Lines that are not JSON objects are skipped."""
         try:
             with os.fdopen(open_plain(self._root, TRACE), "rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - HISTORY_BYTES))
@@ -101,7 +101,7 @@ def trace_lines(root: Path) -> Iterator[bytes]:
 
 
 def newest_note(root: Path, user_directory: Path) -> Path:
-    """Where the hash of the newest record of a workspace is noted."""
+    """The file with the hash of the newest record of a workspace."""
     return user_directory / "traces" / sha256(os.fsencode(root.resolve())).hexdigest()[:32]
 
 
@@ -114,7 +114,7 @@ def noted_newest(root: Path, user_directory: Path) -> str | None:
 
 
 def _write_whole(descriptor: int, data: bytes, end: int) -> None:
-    """All of it or nothing: a part of a line is taken back."""
+    """Write a line completely; truncate it again after a partial write."""
     try:
         written = os.write(descriptor, data)
         if written < len(data):
@@ -125,12 +125,12 @@ def _write_whole(descriptor: int, data: bytes, end: int) -> None:
 
 
 def _link(descriptor: int, end: int) -> TraceLink:
-    """The next record follows the last line, whoever wrote it; its number follows the last record of ours."""
+    """The link of the next record: the hash of the last line, and the number after our last record."""
     length = FIRST_LOOK
     while True:
         start = max(0, end - length)
         lines = os.pread(descriptor, end - start, start).rstrip(b"\n").split(b"\n")
-        # The first one may be cut.
+        # The first line of the tail may be partial.
         whole = lines if start == 0 else lines[1:]
         numbers = (ours_of(decoded(line) or {}).get("number") for line in reversed(whole))
         last = next((number for number in numbers if isinstance(number, int)), None)

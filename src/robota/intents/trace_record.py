@@ -1,4 +1,4 @@
-"""One line of `agent_trace.jsonl`: a record of Agent Trace 0.1.0, with what is ours under `metadata`."""
+"""One line of `agent_trace.jsonl`: an Agent Trace 0.1.0 record, with Robota's own fields under `metadata`."""
 
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -12,13 +12,13 @@ from robota.version import VERSION
 TRACE_VERSION: Final = "0.1.0"
 VENDOR: Final = "dev.robota"
 FIRST: Final = "sha256:" + "0" * 64
-# Larger pieces are not compared line by line: that takes time that grows with the square of them.
+# Larger pieces are not compared line by line, which takes quadratic time.
 MOST_COMPARED: Final = 2_000
 MOST_RANGES: Final = 100
 
 
 class TracedLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines of a file as a call left them, counted from 1, and the hash of what stands there."""
+    """A range of lines after a call, counted from 1, and the hash of its content."""
 
     start_line: int
     end_line: int
@@ -56,7 +56,7 @@ class TraceOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceLink(msgspec.Struct, frozen=True, kw_only=True):
-    """How a record is tied to the trace: its number, and the hash of the line before it."""
+    """The link of a record to the trace: its number, and the hash of the line before it."""
 
     number: int
     previous: str
@@ -106,14 +106,14 @@ def _kind_of(kind: ClassifiedChange) -> dict[str, Any]:
 
 
 def ours_of(record: dict[str, Any]) -> dict[str, Any]:
-    """What is ours in a record; nothing if another tool wrote it."""
+    """Robota's own fields of a record; empty if another tool wrote it."""
     metadata = record.get("metadata")
     ours = metadata.get(VENDOR) if isinstance(metadata, dict) else None
     return ours if isinstance(ours, dict) else {}
 
 
 def decoded(line: bytes) -> dict[str, Any] | None:
-    """A line of the trace as an object; None if it is none."""
+    """A line of the trace as an object; None if it is not one."""
     try:
         record = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):
@@ -127,7 +127,7 @@ def content_hash(data: bytes) -> str:
 
 
 def changed_between(path: str, before: bytes | None, after: bytes | None) -> TracedChange | None:
-    """What happened to a file, and to which lines of it; None if nothing did."""
+    """The change of a file and the changed lines; None if it is unchanged."""
     if before == after:
         return None
     hashes = [None if data is None else content_hash(data) for data in (before, after)]
@@ -142,7 +142,7 @@ def changed_between(path: str, before: bytes | None, after: bytes | None) -> Tra
 
 
 def _lines(new: list[bytes], start: int, end: int) -> TracedLines:
-    """Where lines were only taken out, the record points at the line that now stands there."""
+    """The changed lines. For a pure deletion it is the line that is now at that place."""
     first = min(start, len(new) - 1)
     last = max(end, first + 1)
     hashed = content_hash(b"".join(new[first:last]))
@@ -150,7 +150,7 @@ def _lines(new: list[bytes], start: int, end: int) -> TracedLines:
 
 
 def _changed_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
-    """The pieces of `new` that are not in `old`, as places from 0 on, the end not included."""
+    """The ranges of `new` that are not in `old`, from 0 on, end excluded."""
     first, most = 0, min(len(old), len(new))
     while first < most and old[first] == new[first]:
         first += 1

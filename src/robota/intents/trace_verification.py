@@ -1,4 +1,4 @@
-"""Whether the trace is as it was written: what was edited, dropped, moved or added by hand."""
+"""Verifies the chain of the trace: finds lines that were edited, dropped, moved or added by hand."""
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -10,13 +10,13 @@ from robota.intents.trace_record import FIRST, content_hash, decoded, ours_of
 
 
 class TraceFault(StrEnum):
-    """What is wrong at a line of the trace."""
+    """The kind of fault at a line of the trace."""
 
-    EDITED = "edited"  # the line before it is not the one that it follows, but has its number
+    EDITED = "edited"  # the line before has the expected number but another hash
     DROPPED = "dropped"  # records before it are missing
-    MOVED = "moved"  # it stands after records that came later
-    CUT = "cut"  # the last record that this machine wrote is not there, or was changed
-    UNREADABLE = "unreadable"  # it is no JSON object: half a line, or two objects in one
+    MOVED = "moved"  # it is after records that were written later
+    CUT = "cut"  # the last record of this machine is missing or was changed
+    UNREADABLE = "unreadable"  # it is not one JSON object: a partial line, or two objects
 
 
 class TraceFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class VerifiedTrace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_trace(lines: Iterable[bytes], newest: str | None = None) -> VerifiedTrace:
-    """Look at every line once. A trace without findings is the one that was written, up to its `head`.
+    """Check every line once. A trace without findings is intact up to its `head`.
 
     `newest` is the hash of the last line that this machine wrote, if it is known: others may have added to it.
     """
@@ -62,7 +62,7 @@ def verify_trace(lines: Iterable[bytes], newest: str | None = None) -> VerifiedT
 
 
 class _Orphan(msgspec.Struct, frozen=True, kw_only=True):
-    """A record that does not follow any line before it; `last` is the number of the record that it stands behind."""
+    """A record whose predecessor is not before it; `last` is the number of the record that is."""
 
     line: int
     number: int
@@ -71,7 +71,7 @@ class _Orphan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Chain:
-    """How far the trace has been followed. `numbers` has the hash of each line, and the records up to it."""
+    """The state of the verification. `numbers` maps the hash of each line to the number of records up to it."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {FIRST: 0}
@@ -84,7 +84,7 @@ class _Chain:
         self.merged = 0
 
     def follow(self, line: int, data: bytes) -> Iterator[TraceFinding]:
-        """Go on by one line."""
+        """Check the next line."""
         self.lines = line
         if not data:
             return
@@ -119,7 +119,7 @@ class _Chain:
         self.last = number
 
     def explained(self, orphan: _Orphan) -> TraceFinding:
-        """What became of the line that a record follows: it may stand elsewhere, be gone, or be another one now."""
+        """The fault of an orphan, known at the end: its predecessor was moved, deleted or edited."""
         if orphan.previous in self.numbers:
             text, fault = "the record that this one follows stands behind it", TraceFault.MOVED
         elif orphan.number > orphan.last + 1:

@@ -1,4 +1,4 @@
-"""After a call has changed files: a record of each in the trace, or no further changes."""
+"""Writes a trace record for each file that a call changed; if that fails, further changes are refused."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ WRITTEN: Final = frozenset({TRACE, LESSONS, MAP})
 
 
 class TracedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """What records say of the session that they come from, and of the commit that it works on."""
+    """The session and commit that records name."""
 
     id: str
     log_url: str
@@ -42,23 +42,23 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Watching(msgspec.Struct, frozen=True, kw_only=True):
-    """What the writer needs of others.
+    """Callbacks of the writer.
 
-    `changed_by` says what a call changed in the workspace, found by comparing it with its checkpoint; None if that
-    cannot be said. `ran` is told of commands that an intent wants to be run, with what came of them.
+    `changed_by` returns the files that a call changed, by comparing the workspace with its checkpoint; None if unknown.
+    `ran` gets the result of a command that is a criterion of an intent.
     """
 
     changed_by: Callable[[str], Awaitable[Sequence[ChangedFile] | None]]
     shape_of: ShapeOf
     ran: Callable[[Intent, str, ToolResult], None] = lambda intent, command, result: None
-    # Makes files what they were before a call, where nobody is there to do it; whether that was done.
+    # Restores files to their state before a call, in unattended sessions; returns whether it did.
     put_back: Callable[[str, Sequence[str]], Awaitable[bool]] | None = None
-    # An outcome that later sessions should know of.
+    # Records an outcome for later sessions.
     learnt: Callable[[Intent, str], None] = lambda intent, lesson: None
 
 
 class _Before(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that a call names, as they were, and the intent that it works for."""
+    """The files that a call names, with their content before it, and the active intent."""
 
     intent: Intent
     contents: dict[str, bytes | None]
@@ -100,7 +100,7 @@ class TraceWriterHook:
             touches = tool.touches(tool.decode(call.input))
             intent = self._selection.active()
             declared = declared_class(call.input, intent.id)
-        except (BadArguments, IntentRefused):  # the guard has said no, or lets it pass as one that changes nothing
+        except (BadArguments, IntentRefused):  # refused, or a call that changes nothing
             return Proceed()
         except BadDeclaration as problem:
             return blocked(str(problem))
@@ -145,7 +145,7 @@ class TraceWriterHook:
         return _with(result, warnings)
 
     async def _put_back(self, changed: Sequence[ChangedFile], before: _Before, call_id: str) -> list[str]:
-        """What a criterion changed that is not the intent's. It runs without a person, but only for what it checks."""
+        """Restore files out of scope that a criterion changed, because criteria run without approval."""
         if self._watching.put_back is None or before.command is None or self._guard.needed_a_person(call_id):
             return []
         steered = _differing(before.kept_by_people, _kept_by_people(self._selection.files.home))
@@ -155,7 +155,7 @@ class TraceWriterHook:
     def _record(
         self, changed: Sequence[ChangedFile], before: _Before, completed: CompletedCall, context: HookContext
     ) -> list[str]:
-        """Write the records; what the model should be told of them."""
+        """Write the records; returns a note for the model."""
         warnings: list[str] = []
         revision = self._session.revision()
         try:
@@ -204,7 +204,7 @@ class TraceWriterHook:
         )
 
     def _outside(self, changed: Sequence[ChangedFile], before: _Before, context: HookContext) -> list[str]:
-        """A command ran whose changes nobody could know before: those that it should not have made are told."""
+        """A note about changes out of scope by a command whose changes could not be known before."""
         messages: list[str] = []
         intent = before.intent
         outside = [file.path for file in changed if not intent.scope.covers(file.path)]
@@ -232,7 +232,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _kept_by_people(root: Path) -> dict[str, tuple[int, int]]:
-    """The files of the layer itself, but for those that this program writes."""
+    """The files of the intent layer, except those that Robota writes."""
     found: dict[str, tuple[int, int]] = {}
     try:
         with os.scandir(root / DIRECTORY) as entries:
@@ -251,7 +251,7 @@ def _differing(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of a plain file; None if there is none."""
+    """The bytes of a regular file; None if there is none."""
     try:
         return path.read_bytes() if path.is_file() else None
     except OSError:

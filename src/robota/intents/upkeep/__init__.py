@@ -1,1 +1,1 @@
-"""What people do with intents: editing their file, running their criteria, lessons, the map, and how far each is."""
+"""Maintenance of intents: editing their file, running criteria, lessons, the map and their progress."""

@@ -1,4 +1,4 @@
-"""When each acceptance criterion that can be run was run last, and what came of it. Kept outside the workspace."""
+"""The last run of each executable acceptance criterion, stored outside the workspace."""
 
 import os
 from hashlib import sha256
@@ -22,21 +22,21 @@ Runs = dict[str, dict[str, CriterionRun]]
 
 
 class CriterionRuns:
-    """The runs of a workspace. Nothing is decided by them: completing an intent runs its criteria anew."""
+    """The runs of a workspace, for display only: completing an intent runs its criteria again."""
 
     def __init__(self, root: Path, user_directory: Path) -> None:
         self._directory = user_directory / "intents"
         self._path = self._directory / f"{sha256(os.fsencode(root.resolve())).hexdigest()[:32]}.json"
 
     def all(self) -> Runs:
-        """What is known; nothing if that cannot be read."""
+        """All runs; empty if the file cannot be read."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Runs)
         except (OSError, msgspec.DecodeError, RecursionError):
             return {}
 
     def note(self, intent_id: str, command: str, run: CriterionRun) -> None:
-        """Remember the newest run. Raises `OSError`."""
+        """Store a run. Raises `OSError`."""
         with only_writer(self._directory):
             runs = self.all()
             runs.setdefault(intent_id, {})[command] = run

@@ -1,4 +1,4 @@
-"""How far each intent is, and where the work has left what was agreed on."""
+"""The progress of each intent, and work outside its scope."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from robota.intents.upkeep.traced_intents import TracedIntent
 
 
 class IntentDrift(msgspec.Struct, frozen=True, kw_only=True):
-    """One intent: `outside` are files touched for it that it does not own now; the criteria are commands."""
+    """One intent: `outside` are files changed for it that are not in its scope now; the criteria are commands."""
 
     intent: Intent
     files: int
@@ -35,13 +35,13 @@ def drift(
     spent: Mapping[str, SpentOnIntent],
     runs: Runs,
 ) -> tuple[IntentDrift, ...]:
-    """Of each intent, in their order."""
+    """The drift of each intent, in order."""
     return tuple(
-        _of(intent, traced.get(intent.id), spent.get(intent.id), runs.get(intent.id, {})) for intent in intents
+        _drift_of(intent, traced.get(intent.id), spent.get(intent.id), runs.get(intent.id, {})) for intent in intents
     )
 
 
-def _of(
+def _drift_of(
     intent: Intent, traced: TracedIntent | None, spent: SpentOnIntent | None, runs: Mapping[str, CriterionRun]
 ) -> IntentDrift:
     files = {} if traced is None else traced.files

@@ -1,4 +1,4 @@
-"""What sessions spent on each intent: requests while it was selected, read from their logs."""
+"""The cost of each intent: requests of sessions while it was selected, read from their logs."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,7 +18,7 @@ TASK_MARK = b'"kind":"task"'
 
 
 class SpentOnIntent(msgspec.Struct, kw_only=True):
-    """`cost` is the sum of what is known; `is_known` is false if the price of a request was not."""
+    """The cost of an intent: `cost` is the sum of known prices; `is_known` is false if one was unknown."""
 
     sessions: set[str]
     requests: int = 0
@@ -32,7 +32,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def spent_on_intents(logs: Iterable[Path]) -> dict[str, SpentOnIntent]:
-    """By id. A log that cannot be read is passed over; most have no intent in them and are not looked into."""
+    """The costs by intent id. Unreadable logs are skipped, and logs without an intent are not decoded."""
     spent: dict[str, SpentOnIntent] = {}
     for log in logs:
         try:
@@ -45,7 +45,7 @@ def spent_on_intents(logs: Iterable[Path]) -> dict[str, SpentOnIntent]:
 
 
 def _read(data: bytes, session: str, spent: dict[str, SpentOnIntent]) -> None:
-    """A request row comes twice or more, the last time with its cost."""
+    """Read the requests of a log. A request row is written several times, the last time with its cost."""
     active: str | None = None
     of_request: dict[int, tuple[str, Any]] = {}
     for record in _records(data):
@@ -71,7 +71,7 @@ def _records(data: bytes) -> Iterator[_Line]:
 
 
 def _cost(row: Any) -> tuple[int, Any] | None:
-    """The time of a request row and what it cost, if it says so already."""
+    """The time and the cost of a request row, if it has the cost already."""
     if not isinstance(row, dict) or row.get("say") != "api_req_started":
         return None
     fields = _fields(row.get("text"))

@@ -1,4 +1,4 @@
-"""`intent_map.md`: which files were changed for which intent. Made from the trace each time, so it cannot drift."""
+"""`intent_map.md`: the files changed for each intent, always generated from the trace."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -51,5 +51,5 @@ def _row(file: TracedFile) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of anybody, as data in a table: no markup, no line breaks."""
+    """Untrusted text as a table cell, without markup and line breaks."""
     return single_line(text, LONGEST).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

@@ -1,4 +1,4 @@
-"""Changes to `active_intents.yaml` as text: what people wrote there, comments included, stays as it is."""
+"""Edits `active_intents.yaml` as text, so that everything else in it, comments included, is preserved."""
 
 import json
 import re
@@ -20,7 +20,7 @@ ATTRIBUTES: Final = (
 
 
 class NewIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent that is to be written down."""
+    """An intent to be added."""
 
     name: str
     owned_scope: tuple[str, ...]
@@ -30,13 +30,13 @@ class NewIntent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def set_status(files: IntentFiles, id: str, status: IntentStatus) -> None:
-    """Write the status of an intent. Raises `IntentProblem` or `OSError`; the file is then as it was."""
+    """Write the status of an intent. Raises `IntentProblem` or `OSError` and leaves the file unchanged."""
     with only_writer(files.home / DIRECTORY):
         _write(files, with_status(files.text(INTENTS), id, status))
 
 
 def add_intent(files: IntentFiles, new: NewIntent) -> str:
-    """Write down an intent, in a file of its own if there is none yet. Its id."""
+    """Add an intent and return its id. Creates the file if it is missing."""
     (files.home / DIRECTORY).mkdir(exist_ok=True)
     with only_writer(files.home / DIRECTORY):
         path = files.home / INTENTS
@@ -74,7 +74,7 @@ def with_intent(text: str, id: str, new: NewIntent) -> str:
 
 
 def next_id(intents: Sequence[Intent]) -> str:
-    """An id that is free, numbered on from the last one."""
+    """The next free id."""
     found = [match for intent in intents if (match := NUMBERED.fullmatch(intent.id))]
     if not found:
         return "INT-001"
@@ -95,7 +95,7 @@ def _mode(path: Path) -> int:
 
 
 def _checked(text: str, expected: Sequence[Intent]) -> str:
-    """The text, if it says what it should; else somebody wrote the file in a way that is better changed by hand."""
+    """The text, if it parses to the expected intents; otherwise raise, and leave the edit to the user."""
     try:
         is_right = [_facts(each) for each in read_intents(text)] == [_facts(each) for each in expected]
     except IntentProblem:
@@ -145,5 +145,5 @@ def _block(id: str, new: NewIntent, indent: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Every text of JSON is one of YAML."""
+    """A quoted YAML string; every JSON string is one."""
     return json.dumps(text, ensure_ascii=False)

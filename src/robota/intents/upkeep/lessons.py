@@ -1,4 +1,4 @@
-"""Lessons in `.orchestration/AGENT.md`: what went wrong once, told to later sessions as quoted data."""
+"""Lessons in `.orchestration/AGENT.md`: past failures, which later sessions get as quoted data."""
 
 import os
 import re
@@ -22,7 +22,7 @@ LINE: Final = re.compile(r"- \[(?P<intent>[A-Z0-9-]+) (?P<kind>[A-Z_]+) x(?P<tim
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was learnt. `kind` is a word such as TEST or SCOPE_VIOLATION."""
+    """One lesson. `kind` is a word such as TEST or SCOPE_VIOLATION."""
 
     intent_id: str
     kind: str
@@ -35,7 +35,7 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def note_lesson(root: Path, lesson: Lesson) -> None:
-    """Add a lesson, or count it once more. Raises `OSError`; people's own words in the file stay as they are."""
+    """Add a lesson, or count it once more. Text of users in the file is preserved. Raises `OSError`."""
     directory = root / DIRECTORY
     path = root / LESSONS
     with only_writer(directory):
@@ -47,14 +47,14 @@ def note_lesson(root: Path, lesson: Lesson) -> None:
 
 
 def with_lesson(text: str, lesson: Lesson) -> str:
-    """The file with the lesson in it. The newest stand last; of too many the oldest go."""
+    """The file with the lesson added at the end. If there are too many, the oldest are dropped."""
     lesson = msgspec.structs.replace(lesson, text=single_line(lesson.text, LONGEST))
     lessons = {(each.intent_id, each.kind, each.text): each for each in lessons_in(text)}
     known = lessons.pop((lesson.intent_id, lesson.kind, lesson.text), None)
     if known is not None:
         lesson = msgspec.structs.replace(lesson, times=known.times + 1)
-    kept = [*lessons.values(), lesson][-MOST_LESSONS:]
-    section = "\n".join((BEGIN, *(each.line for each in kept), END))
+    newest = [*lessons.values(), lesson][-MOST_LESSONS:]
+    section = "\n".join((BEGIN, *(each.line for each in newest), END))
     head, begin, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     if not begin:
@@ -63,7 +63,7 @@ def with_lesson(text: str, lesson: Lesson) -> str:
 
 
 def lessons_in(text: str) -> Sequence[Lesson]:
-    """The lessons of a file that this program wrote there."""
+    """The lessons in a file that Robota wrote."""
     section = text.partition(BEGIN)[2].partition(END)[0]
     found = (LINE.fullmatch(line) for line in section.splitlines())
     return [

@@ -1,4 +1,4 @@
-"""What the trace says of each intent: files, sessions, approvals. Other tools' records count as far as they fit."""
+"""The files, sessions and approvals of each intent, from the trace. Compatible records of other tools count."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from robota.intents.trace_record import decoded, ours_of
 
 
 class TracedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as the trace knows it last."""
+    """The newest state of a file in the trace."""
 
     path: str
     operation: str = "edit"
@@ -29,7 +29,7 @@ class TracedIntent(msgspec.Struct, kw_only=True):
 
 
 def traced_intents(lines: Iterable[bytes]) -> dict[str, TracedIntent]:
-    """By id. Lines that are no records are passed over."""
+    """The traced intents by id. Lines that are no records are skipped."""
     found: dict[str, TracedIntent] = {}
     for line in lines:
         record = decoded(line)
@@ -51,7 +51,7 @@ def _take(record: dict[str, Any], found: dict[str, TracedIntent]) -> None:
     if ours.get("approval") == "user":
         traced.approved.add((session, call))
     for path in _paths(record):
-        traced.files.pop(path, None)  # the newest stand last
+        traced.files.pop(path, None)  # the newest are last
         traced.files[path] = TracedFile(
             path=path,
             operation=_text(ours.get("op")) or "edit",
