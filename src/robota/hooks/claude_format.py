@@ -1,4 +1,4 @@
-"""Calls and rules in the JSON of Claude Code, which hooks are written for: its names for tools and arguments."""
+"""Converts calls and rules to and from the JSON that Claude Code hooks use, with its names of tools and arguments."""
 
 import os.path
 import re
@@ -12,12 +12,12 @@ RULE: Final = re.compile(r"([^()]+)(?:\((.*)\))?", re.DOTALL)
 
 
 def name_for_hooks(tool: AnyTool) -> str:
-    """What `tool_name` says."""
+    """The value of `tool_name`."""
     return tool.name if tool.name.startswith("mcp__") else tool.label
 
 
 def matched_names(tool: AnyTool) -> tuple[str, ...]:
-    """Everything a matcher may call a tool."""
+    """All names of a tool that a matcher may use."""
     return (name_for_hooks(tool), tool.name, *tool.hook_names.also_matched_as)
 
 
@@ -27,7 +27,7 @@ def arguments_for_hooks(tool: AnyTool, arguments: dict[str, Any], cwd: Path) -> 
     renamed: dict[str, Any] = {}
     for name, value in arguments.items():
         if name == names.path and isinstance(value, str):
-            # Without `..`, so that a hook which looks at how a path begins is not fooled.
+            # Without `..`, so that a hook that checks the prefix of a path is not fooled.
             value = os.path.normpath(cwd / value)
         elif name == names.seconds and isinstance(value, int | float):
             value = round(value * 1000)
@@ -36,7 +36,7 @@ def arguments_for_hooks(tool: AnyTool, arguments: dict[str, Any], cwd: Path) -> 
 
 
 def arguments_from_hooks(tool: AnyTool, arguments: dict[str, Any], cwd: Path) -> dict[str, Any]:
-    """The way back, for a hook that rewrote the input. Paths below `cwd` become relative to it again."""
+    """Convert the input back after a hook rewrote it. Paths below `cwd` become relative again."""
     names = tool.hook_names
     ours_by_theirs = {theirs: ours for ours, theirs in names.arguments.items()}
     read: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def arguments_from_hooks(tool: AnyTool, arguments: dict[str, Any], cwd: Path) ->
 
 
 def permission_suggestions(suggestions: tuple[RuleSuggestion, ...]) -> list[dict[str, Any]]:
-    """The rules that would stop a question, as `permission_suggestions` says them."""
+    """The rules that would stop a question, in the format of `permission_suggestions`."""
     return [
         {
             "type": "addRules",

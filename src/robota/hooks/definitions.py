@@ -1,4 +1,4 @@
-"""Hooks as people write them in settings, and as we use them."""
+"""Hook definitions: reads and validates them from settings."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ PROMPT_TIMEOUT_S: Final = 30.0
 ENDING_TIMEOUT_S: Final = 1.5
 LONGEST_ENDING_S: Final = 60.0
 
-# What these are about has no name that a matcher could look at.
+# These events have no name for a matcher.
 WITHOUT_TARGET: Final = frozenset(
     {HookEvent.USER_PROMPT_SUBMIT, HookEvent.STOP, HookEvent.WORKTREE_CREATE, HookEvent.WORKTREE_REMOVE}
 )
@@ -26,8 +26,8 @@ Seconds = Annotated[float, msgspec.Meta(gt=0)]
 class CommandHandler(msgspec.Struct, frozen=True, kw_only=True, tag="command", tag_field="type", rename="camel"):
     """A command that reads the event as JSON on stdin: for the shell, or with `args` a program.
 
-    `fail_closed`: no decision counts as a no. `in_background`: nobody waits for it. `only_if`: a permission rule that
-    must speak of the call.
+    `fail_closed`: no decision counts as a denial. `in_background`: the engine does not wait for it. `only_if`: a
+    permission rule that must match the call.
     """
 
     command: str
@@ -82,7 +82,7 @@ class HandlerToRun(msgspec.Struct, frozen=True):
 
 
 class HookProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of the hook settings that cannot be used, and why. The rest still works."""
+    """An unusable part of the hook settings, and why. The rest still works."""
 
     where: str
     reason: str
@@ -93,13 +93,13 @@ class HookProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The hooks of the settings, and what was wrong with some of them."""
+    """The hooks of the settings, and their problems."""
 
     rules: tuple[HookRule, ...] = ()
     problems: tuple[HookProblem, ...] = ()
 
 
-# Says what is wrong with a permission rule, or nothing.
+# Returns the problem with a permission rule, or None.
 CheckRule = Callable[[str], str | None]
 
 
@@ -126,12 +126,12 @@ def timeout_of(handler: Handler, event: HookEvent) -> float:
 
 
 def rule_applies(rule: HookRule, event: HookEvent, names: Sequence[str]) -> bool:
-    """Whether a rule is about this event and one of these names, where the event has names at all."""
+    """Whether a rule applies to this event and, if the event has names, to one of these."""
     return rule.event is event and (event in WITHOUT_TARGET or matches(rule.matcher, names))
 
 
 def matches(matcher: str, names: Sequence[str]) -> bool:
-    """Whether a matcher means one of these names: all, a list of names, or an unanchored pattern."""
+    """Whether a matcher (all, a list of names, or an unanchored pattern) matches one of these names."""
     if matcher in ("", "*"):
         return True
     if PLAIN_MATCHER.fullmatch(matcher):
@@ -147,14 +147,14 @@ LONGEST_NAME: Final = 200
 
 
 def _is_simple(matcher: str) -> bool:
-    """Whether even a backtracking engine is quick with it: nothing repeated in what is repeated, and only few times."""
+    """Whether a backtracking engine is fast with the pattern: no nested repetitions, and only a few."""
     return len(REPETITION.findall(matcher)) <= MOST_REPETITIONS and REPEATED_GROUP.search(matcher) is None
 
 
 def _is_found(matcher: str, name: str) -> bool:
     if _is_simple(matcher) and len(name) <= LONGEST_NAME:
         return re.search(matcher, name) is not None
-    # Needed by few, and not quick to load.
+    # Rarely needed and slow to import.
     from robota.config.linear_pattern import fits_pattern
 
     return fits_pattern(matcher, name)

@@ -40,7 +40,7 @@ class HandlerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_handler(handler: Handler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:
-    """Run one handler and read its result; raises `HookFailed` if there is none."""
+    """Run one handler and read its result. Raises `HookFailed` if it gives none."""
     match handler:
         case CommandHandler():
             return await _run_command(handler, payload, environment)
@@ -64,7 +64,7 @@ async def _run_command(handler: CommandHandler, payload: HookPayload, environmen
 
 
 def _with_absolute_path(env: Mapping[str, str]) -> dict[str, str]:
-    """A hook runs in the project, which must not bring programs under the names of others."""
+    """Resolve the program to an absolute path: the working directory is the project, which must not shadow programs."""
     return {**env, "PATH": absolute_path(env["PATH"])} if "PATH" in env else dict(env)
 
 
@@ -75,7 +75,7 @@ def _argv(handler: CommandHandler, added: Mapping[str, str]) -> str | tuple[str,
 
 
 def _with_variables(word: str, added: Mapping[str, str]) -> str:
-    """There is no shell that would do it."""
+    """Replace variables in the arguments of a program, because no shell does it."""
     for name, value in added.items():
         word = word.replace(f"${{{name}}}", value)
     return word
@@ -94,6 +94,6 @@ async def _post_event(handler: HttpHandler, payload: HookPayload, environment: H
 
 
 def _filled(value: str, allowed: Mapping[str, str]) -> str:
-    """A header with the variables the person named; no other part of the environment leaves the machine."""
-    # A header must not end with blanks, as the content of a variable often does.
+    """A header with its variables replaced: only those that the definition lists leave the machine."""
+    # The value of a variable often ends with blanks, which a header must not.
     return VARIABLE.sub(lambda found: allowed.get(found[1] or found[2], "").strip(), value).strip()

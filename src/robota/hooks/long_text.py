@@ -1,4 +1,4 @@
-"""Long output of hooks: the model gets the beginning, the whole is kept beside the log."""
+"""Shortens long output of hooks for the model; the whole text is stored beside the log."""
 
 from collections.abc import Callable
 from typing import Final
@@ -8,12 +8,12 @@ from robota.log.errors import LogWriteError
 MOST_CHARACTERS: Final = 10_000
 PREVIEW_CHARACTERS: Final = 2_000
 
-# Keeps a text beside the log and returns its name.
+# Stores a text beside the log and returns its name.
 StoreText = Callable[[bytes], str]
 
 
 def with_preview(text: str, store: StoreText | None) -> str:
-    """The text, or a preview with the name under which all of it can be read."""
+    """The text, or a preview with the name under which the whole is stored."""
     if len(text) <= MOST_CHARACTERS:
         return text
     name = None if store is None else _stored(text, store)

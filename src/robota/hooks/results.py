@@ -11,9 +11,9 @@ from robota.workspace.process.filter_process import FilterOutcome
 BLOCKING_EXIT: Final = 2
 NO_REASON_GIVEN: Final = "A hook said no."
 
-# Only at these events plain output is given to the model.
+# Plain output goes to the model only at these events.
 PLAIN_OUTPUT_IS_CONTEXT: Final = frozenset({HookEvent.SESSION_START, HookEvent.USER_PROMPT_SUBMIT})
-# Events that exit code 2 cannot block: it comes too late, or only a decision in JSON counts.
+# Events that exit code 2 cannot block: they come too late, or need a JSON decision.
 CANNOT_BLOCK: Final = frozenset(
     {
         HookEvent.SESSION_START,
@@ -30,7 +30,7 @@ STRICTEST_FIRST: Final = ("deny", "ask", "defer", "allow")
 
 
 class HookFailed(Exception):
-    """A hook gave no decision: a crash, a time-out, output that cannot be read. The text says which."""
+    """A hook gave no decision, because of a crash, a time-out or unreadable output. The message says which."""
 
 
 def parse_command_result(event: HookEvent, process: FilterOutcome) -> HookResult:
@@ -52,7 +52,7 @@ def parse_result_text(event: HookEvent, text: str) -> HookResult:
     if not text.strip():
         return HookResult()
     try:
-        # JSON can spell half of a character, which nothing else can hold: not the log, not the system.
+        # JSON can contain a lone surrogate, which neither the log nor the system can encode.
         answer = with_whole_characters(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise HookFailed("its output is not valid JSON") from error
@@ -87,7 +87,7 @@ def parse_result(event: HookEvent, answer: dict[str, Any]) -> HookResult:
 
 
 def merge_results(results: Iterable[HookResult]) -> HookResult:
-    """All results as one: the strictest decision holds, texts are joined, the last new input wins."""
+    """Merge results: the strictest decision wins, texts are joined, the last updated input wins."""
     all_results = list(results)
     decisive = next((r for word in STRICTEST_FIRST for r in all_results if r.decision == word), HookResult())
     updated = (r.updated_input for r in reversed(all_results) if r.updated_input is not None)
@@ -115,7 +115,7 @@ Decided = tuple[str | None, str, dict[str, Any] | None]
 
 
 def _decision(event: HookEvent, answer: dict[str, Any], special: dict[str, Any]) -> Decided:
-    """What a hook decided about a call, why, and the input it wants instead."""
+    """The decision of a hook about a call, its reason, and the updated input."""
     if event is HookEvent.PERMISSION_REQUEST:
         wanted = special.get("decision")
         wanted = wanted if isinstance(wanted, dict) else {}
@@ -134,7 +134,7 @@ def _decision(event: HookEvent, answer: dict[str, Any], special: dict[str, Any])
 
 
 def _interrupts(event: HookEvent, special: dict[str, Any]) -> bool:
-    """A denial of a permission can ask that the task ends with it."""
+    """Whether a permission denial also ends the task."""
     wanted = special.get("decision")
     if event is not HookEvent.PERMISSION_REQUEST or not isinstance(wanted, dict):
         return False
@@ -142,7 +142,7 @@ def _interrupts(event: HookEvent, special: dict[str, Any]) -> bool:
 
 
 def _updated_output(special: dict[str, Any]) -> str | None:
-    """The result a hook wants the model to see, in the shape of `tool_response` or as plain text."""
+    """The tool result with which a hook replaces the real one: a `tool_response` object or plain text."""
     wanted = special.get("updatedToolOutput")
     if isinstance(wanted, dict):
         wanted = wanted.get("content")
@@ -156,7 +156,7 @@ def _blocking_exit(event: HookEvent, reason: str) -> HookResult:
 
 
 def _worktree_result(process: FilterOutcome, output: str) -> HookResult:
-    """It was to make a directory and print where: anything else has failed."""
+    """The result of a worktree hook, which must create a directory and print its path."""
     if process.exit_code != 0:
         return HookResult(blocked=process.stderr.strip() or _how_it_ended(process))
     return HookResult(output=output) if output else HookResult(blocked="it printed no path")

@@ -1,4 +1,4 @@
-"""The hooks of a session: which handlers an event runs, and what their results mean for the engine."""
+"""Runs the hooks of a session: selects the handlers of an event and applies their results."""
 
 import asyncio
 import json
@@ -38,12 +38,12 @@ from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldV
 MOST_IN_BACKGROUND: Final = 20
 REPLACED: Final = "A hook replaced what the tool returned; this is not the tool's own output."
 
-# Whether a permission rule is about a call.
+# Whether a permission rule matches a call.
 RuleMatches = Callable[[str, AnyTool, ToolCall], bool]
 
 
 class HookSessionInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The session as every hook is told of it."""
+    """The session fields that every hook gets."""
 
     session_id: str
     transcript_path: str
@@ -51,7 +51,7 @@ class HookSessionInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hooks:
-    """The hooks of one session. All handlers of an event run side by side, identical ones once."""
+    """The hooks of one session. All handlers of an event run concurrently, identical ones once."""
 
     def __init__(
         self,
@@ -75,12 +75,12 @@ class Hooks:
         self._rule_matches = rule_matches
         self._store = store
         self._running: set[asyncio.Task[HookResult]] = set()
-        self._background: set[asyncio.Task[HookResult]] = set()  # those of them that nobody waits for
+        self._background: set[asyncio.Task[HookResult]] = set()  # the tasks of background handlers
 
     async def fire(
         self, event: HookEvent, target: str = "", *, context: HookContext | None = None, **fields: Any
     ) -> HookResult:
-        """Run the hooks of an event that is not about a call."""
+        """Run the hooks of an event other than a tool call."""
         rules = [rule for rule in self._rules if rule_applies(rule, event, (target,))]
         return await self._run_all(event, _handlers(rules), context, fields)
 
@@ -110,14 +110,14 @@ class Hooks:
         return changed if of_hooks.stopped is None else Halt(reason=of_hooks.stopped, result=changed)
 
     async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, context: HookContext) -> HookResult:
-        """Run the hooks that may answer in the person's place when a verdict is to ask."""
+        """Run the hooks that may answer in place of the user when the verdict is to ask."""
         more = {"permission_suggestions": permission_suggestions(verdict.suggestions)}
         result = await self._fire_for_call(HookEvent.PERMISSION_REQUEST, tool, call, context, more)
         updated = self._updated_input(tool, call, result.updated_input)
         return msgspec.structs.replace(result, updated_input=updated if result.decision == "allow" else None)
 
     async def close(self) -> None:
-        """End the hooks that still run because nobody waits for them."""
+        """Stop the background hooks that still run."""
         running = tuple(self._running)
         for task in running:
             task.cancel()
@@ -126,7 +126,7 @@ class Hooks:
         self._watch.close()
 
     def _updated_input(self, tool: AnyTool, call: ToolCall, updated: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The input a hook wants instead, in our names; None if it is the one it was given."""
+        """The updated input of a hook under our argument names; None if it is unchanged."""
         if updated is None or updated == arguments_for_hooks(tool, call.input, self._session.cwd):
             return None
         return arguments_from_hooks(tool, updated, self._session.cwd)
@@ -223,7 +223,7 @@ def _context_fields(context: HookContext | None) -> dict[str, str]:
 
 
 def _handlers(rules: list[HookRule]) -> list[HandlerToRun]:
-    """The handlers of all these rules, identical ones once."""
+    """The handlers of these rules, without duplicates."""
     handlers: list[HandlerToRun] = []
     for rule in rules:
         found = (HandlerToRun(handler, rule.variables) for handler in rule.handlers)
@@ -232,7 +232,7 @@ def _handlers(rules: list[HookRule]) -> list[HandlerToRun]:
 
 
 def _with_hook_output(result: ToolResult, of_hooks: HookResult) -> ToolResult:
-    """The result with what hooks have to add, or in place of it what they want the model to see."""
+    """The result with the output of hooks added, or replaced by it."""
     replaced = REPLACED if of_hooks.updated_output is not None else ""
     words = "\n".join(part for part in (replaced, of_hooks.blocked, of_hooks.context) if part)
     if not words:
