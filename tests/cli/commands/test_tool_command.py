@@ -120,7 +120,7 @@ def test_arguments_come_from_a_file_or_standard_input_too(robota: Robota, tmp_pa
         (["run", "read_file", "--permission-mode", "x"], "'x' is none of plan, default"),
         (["run", "read_file", "{}", "--args", "{}"], "given twice"),
         (["run"], "Missing: NAME."),
-        ([], "list      show the tools"),
+        ([], "list      list the tools"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_runs_nothing(robota: Robota, words: list[str], message: str) -> None:
