@@ -136,9 +136,15 @@ def test_a_pending_ask_a_crash_and_a_failure_are_told_apart(place: Place) -> Non
     waiting.ask(ask="command", text="rm -r .")
     waiting.close()
     Written(place.root, "crashed").prompt("x").close()
+    Written(place.root, "closed").prompt("x").end("interrupted")
     Written(place.root, "failed").prompt("x").end("given_up")
     states = {each.id: each.state for each in place.sessions()}
-    assert states == {"waiting": "waiting", "crashed": "interrupted", "failed": "failed"}
+    assert states == {
+        "waiting": "waiting",
+        "crashed": "interrupted",
+        "closed": "interrupted",
+        "failed": "failed",
+    }
 
 
 def test_a_session_that_is_written_now_is_running(place: Place) -> None:

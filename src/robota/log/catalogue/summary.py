@@ -68,7 +68,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
         is_open = not row.is_answered and not row.interrupted and row.ts > self.answered_ts
         if is_open and not row.partial and row.ask in INTERACTIVE_ASKS | RESUMABLE_ASKS:
             return SessionStatus.WAITING
-        if self.open_tasks or self.outcome is None:
+        if self.open_tasks or self.outcome in (None, "interrupted"):
             return SessionStatus.INTERRUPTED
         return SessionStatus.COMPLETED if self.outcome == "completed" else SessionStatus.FAILED
 
