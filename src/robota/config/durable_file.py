@@ -1,4 +1,4 @@
-"""Files of the person. Reading waits for nobody; writing is all or nothing, one writer at a time, nobody else reads."""
+"""Private files of the user: non-blocking reads, and atomic writes under a lock."""
 
 import contextlib
 import errno
@@ -31,7 +31,7 @@ def read_file(path: Path, *, follow: bool = True, most: int = LARGEST_READ) -> b
 
 
 def replace_file(target: Path, data: bytes, *, mode: int = PRIVATE) -> None:
-    """A reader sees the old file or the new one, also after a power cut."""
+    """Replace a file atomically: a reader sees the old or the new content, also after a power cut."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.new")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
@@ -48,7 +48,7 @@ def replace_file(target: Path, data: bytes, *, mode: int = PRIVATE) -> None:
 
 
 def keep_backup(target: Path, *, follow: bool = True) -> Path | None:
-    """A copy of what is there now, beside it; None if nothing is."""
+    """Copy the file to a `.bak` beside it; None if there is no file."""
     backup = target.with_name(target.name + ".bak")
     try:
         replace_file(backup, read_file(target, follow=follow))
@@ -90,7 +90,7 @@ def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterat
 
 @contextlib.contextmanager
 def only_writer(directory: Path) -> Iterator[None]:
-    """Two processes that write at the same time must not lose one another's change. Makes the directory."""
+    """Hold the lock of a directory, so that concurrent writers do not lose changes. Creates the directory."""
     make_private_directory(directory)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -1,9 +1,9 @@
-"""The errors of this room."""
+"""The errors of this package."""
 
 
 class ConfigError(Exception):
-    """Something is wrong with the settings. The text says where, what was left untouched and what to do next."""
+    """The settings are invalid or cannot be used. The message says where, what was left untouched and what to do."""
 
 
 class NoProviderError(ConfigError):
-    """Nothing says which provider to use, because none was ever set up."""
+    """No provider has been set up."""

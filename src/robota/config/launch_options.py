@@ -1,4 +1,4 @@
-"""What a person asked for when starting a session, and the settings that follow from it."""
+"""The options of a session start, and the settings that result from them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,12 +15,12 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything but the directory has a default."""
+    """The options of a session start. Only the directory has no default."""
 
     cwd: Path
-    kept_in: Path | None = None  # the project that keeps the session, if it is not the one it works in
+    kept_in: Path | None = None  # the project whose directory holds the session, if it works elsewhere
     provider: str | None = None
-    profile: Profile | None = None  # instead of the settings: who brings a profile brings everything
+    profile: Profile | None = None  # replaces the profiles of the settings completely
     model: str | None = None
     fallback_models: tuple[str, ...] = ()
     permission_mode: PermissionMode | None = None
@@ -33,13 +33,13 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     language: str | None = None
-    settings: dict[str, Any] = {}  # of the command line, over those of the files
+    settings: dict[str, Any] = {}  # from the command line; they override those of files
     require_trust: bool = False
     session_id: str | None = None
-    resumes: Path | None = None  # the directory of a session to go on with
+    resumes: Path | None = None  # the directory of the session to resume
     name: str | None = None
     attended: bool = True
-    needs_model: bool = True  # a single tool call does without
+    needs_model: bool = True  # not needed for a single tool call
 
 
 def workspace_root(cwd: Path) -> Path:
@@ -54,7 +54,7 @@ def workspace_root(cwd: Path) -> Path:
 
 
 def settings_for(launch: LaunchOptions, root: Path, env: Mapping[str, str]) -> Settings:
-    """Everything that was set, the command line included, or `ConfigError` if going on with it would be unsafe."""
+    """All settings, the command line included. Raises `ConfigError` if starting with them would be unsafe."""
     if launch.profile is not None:
         return Settings(values=msgspec.convert({**_flags(launch), **switched(env)}, SettingsFile))
     settings = load_settings(root, env, flags=_flags(launch))
@@ -65,7 +65,7 @@ def settings_for(launch: LaunchOptions, root: Path, env: Mapping[str, str]) -> S
 
 
 def _flags(launch: LaunchOptions) -> dict[str, Any]:
-    """What was asked for, as a layer of the settings: a managed file can still overrule it."""
+    """The options as a layer of settings, which a managed file can still override."""
     flags = {
         "currentProvider": launch.provider,
         "model": launch.model,
@@ -78,10 +78,10 @@ def _flags(launch: LaunchOptions) -> dict[str, Any]:
 
 
 def _over(settings: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
-    """An option of its own wins over the same in `--settings`; an object takes in the other."""
+    """Merge options over `--settings`: an option wins, objects are merged."""
     both = {
-        name: {**said, **flags[name]}
-        for name, said in settings.items()
-        if isinstance(said, dict) and isinstance(flags.get(name), dict)
+        name: {**value, **flags[name]}
+        for name, value in settings.items()
+        if isinstance(value, dict) and isinstance(flags.get(name), dict)
     }
     return {**settings, **flags, **both}

@@ -1,4 +1,4 @@
-"""Where Robota keeps what belongs to the person, and where a workspace keeps what belongs to it."""
+"""The paths of Robota's files in the user's directory and in a workspace."""
 
 import os
 import pwd
@@ -17,7 +17,7 @@ LOCAL_SETTINGS: Final = ".robota/settings.local.json"
 
 
 def user_directory(env: Mapping[str, str]) -> Path:
-    """`ROBOTA_HOME`, or `.robota` in the home directory. Not created here."""
+    """`ROBOTA_HOME`, or `.robota` in the home directory. It is not created."""
     chosen = env.get("ROBOTA_HOME")
     if chosen:
         return Path(chosen).absolute()
@@ -25,12 +25,12 @@ def user_directory(env: Mapping[str, str]) -> Path:
 
 
 def settings_path(env: Mapping[str, str]) -> Path:
-    """The person's own settings."""
+    """The settings file of the user."""
     return user_directory(env) / "settings.json"
 
 
 def home_directory(env: Mapping[str, str]) -> Path:
-    """The home directory of the person, from the environment or the user database."""
+    """The home directory of the user, from the environment or the user database."""
     home = env.get("HOME")
     if home:
         return Path(home).absolute()
@@ -41,7 +41,7 @@ def home_directory(env: Mapping[str, str]) -> Path:
 
 
 def known_home(env: Mapping[str, str]) -> Path | None:
-    """The home directory of the person; None if there is none."""
+    """The home directory of the user; None if there is none."""
     try:
         return home_directory(env)
     except ConfigError:

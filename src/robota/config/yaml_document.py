@@ -1,23 +1,23 @@
-"""YAML that anybody may have written, read within limits of size, depth and kind."""
+"""Reads untrusted YAML within limits of size, depth and type."""
 
 from typing import Any, Final
 
 LONGEST: Final = 200_000
-# The parser needs quadratic time for brackets in brackets.
+# The parser takes quadratic time for nested brackets.
 MOST_BRACKETS: Final = 2_000
 MOST_NODES: Final = 50_000
 DEEPEST: Final = 50
-# A plain value may be taken for a number, which takes time that grows with the square of its digits.
+# Converting a plain value to a number takes quadratic time in its digits.
 LONGEST_PLAIN: Final = 2_000
 
 
 class YamlProblem(Exception):
-    """The text is no YAML, or more than is read. The message says what is wrong, without a full stop."""
+    """The text is not valid YAML or exceeds a limit. The message has no full stop."""
 
 
 def read_yaml(text: str) -> Any:
-    """Lists, dictionaries and plain values. No aliases: a few lines of them can stand for more than memory holds."""
-    # Hardly any run reads such a file.
+    """Read lists, dictionaries and plain values. Aliases are refused, because a few lines can expand without limit."""
+    # Imported here, because hardly any run reads such a file.
     import yaml
 
     if len(text) > LONGEST or text.count("[") + text.count("{") > MOST_BRACKETS:
@@ -28,12 +28,12 @@ def read_yaml(text: str) -> Any:
     except (yaml.YAMLError, RecursionError) as error:
         raise YamlProblem(" ".join(str(error).split())) from error
     except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
-        # What the parser says of a date or a number that is none.
+        # The parser raises this for an invalid date or number.
         raise YamlProblem(f"a value in it cannot be read ({error})") from error
 
 
 def read_yaml_without_repeats(text: str) -> Any:
-    """The same for a file that decides about something: a key that it has twice is a mistake, not an override."""
+    """Like `read_yaml`, but a duplicate key is an error, for files that decide about something."""
     document = read_yaml(text)
     import yaml
 
@@ -52,7 +52,7 @@ def read_yaml_without_repeats(text: str) -> Any:
 
 
 def _check(yaml: Any, text: str) -> None:
-    """Look at the text piece by piece before anything is made of it. Raises `YamlProblem`."""
+    """Check the tokens of the text before it is loaded. Raises `YamlProblem`."""
     depth = 0
     for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         if isinstance(event, yaml.AliasEvent):

@@ -8,7 +8,7 @@ from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE
 
 
 def resolve_key(profile: Profile, env: Mapping[str, str]) -> str | None:
-    """The key itself; None if the profile has none. A reference that leads nowhere fails here, before any request."""
+    """The API key; None if the profile has none. An unresolvable reference fails here, before any request."""
     written = profile.api_key
     if not written:
         return None

@@ -11,25 +11,25 @@ HOW_TO_INSTALL: Final = "pip install 'robota[keyring]'"
 
 
 def is_available() -> bool:
-    """Whether there is a keyring that keeps what it is given."""
+    """Whether there is a keyring that can store secrets."""
     if find_spec("keyring") is None:
         return False
     return float(getattr(_keyring().get_keyring(), "priority", 0)) > 0
 
 
 def read_secret(name: str) -> str | None:
-    """The secret kept under this name, or None; raises `ConfigError` if the keyring cannot be used."""
+    """The secret with this name, or None. Raises `ConfigError` if the keyring cannot be used."""
     secret: str | None = _asked("read", name, lambda: _keyring().get_password(SERVICE, name))
     return secret
 
 
 def write_secret(name: str, secret: str) -> None:
-    """Keep a secret under this name; raises `ConfigError` if the keyring cannot be used."""
+    """Store a secret. Raises `ConfigError` if the keyring cannot be used."""
     _asked("written", name, lambda: _keyring().set_password(SERVICE, name, secret))
 
 
 def forget_secret(name: str) -> None:
-    """Remove a secret; one that is not there is no error. Raises `ConfigError` if the keyring cannot be used."""
+    """Remove a secret, if it exists. Raises `ConfigError` if the keyring cannot be used."""
     if read_secret(name) is not None:
         _asked("removed", name, lambda: _keyring().delete_password(SERVICE, name))
 
@@ -39,7 +39,7 @@ def _asked(verb: str, name: str, question: Any) -> Any:
         return question()
     except ConfigError:
         raise
-    except Exception as error:  # a border: every keyring has errors of its own
+    except Exception as error:  # every keyring backend has its own errors
         raise ConfigError(
             f"The keyring entry {name!r} cannot be {verb}: {error}. Nothing was sent. "
             "Unlock the keyring, or keep the key in an environment variable with --api-key-env."

@@ -1,1 +1,1 @@
-"""Provider profiles: what one says, and which of them is meant."""
+"""Provider profiles and the choice between them."""

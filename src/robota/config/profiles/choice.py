@@ -1,4 +1,4 @@
-"""Which provider profile the settings mean."""
+"""Selects the provider profile from the settings."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ HOW_TO_ADD: Final = "robota --configure (or, without questions, robota --configu
 
 
 def select_profile(settings: Settings) -> Profile:
-    """The current profile, else the only one, with the model that holds."""
+    """The current profile, or else the only one, with the effective model."""
     providers = settings.values.providers
     wanted = settings.values.current_provider
     if wanted is None and len(providers) == 1:
@@ -33,13 +33,13 @@ def with_chosen_model(settings: Settings, profile: Profile) -> Profile:
     """The profile with the model that the settings or the command line name, if they name one."""
     origin = settings.origin(("model",))
     if origin is None or (origin.layer is Layer.CLAUDE and profile.model):
-        # That file speaks of another product's models; it must not rename those of a profile.
+        # That file names models of another product, which must not override the model of a profile.
         return profile
     return msgspec.structs.replace(profile, model=settings.values.model)
 
 
 def profile_problem(settings: Settings) -> SettingsProblem | None:
-    """What is wrong in the settings with the profiles or with the choice between them."""
+    """The problem with the profiles in the settings or the choice between them, if there is one."""
     for problem in settings.problems:
         if problem.key and split_key(problem.key.partition("[")[0])[0] in ("currentProvider", "providers"):
             return problem
@@ -69,5 +69,5 @@ def _no_such_profile(settings: Settings, wanted: str) -> ConfigError:
 
 
 def _ignored(settings: Settings) -> str:
-    """What the workspace brings and may not set: often the very profile that is missing."""
+    """A note about ignored settings of the workspace, which often contain the missing profile."""
     return "".join(f"\n{line}" for line in settings.ignored if "provider" in line.lower())

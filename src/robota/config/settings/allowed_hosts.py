@@ -1,4 +1,4 @@
-"""What an entry of `sandbox.allowedHosts` names: a host, every host below a name, or an address."""
+"""Parses an entry of `sandbox.allowedHosts`: a host, all hosts below a name, or an address."""
 
 import re
 from ipaddress import ip_address
@@ -9,7 +9,7 @@ import msgspec
 USUAL_PORTS: Final = (80, 443)
 ENTRY: Final = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:]+)(?::(?P<port>[0-9]{1,5}))?")
 LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-# The last label of an address, also of one in a spelling that a reader does not see through: 0x7f.1, 2130706433.
+# The last label of a numeric address, including obscure spellings such as 0x7f.1 and 2130706433.
 NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 MAX_CHARACTERS: Final = 253
 BELOW: Final = "*."
@@ -17,7 +17,7 @@ EXAMPLES: Final = "python.org, *.github.com or internal.example.com:8443"
 
 
 class AllowedName(msgspec.Struct, frozen=True, kw_only=True):
-    """This name, lower case, without a dot at the end."""
+    """A host name in lower case, without a final dot."""
 
     name: str
     ports: tuple[int, ...]
@@ -41,7 +41,7 @@ AllowedHost = AllowedName | NamesBelow | AllowedAddress
 
 
 class NoHost(ValueError):
-    """The entry names no host. The text is for the person who wrote it."""
+    """The entry names no host. The message is for the user."""
 
 
 def allowed_host(text: str) -> AllowedHost:

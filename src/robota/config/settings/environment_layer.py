@@ -1,4 +1,4 @@
-"""The settings that environment variables make."""
+"""The layer of settings from environment variables."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,12 +15,12 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "ROBOTA_PERMISSION_MODE": ("permissions", "defaultMode"),
 }
 NO_UPDATE_CHECK: Final = "ROBOTA_DISABLE_UPDATE_CHECK"
-# What is told to the model, switched off by 0.
+# Parts of the model's context that the value 0 switches off.
 SWITCHES: Final = {"ROBOTA_MEMORY": "memory", "ROBOTA_ENVIRONMENT": "environment"}
 
 
 def from_environment(env: Mapping[str, str]) -> tuple[LayerValues, ...]:
-    """One layer for each variable that is set, so that each is named as an origin."""
+    """One layer for each variable that is set, so that each appears as an origin."""
     layers = [
         _checked(variable, _nested(key, env[variable])) for variable, key in VARIABLES.items() if env.get(variable)
     ]

@@ -1,4 +1,4 @@
-"""Rules that a person wants to hold beyond the session, written where they said."""
+"""Saves rules that the user granted for the project or everywhere."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, s
 
 
 def _add_to_project(rules: Sequence[str], root: Path, env: Mapping[str, str]) -> None:
-    # Of two sessions that do it at once, the second must not find the rules of the first before they are trusted.
+    # The lock keeps a second session from seeing the rules of the first before they are trusted.
     with only_writer(user_directory(env) / CONTENTS):
         before = take_snapshot(root)
         was_trusted = trust_of(before, env).is_given
@@ -42,5 +42,5 @@ def _add_to_project(rules: Sequence[str], root: Path, env: Mapping[str, str]) ->
 
 
 def _others(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """What the rules are not written to. If that changed meanwhile, the person has not seen it."""
+    """The other files of the snapshot. A change in these was not seen by the user, so trust is not renewed."""
     return [(source.path, source.digest) for source in snapshot.sources if source.path != LOCAL_SETTINGS]

@@ -14,7 +14,7 @@ DEFAULT_INDENT: Final = "  "
 
 
 class _Member(msgspec.Struct, frozen=True):
-    """Where a member of an object stands: its name begins, its value begins, its value ends."""
+    """The offsets of an object member: start of the name, start and end of the value."""
 
     name: str
     begin: int
@@ -102,7 +102,7 @@ def _members(text: str, place: int) -> list[_Member]:
 
 
 def _last(members: list[_Member], name: str) -> _Member | None:
-    """Of members with one name the last is the one that counts."""
+    """The last member with this name, which is the effective one."""
     return next((member for member in reversed(members) if member.name == name), None)
 
 
@@ -122,7 +122,7 @@ def _newline(text: str) -> str:
 
 
 def _indent(text: str) -> str:
-    """What the first member of the file is indented by."""
+    """The indentation of the first member of the file."""
     line = next((line for line in text.splitlines()[1:] if line.strip()), "")
     blanks = line[: len(line) - len(line.lstrip(" \t"))]
     return blanks or DEFAULT_INDENT

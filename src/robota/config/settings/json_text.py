@@ -10,14 +10,14 @@ import msgspec
 _WHITE: Final = " \t\n\r"
 _SCALAR_ENDS: Final = frozenset(",]}" + _WHITE)
 _DECODER: Final = json.JSONDecoder()
-# One escape stands for half of a pair; alone it is nothing that could be kept, shown or passed on.
+# A lone surrogate from an escape cannot be stored, shown or passed on.
 HALF_CHARACTER: Final = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 
 Place = tuple[str | int, ...]
 
 
 class NotAnObject(Exception):
-    """The text holds no JSON object; `line` is where it goes wrong."""
+    """The text is not a JSON object; `line` is the line of the error."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -26,13 +26,13 @@ class NotAnObject(Exception):
 
 
 class Duplicate(msgspec.Struct, frozen=True):
-    """A key that stands twice in one object: only the last is heard."""
+    """A key that occurs twice in one object; only the last one counts."""
 
     key: str
 
 
 def read_object(text: str) -> tuple[dict[str, Any], tuple[Duplicate, ...]]:
-    """The object. Text of blanks alone is an empty one. Raises `NotAnObject`."""
+    """The object in a text; blank text is an empty one. Raises `NotAnObject`."""
     if not text.strip():
         return {}, ()
     twice: list[Duplicate] = []
@@ -81,7 +81,7 @@ def _outwards(place: Place) -> list[Place]:
 
 
 def _scan(text: str, place: int, path: Place, places: dict[Place, int]) -> int:
-    """Note where every key and list item below `path` begins; returns the place after the value."""
+    """Record the offsets of all keys and list items below `path`; returns the offset after the value."""
     opening = text[place]
     if opening == '"':
         return _string(text, place)[1]

@@ -1,4 +1,4 @@
-"""The name of a setting as a person writes it: `permissions.deny`, `models."gpt-4.1".window`."""
+"""Parses and writes names of settings: `permissions.deny`, `models."gpt-4.1".window`."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _PART = r'"((?:[^"\\]|\\.)*)"|([^."]+)'
 
 
 def split_key(text: str) -> KeyPath:
-    """The parts of a name. A part that holds a dot stands in quotes."""
+    """The parts of a name. A part that contains a dot is quoted."""
     parts: list[str] = []
     place = 0
     while True:
@@ -28,7 +28,7 @@ def split_key(text: str) -> KeyPath:
 
 
 def join_key(parts: Sequence[str | int]) -> str:
-    """The name that `split_key` takes apart again; numbers are places in a list."""
+    """The inverse of `split_key`; numbers are list indices."""
     text = ""
     for part in parts:
         if isinstance(part, int):

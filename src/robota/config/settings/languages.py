@@ -1,4 +1,4 @@
-"""The language of the answers: what a person may write, and the sentence the model gets."""
+"""The setting for the language of answers, and the sentence that the model gets."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ NAMES: Final = {
 
 
 def language_problem(text: str) -> str | None:
-    """What is wrong with it; a code or a name of letters is fine, because a sentence to the model is made from it."""
+    """The problem with a language. Only a code or a name of letters is valid, because it goes into the prompt."""
     words = text.replace("-", " ").replace("(", " ").replace(")", " ").split()
     if words and len(text) <= LONGEST and all(word.isalpha() for word in words) and "\n" not in text:
         return None
@@ -37,7 +37,7 @@ def language_problem(text: str) -> str | None:
 
 
 def response_sentence(language: str | None) -> str | None:
-    """What the system prompt says about it; None if the person did not choose."""
+    """The sentence for the system prompt; None if no language is set."""
     if not language:
         return None
     return f"Always respond in {NAMES.get(language.lower(), language)}."

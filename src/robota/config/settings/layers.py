@@ -1,4 +1,4 @@
-"""The layers that settings come from, lowest first, and how one of them is read."""
+"""The layers of settings, lowest first, and the reading of one layer."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -15,7 +15,7 @@ from robota.config.settings.validation import FlawKind, SettingFlaw, checked
 
 
 class Layer(StrEnum):
-    """In order: a later one wins. Permission rules and hooks of all layers hold together."""
+    """The layers in order: a later one wins. Permission rules and hooks of all layers are joined."""
 
     BUILT_IN = "built-in"
     USER = "user"
@@ -37,14 +37,14 @@ BUILT_IN_VALUES: Final[Mapping[str, Any]] = {
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Who says so: the layer, and the file, variable or option in it."""
+    """The origin of a setting: the layer, and the file, variable or option."""
 
     layer: Layer
     where: str
 
 
 class LayerValues(msgspec.Struct, frozen=True, kw_only=True):
-    """What one layer says, and what is wrong with it."""
+    """The values and problems of one layer."""
 
     origin: Origin
     values: dict[str, Any] = {}
@@ -52,7 +52,7 @@ class LayerValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LayerText(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that has been parsed but not checked yet."""
+    """A file that is parsed but not validated yet."""
 
     origin: Origin
     text: str = ""
@@ -61,7 +61,7 @@ class LayerText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_layer(layer: Layer, path: Path) -> LayerText:
-    """A settings file; no file is no settings. A file that cannot be understood is left as it is."""
+    """Read a settings file. A missing file has no settings, and an unreadable one is not changed."""
     origin = Origin(layer, str(path))
     try:
         return parse_file(origin, read_file(path))
@@ -72,7 +72,7 @@ def read_layer(layer: Layer, path: Path) -> LayerText:
 
 
 def parse_file(origin: Origin, data: bytes) -> LayerText:
-    """The values of a settings file, or what is wrong with it."""
+    """Parse a settings file into its values or a problem."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -86,19 +86,19 @@ def parse_file(origin: Origin, data: bytes) -> LayerText:
 
 
 def check_layer(parsed: LayerText) -> LayerValues:
-    """The settings of a file that are as they should be."""
+    """The valid settings of a file, and its problems."""
     values, flaws = checked(parsed.raw)
     problems = (*parsed.problems, *(_problem(parsed, flaw) for flaw in flaws))
     return LayerValues(origin=parsed.origin, values=values, problems=problems)
 
 
 def built_in() -> LayerValues:
-    """The layer below all others: what holds if nobody says anything."""
+    """The lowest layer, with the defaults."""
     return LayerValues(origin=Origin(Layer.BUILT_IN, "built in"), values=dict(BUILT_IN_VALUES))
 
 
 def from_flags(values: Mapping[str, Any]) -> LayerValues:
-    """What was said on the command line, under the names of the settings."""
+    """The layer of command-line options, under the names of the settings."""
     return check_layer(LayerText(origin=Origin(Layer.FLAGS, "command line"), raw=dict(values)))
 
 
@@ -122,7 +122,7 @@ def _severity(layer: Layer, flaw: SettingFlaw) -> Severity:
 
 
 def _unusable(origin: Origin, line: int | None, text: str) -> LayerText:
-    # Without the person's own file their deny rules would be gone too, so nothing starts.
+    # The user's own file may contain deny rules, so nothing starts without it.
     severity = Severity.WARNING if origin.layer in WORKSPACE_LAYERS else Severity.ERROR
     problem = SettingsProblem(where=origin.where, line=line, text=text, severity=severity)
     return LayerText(origin=origin, problems=(problem,))

@@ -1,4 +1,4 @@
-"""The setting `provider` of older versions: one provider without a name of its own. It is read and never written."""
+"""Reads the setting `provider` of older versions, which is one unnamed provider. It is never written."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,20 +16,20 @@ HOW_TO_REMOVE: Final = "robota config unset provider"
 
 
 def with_legacy_provider(parsed: LayerText) -> LayerText:
-    """The file as it would be written today: `provider` as a profile, if the file has none of the new kind."""
+    """The file with `provider` converted to a profile, if it has no profiles."""
     legacy = parsed.raw.get(KEY)
     if legacy is None:
         return parsed
     rest = {name: value for name, value in parsed.raw.items() if name != KEY}
     if not REPLACED_BY.isdisjoint(rest):
         text = f"it has no effect beside providers and currentProvider; remove it: {HOW_TO_REMOVE}"
-        return _told(parsed, rest, text)
+        return _with_notice(parsed, rest, text)
     type_name = legacy.get("name") if isinstance(legacy, dict) else None
     if not isinstance(type_name, str) or not type_name:
         text = "this old setting must be an object with a name, such as anthropic, so it has no effect"
-        return _told(parsed, rest, f"{text}; set up a provider: robota --configure")
+        return _with_notice(parsed, rest, f"{text}; set up a provider: robota --configure")
     profile = {"type": type_name, **{field: legacy[field] for field in FIELDS if field in legacy}}
-    return _told(parsed, {**rest, "providers": {type_name: profile}}, _how_to_move(type_name, legacy))
+    return _with_notice(parsed, {**rest, "providers": {type_name: profile}}, _how_to_move(type_name, legacy))
 
 
 def _how_to_move(type_name: str, legacy: Mapping[str, Any]) -> str:
@@ -39,6 +39,6 @@ def _how_to_move(type_name: str, legacy: Mapping[str, Any]) -> str:
     return f"the old way to set a provider, still used as profile {type_name!r}; move it: {command}; {HOW_TO_REMOVE}"
 
 
-def _told(parsed: LayerText, raw: dict[str, Any], text: str) -> LayerText:
+def _with_notice(parsed: LayerText, raw: dict[str, Any], text: str) -> LayerText:
     problem = SettingsProblem(where=parsed.origin.where, key=KEY, text=text, severity=Severity.WARNING)
     return msgspec.structs.replace(parsed, raw=raw, problems=(*parsed.problems, problem))

@@ -1,4 +1,4 @@
-"""The settings that hold: all layers read, checked, filtered and laid over one another."""
+"""The effective settings: all layers read, validated, filtered and merged."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds (`values`), who said so (`entries`), what is wrong, and what of the workspace was not heard."""
+    """The effective `values`, their origins (`entries`), the problems, and what of the workspace was ignored."""
 
     values: SettingsFile = SettingsFile()
     entries: tuple[Entry, ...] = ()
@@ -30,12 +30,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     trust: Trust | None = None
 
     def origin(self, key: KeyPath) -> Origin | None:
-        """Who set this; of a gathered list, the highest layer that adds to it."""
+        """The origin of a setting; for a joined list, the highest layer that adds to it."""
         return next((entry.origin for entry in reversed(self.entries) if entry.key == key), None)
 
     @property
     def is_trusted(self) -> bool:
-        """Whether what the workspace brings was trusted, or it brings nothing."""
+        """Whether the configuration of the workspace is trusted, or it has none."""
         return self.trust is None or self.trust.is_given
 
     @property
@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Lines for the person: what was left out, and why."""
+        """Messages for the user about what was left out, and why."""
         warnings = (problem.message for problem in self.problems if problem.severity is Severity.WARNING)
         return (*warnings, *self.ignored)
 
@@ -56,7 +56,7 @@ def load_settings(
     flags: Mapping[str, Any] | None = None,
     managed: Path = MANAGED_SETTINGS,
 ) -> Settings:
-    """All layers, for a workspace (`root`) or for none. Never fails for a wrong file: see `problems`."""
+    """Load all layers, with or without a workspace (`root`). Never fails for an invalid file: see `problems`."""
     user = check_layer(with_legacy_provider(read_layer(Layer.USER, settings_path(env))))
     workspace = WorkspaceSettings() if root is None else read_workspace(root, env)
     layers = [
@@ -78,7 +78,7 @@ def load_settings(
 
 
 def refuse_errors(settings: Settings) -> None:
-    """Raise `ConfigError` if going on could do what the person, or who manages the machine, forbade."""
+    """Raise `ConfigError` if a problem could hide a rule of the user or administrator that forbids something."""
     if settings.errors:
         problems = "\n".join(problem.message for problem in settings.errors)
         raise ConfigError(f"{problems}\nNothing was started. Correct it and try again; `robota doctor` checks it all.")
@@ -92,7 +92,7 @@ def refuse_errors(settings: Settings) -> None:
 
 
 def refuse_untrusted(settings: Settings) -> None:
-    """Raise `ConfigError` if the workspace brings configuration that nobody trusted."""
+    """Raise `ConfigError` if the workspace has configuration that is not trusted."""
     if settings.trust is not None and not settings.trust.is_given:
         why = settings.trust.state
         raise ConfigError(

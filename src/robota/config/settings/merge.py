@@ -1,4 +1,4 @@
-"""Laying the layers over one another, and remembering who said what."""
+"""Merges the layers and keeps the origin of each setting."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -8,16 +8,16 @@ import msgspec
 from robota.config.settings.key_path import KeyPath
 from robota.config.settings.layers import LayerValues, Origin
 
-# Rules and hooks of all layers hold together: a layer can add to them, never take away.
+# Rules and hooks of all layers are joined: a layer can add to them but not remove any.
 GATHERED: Final = frozenset({("permissions", "allow"), ("permissions", "ask"), ("permissions", "deny")})
 GATHERED_MAPS: Final = frozenset({"hooks"})
 
-# A later layer replaces a whole entry: half of one profile and half of another would send a key to the wrong place.
+# A later layer replaces a whole entry: a mix of two profiles could send a key to the wrong server.
 WHOLE_ENTRIES: Final = frozenset({"providers", "mcpServers", "models", "extraKnownMarketplaces"})
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting that holds. A gathered list has an entry for each layer that adds to it."""
+    """One effective setting. A joined list has an entry for each layer that adds to it."""
 
     key: KeyPath
     value: Any
@@ -25,7 +25,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def merged(layers: Iterable[LayerValues]) -> tuple[Entry, ...]:
-    """What holds when all layers are heard, lowest first."""
+    """The effective settings of the layers, lowest first."""
     entries: list[Entry] = []
     for layer in layers:
         for key, value in _leaves(layer.values):
@@ -36,7 +36,7 @@ def merged(layers: Iterable[LayerValues]) -> tuple[Entry, ...]:
 
 
 def nested(entries: Sequence[Entry]) -> dict[str, Any]:
-    """The entries as one object, gathered lists joined."""
+    """The entries as one object, with lists joined."""
     whole: dict[str, Any] = {}
     for entry in entries:
         node = whole
@@ -48,7 +48,7 @@ def nested(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def is_gathered(key: KeyPath) -> bool:
-    """Whether lists of this setting are joined over all layers instead of replaced."""
+    """Whether lists of this setting are joined across layers instead of replaced."""
     return key in GATHERED or (len(key) == 2 and key[0] in GATHERED_MAPS)
 
 

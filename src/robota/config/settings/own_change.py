@@ -1,4 +1,4 @@
-"""A change that the person makes to the configuration of a workspace is trusted like the rest of it."""
+"""Keeps a workspace trusted when the user changes its configuration through Robota."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from robota.config.trust.decision import remember
 
 @contextmanager
 def own_change(root: Path, env: Mapping[str, str]) -> Iterator[None]:
-    """Around a change: a workspace that was trusted, or brought nothing, is trusted with it."""
+    """A context manager around a change: a workspace that was trusted or empty is trusted after it."""
     before = load_settings(root, env).trust
     yield
     after = load_settings(root, env).trust

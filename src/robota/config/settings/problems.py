@@ -1,4 +1,4 @@
-"""What is wrong with a setting, and how much it matters."""
+"""Problems of settings and their severity."""
 
 from enum import StrEnum
 
@@ -8,14 +8,14 @@ from robota.text.visible import single_line
 
 
 class Severity(StrEnum):
-    """Whether Robota may go on with a problem of the settings."""
+    """Whether Robota may start despite a problem."""
 
-    WARNING = "warning"  # left out, the rest holds
-    ERROR = "error"  # going on without it could do what the person forbade
+    WARNING = "warning"  # the setting is ignored, the others are used
+    ERROR = "error"  # starting without it could do something that the user forbade
 
 
 class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """`where` is a file or an environment variable; `key` is empty if all of it is meant."""
+    """A problem. `where` is a file or an environment variable; `key` is empty for the file as a whole."""
 
     where: str
     text: str

@@ -1,4 +1,4 @@
-"""What a settings file may say: the types, and the JSON Schema made from them."""
+"""The types of a settings file, and the JSON Schema made from them."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -190,7 +190,7 @@ def settings_schema() -> dict[str, Any]:
 
 
 def allowed_values(key: Sequence[str | int]) -> tuple[str, ...]:
-    """The values that a setting can have, if they can be counted."""
+    """The possible values of a setting, if it is an enumeration."""
     schema = settings_schema()
     node: dict[str, Any] = schema
     for part in key:

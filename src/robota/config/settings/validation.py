@@ -1,4 +1,4 @@
-"""Checking what a settings file says, one setting at a time: a wrong one is left out, the others hold."""
+"""Validates a settings file setting by setting: an invalid one is left out, the others are used."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from robota.config.settings.schema import Permissions, SandboxSettings, Settings
 
 Place = tuple[str | int, ...]
 
-# Checked entry by entry, so that one wrong profile does not cost the others.
+# Validated entry by entry, so that one invalid profile does not affect the others.
 MAPS: Final[Mapping[str, Any]] = {
     "providers": Profile,
     "models": dict[str, Any],
@@ -48,12 +48,12 @@ _WORDS: Final = {
 
 class FlawKind(StrEnum):
     WRONG = "wrong"
-    UNKNOWN = "unknown"  # there is no setting of that name; nothing was left out
-    MISSING = "missing"  # the object at that place lacks a field
+    UNKNOWN = "unknown"  # an unknown name; nothing was left out
+    MISSING = "missing"  # a required field is missing
 
 
 class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
-    """Something wrong at one place of a file. What is there was left out, unless only its name is unknown."""
+    """A problem at one place of a file. The value was left out, unless only its name is unknown."""
 
     place: Place
     text: str
@@ -61,7 +61,7 @@ class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[SettingFlaw]]:
-    """What of `raw` is as it should be, and what is wrong with the rest."""
+    """The valid part of `raw`, and the problems of the rest."""
     values: dict[str, Any] = {}
     flaws: list[SettingFlaw] = []
     for name, value in raw.items():
@@ -82,7 +82,7 @@ def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[SettingFlaw]]:
 
 
 def type_of(place: Sequence[str]) -> Any:
-    """The type that a setting must have, as far as it is known."""
+    """The type of a setting, if it is known."""
     name, *rest = place
     if name in MAPS and rest:
         return MAPS[name] if len(rest) == 1 else _field_type(MAPS[name], rest)
@@ -108,7 +108,7 @@ def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[SettingF
 
 
 def _sound_part(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw], *, whole: bool = False) -> Any:
-    """The value without the parts that are wrong; None if nothing is left. `whole` takes all or nothing."""
+    """The value without its invalid parts; None if nothing is left. With `whole` it is all or nothing."""
     rest = value
     while True:
         try:
@@ -124,7 +124,7 @@ def _sound_part(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw], *
 
 
 def _place_of(error: msgspec.ValidationError) -> Place:
-    """Where in the value; msgspec writes `$.permissions.deny[1]`, and `[...]` for a place it does not name."""
+    """The path of an error in the value; msgspec writes `$.permissions.deny[1]`, and `[...]` for an unknown index."""
     path = str(error).rpartition(" - at `$")[2].removesuffix("`") if " - at `$" in str(error) else ""
     named = path.partition("[...]")[0]
     return tuple(int(step[1]) if step[1] else step[2] for step in re.finditer(r"\[(\d+)\]|\.([^.\[]+)", named))
@@ -160,7 +160,7 @@ def _note_unknown_fields(value: Any, kind: Any, place: Place, flaws: list[Settin
 
 
 def _unknown(place: Place, known: Iterable[str]) -> SettingFlaw:
-    # Only for a mistake; it would cost every start some milliseconds.
+    # Imported only for an error, because it takes some milliseconds.
     from difflib import get_close_matches
 
     near = get_close_matches(str(place[-1]), list(known), n=1)
@@ -179,7 +179,7 @@ def _check_allowed_hosts(values: dict[str, Any], flaws: list[SettingFlaw]) -> No
     sandbox = values.get("sandbox", {})
     if not sandbox.get("allowedHosts"):
         return
-    # Few have such a list, and addresses take a while to import.
+    # Rarely needed, and `ipaddress` is slow to import.
     from robota.config.settings.allowed_hosts import NoHost, allowed_host
 
     sound: list[str] = []

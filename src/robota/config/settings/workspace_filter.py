@@ -1,4 +1,4 @@
-"""What a repository may set: some things always, some after the person trusts it, the rest never."""
+"""Filters the settings of a repository: some are always allowed, some after trust, the rest never."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,7 +9,7 @@ from robota.config.settings.key_path import KeyPath
 from robota.config.settings.layers import Layer
 from robota.config.settings.validation import TYPES
 
-# What can only forbid.
+# Settings that can only restrict.
 ALWAYS: Final = frozenset(
     {("permissions", "deny"), ("permissions", "ask"), ("permissions", "disableBypassPermissionsMode")}
 )
@@ -31,7 +31,7 @@ AFTER_TRUST: Final = frozenset(
     }
 )
 
-# Of Claude Code's settings we take these, and name the others that would have had a say in safety.
+# The settings of Claude Code that are used; others that affect safety are reported.
 CLAUDE_TAKEN: Final = frozenset(
     {"permissions", "hooks", "env", "model", "enabledPlugins", "extraKnownMarketplaces", "outputStyle"}
 )
@@ -40,7 +40,7 @@ CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "d
 
 
 class AdmittedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a workspace file counts, what a repository can never set, and what waits for trust."""
+    """The accepted settings of a workspace file, those a repository can never set, and those that need trust."""
 
     raw: dict[str, Any]
     never: tuple[KeyPath, ...] = ()
@@ -48,10 +48,10 @@ class AdmittedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> AdmittedSettings:
-    """What of a workspace's settings takes effect, and what is left out and why."""
+    """Split the settings of a workspace into accepted, forbidden and untrusted ones."""
     never: list[KeyPath] = []
     untrusted: list[KeyPath] = []
-    kept: dict[str, Any] = {}
+    accepted: dict[str, Any] = {}
     for key, value in _settings(_of_claude(raw) if layer is Layer.CLAUDE else raw):
         known = key[0] in TYPES or layer is Layer.CLAUDE
         if known and key not in ALWAYS | AFTER_TRUST:
@@ -59,18 +59,18 @@ def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted
         elif known and key in AFTER_TRUST and not trusted:
             untrusted.append(key)
         else:
-            _put(kept, key, value)
-    return AdmittedSettings(raw=kept, never=tuple(never), untrusted=tuple(untrusted))
+            _put(accepted, key, value)
+    return AdmittedSettings(raw=accepted, never=tuple(never), untrusted=tuple(untrusted))
 
 
 def _settings(raw: Mapping[str, Any]) -> list[tuple[KeyPath, Any]]:
-    """Permissions are judged by what stands in them, all else by its name."""
+    """The settings with their keys; `permissions` is split into its parts."""
     found: list[tuple[KeyPath, Any]] = []
     for name, value in raw.items():
         if name == "permissions" and isinstance(value, dict):
             found += [((name, inner), item) for inner, item in value.items()]
         elif name == "permissions":
-            # Wrong anyway; the check that follows says so.
+            # Invalid anyway, which validation reports later.
             found.append(((name, "deny"), value))
         elif name != "$schema":
             found.append(((name,), value))
@@ -85,8 +85,8 @@ def _of_claude(raw: Mapping[str, Any]) -> dict[str, Any]:
     return taken
 
 
-def _put(kept: dict[str, Any], key: KeyPath, value: Any) -> None:
+def _put(accepted: dict[str, Any], key: KeyPath, value: Any) -> None:
     if len(key) == 1:
-        kept[key[0]] = value
+        accepted[key[0]] = value
     else:
-        kept.setdefault(key[0], {})[key[1]] = value
+        accepted.setdefault(key[0], {})[key[1]] = value

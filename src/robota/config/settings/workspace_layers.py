@@ -1,4 +1,4 @@
-"""What a workspace adds to the settings: its layers, filtered by trust, and a line about what was not heard."""
+"""The settings layers of a workspace, filtered by trust, with notes about what was ignored."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ WORKSPACE_FILES: Final = {
 
 
 class WorkspaceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """`trust` is None where no project is. `ignored` are lines for the person."""
+    """The layers of a workspace. `trust` is None without a project. `ignored` are messages for the user."""
 
     layers: tuple[LayerValues, ...] = ()
     trust: Trust | None = None
@@ -39,7 +39,7 @@ class WorkspaceSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_workspace(root: Path, env: Mapping[str, str]) -> WorkspaceSettings:
-    """The settings that the workspace at `root` may make now."""
+    """Read the settings that the workspace at `root` may set now."""
     root = root.resolve()
     broad = _too_broad(root, env)
     if broad is not None:
@@ -58,7 +58,7 @@ def read_workspace(root: Path, env: Mapping[str, str]) -> WorkspaceSettings:
 
 
 def _too_broad(root: Path, env: Mapping[str, str]) -> str | None:
-    """A home directory is no project: what stands in its .robota is the person's own, and is read as that."""
+    """Why the directory cannot be a project, such as a home directory, whose .robota holds the user's own settings."""
     if root == Path(root.anchor):
         place = "the root of the file system"
     elif root == home_directory(env).resolve():

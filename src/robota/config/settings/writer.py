@@ -1,4 +1,4 @@
-"""Writing settings: all or nothing, with a copy of what was there before, and everything else kept as it was."""
+"""Writes settings atomically, with a backup, and preserves everything else in the file."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -30,12 +30,12 @@ def upsert_profile(path: Path, profile: Profile, *, set_current: bool) -> list[s
 
 
 def set_value(path: Path, key: Sequence[str], value: Any, *, mode: int = PRIVATE, within: Path | None = None) -> None:
-    """Set one setting, keeping all else."""
+    """Set one setting and preserve the rest."""
     change_settings(path, lambda raw: with_value(raw, list(key), value, path), mode=mode, within=within)
 
 
 def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, within: Path | None = None) -> None:
-    """Add what is not there yet to a list of texts, keeping all else."""
+    """Add missing texts to a list and preserve the rest."""
 
     def change(raw: dict[str, Any]) -> dict[str, Any]:
         node: Any = raw
@@ -48,12 +48,12 @@ def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, within
 
 
 def remove_value(path: Path, key: Sequence[str], *, mode: int = PRIVATE, within: Path | None = None) -> None:
-    """Remove one setting, keeping all else."""
+    """Remove one setting and preserve the rest."""
     change_settings(path, lambda raw: _without_value(raw, list(key)), mode=mode, within=within)
 
 
 def remove_settings(path: Path) -> Path | None:
-    """Delete the file, keeping a copy beside it; returns the copy, or None if there was nothing."""
+    """Delete the file and return its backup; None if there was no file."""
     target = path.resolve()
     if not target.exists():
         return None
@@ -67,7 +67,7 @@ def remove_settings(path: Path) -> Path | None:
 
 
 def stored_profile(path: Path, name: str) -> Profile | None:
-    """The profile of that name in this one file; raises `ConfigError` if what stands there is none."""
+    """The profile of that name in this file. Raises `ConfigError` if it is invalid."""
     raw = _object_at(read_raw(path), "providers", path).get(name)
     if raw is None:
         return None
@@ -79,7 +79,7 @@ def stored_profile(path: Path, name: str) -> Profile | None:
 
 
 def read_raw(path: Path, *, follow: bool = True) -> dict[str, Any]:
-    """The object in a settings file, as written; raises `ConfigError` for what cannot be understood."""
+    """The unvalidated object in a settings file. Raises `ConfigError` if it cannot be parsed."""
     try:
         return read_object(read_file(path, follow=follow).decode("utf-8-sig"))[0]
     except FileNotFoundError:
@@ -107,7 +107,7 @@ def change_settings(path: Path, change: Change, *, mode: int = PRIVATE, within: 
 
 
 def change_text(path: Path, change: Callable[[str], str], *, mode: int = PRIVATE, within: Path | None = None) -> None:
-    """The same for a change of the text, which can keep what it does not mean. It may raise `NotAnObject`."""
+    """Like `change_settings`, but `change` edits the text, to preserve its format. It may raise `NotAnObject`."""
     follow = within is None
     try:
         with _settings_place(path, within) as target, only_writer(target.parent):
@@ -147,18 +147,18 @@ def _cannot_write(path: Path, error: OSError | UnicodeDecodeError) -> ConfigErro
 
 
 def _with_profile(raw: dict[str, Any], profile: Profile, set_current: bool, path: Path) -> dict[str, Any]:
-    given = msgspec.to_builtins(profile)
-    given.pop("name", None)
+    new_fields = msgspec.to_builtins(profile)
+    new_fields.pop("name", None)
     before = _object_at(_object_at(raw, "providers", path), profile.name, path)
-    kept = before if before.get("type") == profile.type else {}
-    changed = with_value(raw, ["providers", profile.name], {**kept, **given}, path)
+    old_fields = before if before.get("type") == profile.type else {}
+    changed = with_value(raw, ["providers", profile.name], {**old_fields, **new_fields}, path)
     if set_current:
         changed["currentProvider"] = profile.name
     return changed
 
 
 def with_value(raw: dict[str, Any], key: list[str], value: Any, path: Path) -> dict[str, Any]:
-    """The object with one value changed or added; raises `ConfigError` where something else is in the way."""
+    """The object with one value set. Raises `ConfigError` if a parent is not an object."""
     name, *rest = key
     if not rest:
         return {**raw, name: value}

@@ -1,1 +1,1 @@
-"""Workspace trust: what a workspace brings along, and what the person decided about it."""
+"""Workspace trust: the configuration that a workspace contains, and the user's decision about it."""

@@ -1,4 +1,4 @@
-"""What changed in something that a person agreed to, as lines of a diff with nothing hidden in them."""
+"""The changes since the user agreed to a content, as diff lines with invisible characters escaped."""
 
 from difflib import unified_diff
 from typing import Final
@@ -11,7 +11,7 @@ LONGEST_LINE: Final = 500
 
 
 def change_lines(change: ChangedPart) -> list[str]:
-    """The name of the part and how it differs; of a long difference the beginning."""
+    """The name of the part and its diff, shortened if it is long."""
     before, after = _lines(change.before), _lines(change.after)
     verb = "removed" if change.after is None else "new" if change.before is None else "changed"
     diff = list(unified_diff(before, after, lineterm="", n=2))[2:]

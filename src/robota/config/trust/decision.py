@@ -1,4 +1,4 @@
-"""Whether the person trusts a workspace: asked once, kept outside it, void when its configuration changes.
+"""The user's trust in a workspace: asked once, stored outside it, void when its configuration changes.
 
 An answer holds for one real path and the exact content that was shown. A directory above or below, a copy or a moved
 repository has to be trusted by itself. Only a worktree, proven to be one, has the answer of its repository, too.
@@ -26,7 +26,7 @@ from robota.config.trust.sources import Snapshot
 
 
 class TrustState(StrEnum):
-    """What is known of the person's trust in a workspace."""
+    """The state of the user's trust in a workspace."""
 
     NOTHING = "nothing to trust"
     TRUSTED = "trusted"
@@ -36,7 +36,7 @@ class TrustState(StrEnum):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a workspace. `problem` says why an earlier answer cannot be known, or why none can be given."""
+    """The trust of a workspace. `problem` says why the earlier answer is unreadable, or why none can be given."""
 
     state: TrustState
     snapshot: Snapshot
@@ -49,7 +49,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
-    """What the person said about this workspace as it is now."""
+    """The trust of this workspace in its present state."""
     if not snapshot.sources and snapshot.problem is None:
         return Trust(state=TrustState.NOTHING, snapshot=snapshot)
     try:
@@ -60,7 +60,7 @@ def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
 
 
 def is_trusted_by_person(trust: Trust | None, env: Mapping[str, str]) -> bool:
-    """Whether the person said yes to the workspace, which they may also do where it brings nothing."""
+    """Whether the user explicitly trusted the workspace, which is also possible if it has no configuration."""
     if trust is None or trust.state is not TrustState.NOTHING:
         return trust is not None and trust.state is TrustState.TRUSTED
     try:
@@ -71,7 +71,7 @@ def is_trusted_by_person(trust: Trust | None, env: Mapping[str, str]) -> bool:
 
 
 def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, str], now_ms: int) -> None:
-    """Keep the answer of the person to exactly this content."""
+    """Store the user's answer for exactly this content."""
     if said == "yes" and snapshot.problem is not None:
         raise ConfigError(f"{snapshot.root} cannot be trusted, because {snapshot.problem}. Nothing was changed.")
     parts = snapshot.parts
@@ -84,7 +84,7 @@ def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, s
 
 
 def forget(root: Path, env: Mapping[str, str]) -> bool:
-    """Forget what was said about a workspace. False if nothing was."""
+    """Delete the answer about a workspace. False if there was none."""
     try:
         return forget_agreement(AgreementKind.WORKSPACE, _key(root), env)
     except OSError as error:
@@ -92,7 +92,7 @@ def forget(root: Path, env: Mapping[str, str]) -> bool:
 
 
 def changes(trust: Trust, env: Mapping[str, str]) -> list[ChangedPart]:
-    """What is different from what was trusted; all of it is, if nothing was."""
+    """The changes since the workspace was trusted; everything, if it never was."""
     before = trust.answer.parts if trust.answer is not None and trust.answer.said == "yes" else {}
     return changed_parts(before, trust.snapshot.parts, env)
 
@@ -104,7 +104,7 @@ def _answer(root: Path, workspaces: Mapping[str, Agreement]) -> Agreement | None
     """
     answer = workspaces.get(_key(root))
     if answer is None and workspaces:
-        # Loaded where something else was trusted before.
+        # Imported only if another content was trusted before.
         from robota.config.trust.linked_worktree import same_place_in_main
 
         main = same_place_in_main(root)

@@ -14,7 +14,7 @@ FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def same_place_in_main(directory: Path) -> Path | None:
-    """Where a directory of a worktree lies in the repository's main working tree; None if nothing proves that."""
+    """The same directory in the main working tree of a worktree's repository; None without proof."""
     directory = directory.resolve()
     for top in (directory, *directory.parents):
         if os.path.lexists(top / ".git"):
@@ -26,7 +26,7 @@ def same_place_in_main(directory: Path) -> Path | None:
 
 
 def proven_repository(top: Path) -> Path | None:
-    """The directory of git that knows `top`, a real path, as one of its worktrees; None if there is none."""
+    """The git directory that lists `top`, a real path, as one of its worktrees; None if there is none."""
     try:
         own = _path_in(top / ".git", "gitdir: ")
         named_back = _path_in(own / "gitdir")
@@ -38,7 +38,7 @@ def proven_repository(top: Path) -> Path | None:
 
 
 def _path_in(file: Path, word: str = "") -> Path:
-    """The real path that a small plain file names, relative to where the file is."""
+    """The real path that a small regular file contains, relative to the file."""
     with os.fdopen(os.open(file, FLAGS), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ValueError("not a plain file")

@@ -2,7 +2,7 @@
 
 One entry is about one thing: a workspace, a plugin, the tools of an MCP server in a workspace, a file outside of one
 that its instructions lead to, or what the person has everywhere. It has a digest for each part (a file, a tool). What
-the parts said is kept beside the lock file by digest, so that a change can be shown.
+the parts said is stored beside the lock file by digest, so that a change can be shown.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ CONTENTS: Final = "trust"
 
 
 class AgreementKind(StrEnum):
-    """What an agreement can be about, by the name of its section in the lock file."""
+    """The subject of an agreement, with the name of its section in the lock file."""
 
     WORKSPACE = "workspaces"
     PLUGIN = "plugins"
@@ -32,7 +32,7 @@ class AgreementKind(StrEnum):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the person said about which content, and when (milliseconds). `parts` has a digest for each part of it."""
+    """The user's answer about a content, and its time in milliseconds. `parts` has a digest for each part."""
 
     said: Literal["yes", "no"]
     digest: str
@@ -41,7 +41,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of what was seen. `data` is None if it is too long to keep, or nothing that could be read."""
+    """A part of the content. `data` is None if it is too long to store or unreadable."""
 
     name: str
     digest: str
@@ -49,7 +49,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A part that is not as it was seen. None stands for no such part, or one too long to have been kept."""
+    """A changed part. None stands for a missing part, or one that was too long to store."""
 
     name: str
     before: bytes | None
@@ -70,25 +70,25 @@ class _Lock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lock_path(env: Mapping[str, str]) -> Path:
-    """Where the lock file is: with the person, where no repository can write it."""
+    """The lock file in the user's directory, where no repository can write it."""
     return user_directory(env) / LOCK_NAME
 
 
 def agreements(subject: AgreementKind, env: Mapping[str, str]) -> Mapping[str, Agreement]:
-    """Everything that was said about things of one kind, by their keys. Raises `ConfigError`."""
+    """All agreements of one kind by key. Raises `ConfigError`."""
     return _load(lock_path(env)).about(subject)
 
 
 def agree(
     subject: AgreementKind, key: str, agreement: Agreement, parts: Iterable[Part], env: Mapping[str, str]
 ) -> None:
-    """Keep what was said, and what was seen. Raises `ConfigError` or `OSError`; then nothing was agreed to."""
+    """Store an agreement and its content. Raises `ConfigError` or `OSError`, and then stores nothing."""
     _keep_contents(parts, user_directory(env) / CONTENTS)
     _change(subject, {key: agreement}, env)
 
 
 def forget_agreement(subject: AgreementKind, key: str, env: Mapping[str, str]) -> bool:
-    """Forget what was said. False if nothing was. Raises `ConfigError` or `OSError`."""
+    """Delete an agreement. False if there was none. Raises `ConfigError` or `OSError`."""
     if key not in agreements(subject, env):
         return False
     _change(subject, {key: None}, env)
@@ -96,7 +96,7 @@ def forget_agreement(subject: AgreementKind, key: str, env: Mapping[str, str]) -
 
 
 def changed_parts(before: Mapping[str, str], now: Iterable[Part], env: Mapping[str, str]) -> list[ChangedPart]:
-    """What is different from the digests before, in the order of the names."""
+    """The parts that differ from the earlier digests, sorted by name."""
     after = {part.name: part for part in now}
     return [
         ChangedPart(
@@ -110,7 +110,7 @@ def changed_parts(before: Mapping[str, str], now: Iterable[Part], env: Mapping[s
 
 
 def kept_content(digest: str, env: Mapping[str, str]) -> bytes | None:
-    """What a part with this digest said; None if it was not kept."""
+    """The content with this digest; None if it was not stored."""
     try:
         return read_file(user_directory(env) / CONTENTS / digest)
     except OSError:
@@ -118,8 +118,8 @@ def kept_content(digest: str, env: Mapping[str, str]) -> bytes | None:
 
 
 def digest_of_parts(parts: Iterable[Part]) -> str:
-    """One digest for all of them; it changes with every name and every content."""
-    # No name can hold the character between them, so that no two sets of parts look the same.
+    """One digest over the names and contents of all parts."""
+    # The separator cannot occur in a name, so different sets of parts have different digests.
     lines = "".join(f"{part.digest} {part.name}\0" for part in parts)
     return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -147,9 +147,9 @@ def _change(subject: AgreementKind, entries: Mapping[str, Agreement | None], env
 
 
 def _keep_contents(parts: Iterable[Part], directory: Path) -> None:
-    """The words themselves, by their hash, so that a later change can be shown."""
+    """Store the contents by digest, so that a later change can be shown as a diff."""
     make_private_directory(directory)
     for part in parts:
-        kept = directory / part.digest
-        if part.data is not None and not kept.exists():
-            replace_file(kept, part.data)
+        stored = directory / part.digest
+        if part.data is not None and not stored.exists():
+            replace_file(stored, part.data)

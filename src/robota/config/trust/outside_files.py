@@ -1,6 +1,6 @@
-"""Files outside a workspace that its instruction files lead to: what the person said about telling them to the model.
+"""The user's answers about files outside a workspace that its instruction files import into the model's context.
 
-An answer holds for one workspace, one file and its exact content. It is kept with the person, so that no repository can
+An answer holds for one workspace, one file and its exact content. It is in the user's directory, so no repository can
 give it, and it counts only in a workspace that is trusted.
 """
 
@@ -27,26 +27,26 @@ from robota.config.trust.lock_file import (
 
 
 class OutsideFileAnswers:
-    """The answers for one workspace. A worktree of a repository has the answers for the repository, too."""
+    """The answers for one workspace. A worktree also has the answers of its repository."""
 
     def __init__(self, root: Path, env: Mapping[str, str]) -> None:
         self._root = root.resolve()
         self._env = env
 
     def is_agreed(self, path: str, data: bytes) -> bool | None:
-        """Whether the model may be told the file as it is now; None if that was not answered."""
+        """Whether the model may get the file in its present content; None if there is no answer."""
         answer = self._newest(path)
         return None if answer is None or answer.digest != _digest(data) else answer.said == "yes"
 
     def change(self, path: str, data: bytes) -> ChangedPart | None:
-        """How the file differs from what was agreed to; None if nothing was."""
+        """How the file differs from the content that was agreed to; None if there is no such agreement."""
         answer = self._newest(path)
         if answer is None or answer.said == "no":
             return None
         return next(iter(changed_parts(answer.parts, (_part(path, data),), self._env)), None)
 
     def remember(self, said: Literal["yes", "no"], path: str, data: bytes, now_ms: int) -> None:
-        """Keep an answer. Raises `ConfigError`; then nothing was agreed to."""
+        """Store an answer. Raises `ConfigError`, and then stores nothing."""
         part = _part(path, data)
         answer = Agreement(said=said, digest=part.digest, given_ms=now_ms, parts={path: part.digest})
         try:
@@ -57,7 +57,7 @@ class OutsideFileAnswers:
             ) from error
 
     def forget_all(self) -> None:
-        """Forget every answer for this workspace. Raises `ConfigError` or `OSError`."""
+        """Delete all answers for this workspace. Raises `ConfigError` or `OSError`."""
         for key in [*agreements(AgreementKind.OUTSIDE_FILE, self._env)]:
             if _is_of(self._root, key):
                 forget_agreement(AgreementKind.OUTSIDE_FILE, key, self._env)
@@ -66,7 +66,7 @@ class OutsideFileAnswers:
         try:
             known = agreements(AgreementKind.OUTSIDE_FILE, self._env)
         except ConfigError:
-            return None  # a lock file that cannot be read agrees to nothing, which is said elsewhere
+            return None  # an unreadable lock file agrees to nothing; the problem is reported elsewhere
         answer = known.get(_key(self._root, path))
         if answer is None and known and (main := same_place_in_main(self._root)) is not None:
             answer = known.get(_key(main, path))
@@ -82,7 +82,7 @@ def _digest(data: bytes) -> str:
 
 
 def _key(root: Path, path: str) -> str:
-    """Both as JSON, because a path may hold any words that could stand between them."""
+    """Workspace and path as JSON, because a path may contain any separator."""
     return msgspec.json.encode([str(root), path]).decode()
 
 

@@ -39,13 +39,13 @@ def own_parts(hooks: Mapping[str, Any], env: Mapping[str, str]) -> tuple[Part, .
 
 
 def own_changes(parts: tuple[Part, ...], env: Mapping[str, str]) -> list[ChangedPart] | None:
-    """What is different from the last look; None if there was none. Raises `ConfigError`."""
+    """The changes since the user last looked; None if they never did. Raises `ConfigError`."""
     known = agreements(AgreementKind.OWN, env).get(KEY)
     return None if known is None else changed_parts(known.parts, parts, env)
 
 
 def note_own(parts: tuple[Part, ...], env: Mapping[str, str], now_ms: int) -> None:
-    """The person looked at them. Raises `ConfigError` if that cannot be kept."""
+    """Note that the user has looked at them. Raises `ConfigError` if that cannot be stored."""
     digests = {part.name: part.digest for part in parts}
     seen = Agreement(said="yes", digest=digest_of_parts(parts), given_ms=now_ms, parts=digests)
     try:

@@ -1,4 +1,4 @@
-"""What a workspace brings along that could make Robota do something: a list of files, each with its hash.
+"""The files of a workspace that could configure Robota, each with its hash.
 
 Links are never followed and special files never opened, so that a repository cannot point at something else.
 """
@@ -46,7 +46,7 @@ _LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class ConfigSource(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. `data` is None if it is too long to keep, or not a plain file; then it is never read as settings."""
+    """One file. `data` is None if it is too long or not a regular file; then it is never read as settings."""
 
     path: str
     digest: str
@@ -74,11 +74,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TooMuch(Exception):
-    """There is more than can be looked at."""
+    """There are too many files or bytes to check."""
 
 
 def take_snapshot(root: Path) -> Snapshot:
-    """Look at everything below `root` that could be loaded as configuration."""
+    """Snapshot all files below `root` that could be loaded as configuration."""
     look = _Look()
     problem = None
     try:
@@ -95,7 +95,7 @@ def take_snapshot(root: Path) -> Snapshot:
 
 
 def snapshot_of_tree(root: Path) -> Snapshot:
-    """Look at everything below `root`, as for a workspace but without its choice of files."""
+    """Snapshot all files below `root`, not only configuration."""
     look = _Look()
     problem = None
     try:
@@ -113,7 +113,7 @@ def snapshot_of_tree(root: Path) -> Snapshot:
 
 @contextmanager
 def _parent(root: Path, path: str) -> Iterator[int | None]:
-    """The directory of a file, opened step by step; None if it is not there or is a link."""
+    """The directory of a file, opened component by component; None if it is missing or a link."""
     opened: list[int] = []
     try:
         opened.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
@@ -131,7 +131,7 @@ def _parent(root: Path, path: str) -> Iterator[int | None]:
 
 
 class _Look:
-    """What was found so far, within bounds."""
+    """The files found so far, within limits."""
 
     def __init__(self) -> None:
         self.found: list[ConfigSource] = []
@@ -146,7 +146,7 @@ class _Look:
         if parent is None or status is None:
             return
         if path in FILES and stat.S_ISDIR(status.st_mode):
-            return  # nothing that could be loaded; the sandbox puts one there while a command runs
+            return  # cannot be loaded; the sandbox creates one while a command runs
         if len(self.found) >= MOST_FILES:
             raise TooMuch
         if stat.S_ISLNK(status.st_mode):
@@ -162,7 +162,7 @@ class _Look:
         try:
             descriptor = os.open(path.rpartition("/")[2], _LOOK | os.O_DIRECTORY, dir_fd=parent)
         except OSError:
-            # Not there, or a link, or a file: noted as what it is, and not gone into.
+            # Missing, a link or a file: recorded as such and not entered.
             self.at_file(parent, path)
             return
         try:
@@ -173,7 +173,7 @@ class _Look:
             os.close(descriptor)
 
     def inside(self, directory: int, prefix: str) -> None:
-        """Everything in a directory that is open. What each entry is has mostly come with its name."""
+        """Add everything in an open directory; `scandir` mostly knows the type of each entry without a `stat`."""
         with os.scandir(directory) as listed:
             entries = sorted((entry.name, _is_file(entry)) for entry in listed)
         for name, is_file in entries:
@@ -204,7 +204,7 @@ class _Look:
 
 
 def _read_all(descriptor: int, size: int, most: int) -> bytes:
-    """A file to its end, or as much as there is room for; a file object would cost more than reading a small one."""
+    """Read a file up to the limit with `os.read`, which is cheaper than a file object for small files."""
     data = os.read(descriptor, min(size + 1, most))
     while len(data) != size and len(data) < most:
         more = os.read(descriptor, min(most - len(data), READ_AT_ONCE))
@@ -215,7 +215,7 @@ def _read_all(descriptor: int, size: int, most: int) -> bytes:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a plain file; False also if that cannot be known yet."""
+    """Whether it is a regular file; False also if the type is not known yet."""
     try:
         return entry.is_file(follow_symlinks=False)
     except OSError:
@@ -223,7 +223,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _unread(path: str, kind: str, detail: str) -> ConfigSource:
-    """The kind is no part of what is hashed: a file could hold just those words."""
+    """An entry that was not read. Its kind is not hashed as content, because a file could contain the same text."""
     digest = hashlib.sha256(detail.encode("utf-8", "surrogateescape")).hexdigest()
     return ConfigSource(path=_printable(path), digest=f"{kind}-{digest}")
 
