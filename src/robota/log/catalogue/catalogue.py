@@ -1,4 +1,4 @@
-"""The sessions of one project or of all, each with its summary, read from an index where the log did not change."""
+"""Lists the sessions of one or all projects with their summaries, from an index for unchanged logs."""
 
 import os
 import sqlite3
@@ -20,15 +20,15 @@ from robota.log.store import PROJECT_DIRECTORY
 
 INDEX_NAME: Final = "sessions.sqlite"
 INDEX_VERSION: Final = 3
-# How much of logs that grew one look at the sessions reads. The next goes on where it stopped.
+# How many bytes of new records one listing reads. The next continues from there.
 READ_AT_ONCE: Final = 8 * 1024 * 1024
-# Enough to know what a session is about, and what became of it, however long it is.
+# Enough of the beginning and the end to summarise a session of any length.
 READ_OF_EACH: Final = 256 * 1024
 SCHEMA: Final = "CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID"
 
 
 class LogStamp(msgspec.Struct, frozen=True, array_like=True):
-    """What tells that a log has not changed. The time of its change cannot be set by a program, as its date can."""
+    """Identifies the state of a log. It uses ctime, which programs cannot set, unlike mtime."""
 
     size: int
     changed_ns: int
@@ -65,18 +65,18 @@ class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name it was given last; empty if it has none."""
+        """The last name of the session; empty if it has none."""
         header = self.summary.header
         return self.summary.name if self.summary.name is not None else (header.name if header else None) or ""
 
     @property
     def cwd(self) -> str:
-        """The directory that it worked in."""
+        """The working directory of the session."""
         return self.summary.header.cwd if self.summary.header is not None else ""
 
     @property
     def workspace(self) -> str:
-        """The directory to go on in: the one it worked in, or the one its log lies in if that came or moved there."""
+        """The directory to resume in: the working directory, or the project of the log if it was imported or moved."""
         kept_in = self.directory.parent.parent
         if kept_in.name != PROJECT_DIRECTORY or (self.is_own and self.cwd and Path(self.cwd).is_dir()):
             return self.cwd or str(self.directory)
@@ -84,12 +84,12 @@ class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """The model that it was started, or last taken up, with."""
+        """The model at the start or the last resumption."""
         return self.summary.header.model if self.summary.header is not None else ""
 
     @property
     def state(self) -> str:
-        """What it does, or what became of it."""
+        """The state of the session: running, or how it ended."""
         status = self.summary.status
         return "running" if self.is_live and status is not SessionStatus.WAITING else str(status)
 
@@ -97,7 +97,7 @@ class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
 def catalogue(
     places: Sequence[SessionsPlace], user_directory: Path | None, notify: Notify
 ) -> tuple[CataloguedSession, ...]:
-    """The sessions of these places, the one last written first."""
+    """The sessions of these places, the most recently written first."""
     found = [_Found(place, name) for place in places for name in session_directories(place)]
     present = [each for each in found if each.stamp is not None]
 
@@ -112,7 +112,7 @@ def catalogue(
 
 
 def glance_at(log: Path) -> SummaryFold:
-    """A summary of a log that is in no index, from its beginning and its end."""
+    """A summary from the beginning and the end of a log, without an index."""
     fold, offset = SummaryFold(), 0
     try:
         for grown in records_since(log, LogPosition(), READ_OF_EACH):
@@ -121,7 +121,7 @@ def glance_at(log: Path) -> SummaryFold:
         for record in last_records(log, READ_OF_EACH, offset):
             fold.take(record)
     except (OSError, LogError):
-        pass  # What could be read of it is known.
+        pass  # Use the part before the damage.
     return fold
 
 
@@ -160,7 +160,7 @@ class _Found:
 def _refreshed(
     connection: sqlite3.Connection, places: Sequence[SessionsPlace], found: Sequence[_Found]
 ) -> dict[str, CatalogueEntry]:
-    """The entries of these sessions; those of logs that changed are read and kept, those of logs that went go."""
+    """The index entries of these sessions, updated for changed logs; those of deleted logs are removed."""
     entries: dict[str, CatalogueEntry] = {}
     changed: list[tuple[str, bytes]] = []
     room = READ_AT_ONCE
@@ -199,7 +199,7 @@ def _keys_below(connection: sqlite3.Connection, places: Iterable[SessionsPlace])
 
 
 def _read(found: _Found, known: CatalogueEntry | None, most: int) -> tuple[CatalogueEntry, int]:
-    """The summary of a log, read on from where it was read before if that is still the same log; how much was read."""
+    """Update the summary of a log from its last position, if it is still the same log; returns the bytes read, too."""
     assert found.stamp is not None
     fold, position = SummaryFold(), LogPosition()
     start = 0
@@ -213,12 +213,12 @@ def _read(found: _Found, known: CatalogueEntry | None, most: int) -> tuple[Catal
         if found.stamp.size - start > most:
             return CatalogueEntry(None, position, fold, _with_end(found, fold, position)), most
     except (OSError, LogError):
-        pass  # What could be read of it is shown; `show` and `verify` say what is wrong.
+        pass  # Use the part before the damage; `show` and `verify` report it.
     return CatalogueEntry(found.stamp, position, fold), found.stamp.size - start
 
 
 def _with_end(found: _Found, fold: SummaryFold, position: LogPosition) -> SummaryFold:
-    """The summary with the last records of the log, though not with those in between."""
+    """The summary with the last records of the log added, skipping those in between."""
     newest = msgspec.msgpack.decode(msgspec.msgpack.encode(fold), type=SummaryFold)
     for record in last_records(found.log, READ_OF_EACH, position.offset):
         newest.take(record)

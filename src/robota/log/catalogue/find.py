@@ -1,4 +1,4 @@
-"""Which session is meant by what a person typed: an id, the beginning of one, a name, or words of its first prompt."""
+"""Finds a session by what the user typed: an id, a prefix of one, a name, or words of its first prompt."""
 
 from collections.abc import Callable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Opening an index: an SQLite file that can be thrown away, because everything in it stands in the logs."""
+"""Opens an index: an SQLite file that can be deleted at any time, because it is derived from the logs."""
 
 import os
 import sqlite3
@@ -10,10 +10,10 @@ from typing import Final, TypeVar
 from robota.config.durable_file import make_private_directory
 
 INDEX_DIRECTORY: Final = "index"
-# How long another process may write before we go on without the file.
+# How long to wait for another process before using an index in memory.
 BUSY_SECONDS: Final = 5.0
 WAL_TRIES: Final = 100
-# Not a database, damaged, or of another shape than its version says.
+# Not a database, damaged, or with unexpected tables for its version.
 DAMAGED: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 PRIMARY_CODE: Final = 0xFF
 
@@ -57,7 +57,7 @@ def _on_file(path: Path, schema: str, version: int, work: Callable[[sqlite3.Conn
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         _write_ahead(connection)
-        # A loss of power may undo the newest changes; the logs still have them.
+        # A power cut may lose the newest changes, which can be read from the logs again.
         connection.execute("PRAGMA synchronous=NORMAL")
         _prepare(connection, schema, version)
         return work(connection)
@@ -66,7 +66,7 @@ def _on_file(path: Path, schema: str, version: int, work: Callable[[sqlite3.Conn
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and one writer work side by side. SQLite does not wait while others do the same at first use."""
+    """Switch to write-ahead logging, with retries, because SQLite does not wait for others that switch at first use."""
     for is_last in (*[False] * WAL_TRIES, True):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -78,7 +78,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, schema: str, version: int) -> None:
-    """Make the tables, unless they are there. Tables of another version are those of a damaged index."""
+    """Create missing tables. Tables of another version count as damage."""
     found = _version(connection)
     if found == version:
         return

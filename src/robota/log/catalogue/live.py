@@ -1,4 +1,4 @@
-"""Which logs are being written now. Nothing is locked where the kernel tells who holds what."""
+"""Finds logs that are being written now, without locking them where the kernel lists the locks."""
 
 import fcntl
 import os
@@ -11,14 +11,14 @@ INODE_FIELD: Final = 5
 
 
 def held_logs(logs: Iterable[Path]) -> frozenset[Path]:
-    """Those of the logs that a process has open for writing."""
+    """The logs that a process has locked for writing."""
     locked = _locked_inodes()
     candidates = logs if locked is None else (log for log in logs if _inode(log) in locked)
     return frozenset(log for log in candidates if is_held(log))
 
 
 def is_held(log: Path) -> bool:
-    """Whether a process writes the log now; found out by asking for the lock for a moment."""
+    """Whether a process writes the log now, found by taking its lock for a moment."""
     try:
         descriptor = os.open(log, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
@@ -35,7 +35,7 @@ def is_held(log: Path) -> bool:
 
 
 def _locked_inodes() -> frozenset[int] | None:
-    """The inodes with a lock of any process; None if this system does not tell."""
+    """The inodes with a lock of any process; None if the system does not list them."""
     try:
         lines = LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:

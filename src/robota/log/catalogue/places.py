@@ -1,4 +1,4 @@
-"""The directories that hold sessions: those of one project, and of every project that this machine knows of."""
+"""The directories with sessions, of one project or of all known projects."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ class SessionsPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def project_places(root: Path, user_directory: Path | None) -> tuple[SessionsPlace, ...]:
-    """Where the sessions of one project are: in the project, and in the user's directory if it could not hold them."""
+    """The places of a project's sessions: in the project, or in the user's directory if the project is not writable."""
     places = [root / PROJECT_DIRECTORY / SESSIONS]
     if user_directory is not None:
         places.append(fallback_directory(user_directory, root) / SESSIONS)
@@ -29,7 +29,7 @@ def project_places(root: Path, user_directory: Path | None) -> tuple[SessionsPla
 
 
 def all_places(root: Path, user_directory: Path | None) -> tuple[SessionsPlace, ...]:
-    """Where sessions of any project are, as far as this machine has noted them, this project's first."""
+    """The places of all projects that this machine has noted, this project's first."""
     known = {place.directory: place for place in project_places(root, user_directory)}
     if user_directory is None:
         return tuple(known.values())
@@ -43,7 +43,7 @@ def all_places(root: Path, user_directory: Path | None) -> tuple[SessionsPlace, 
 
 
 def session_directories(place: SessionsPlace) -> list[str]:
-    """The names of the session directories in a place. A symbolic link on the way is not followed."""
+    """The names of the session directories in a place. Symlinks are not followed."""
     try:
         if place.directory.is_symlink() or place.directory.parent.is_symlink():
             return []

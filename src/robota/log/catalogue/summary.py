@@ -1,4 +1,4 @@
-"""A session in a few fields, folded from its records one by one so that a log that grew is only read on."""
+"""Summarises a session record by record, so that only new records of a grown log are read."""
 
 from enum import StrEnum
 from typing import Any, Final
@@ -13,9 +13,9 @@ from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUMABLE_ASKS
 
 TITLE_LENGTH: Final = 200
-# Names of tools and models come from logs; a hostile one must not make the index grow without end.
+# Names of tools and models come from logs; a hostile log must not make the index grow without limit.
 MOST_NAMES: Final = 200
-# The fields of calls, ours and those of other agents, that name files.
+# Arguments of calls that name files, including those of other agents.
 FILE_FIELDS: Final = ("path", "file_path", "filePath", "notebook_path")
 FILES_FIELDS: Final = ("paths", "files")
 MOST_FILES: Final = 2_000
@@ -23,7 +23,7 @@ READ_KINDS: Final = frozenset({"session", "task", "answer", "toolStart", "reques
 
 
 class SessionStatus(StrEnum):
-    """What became of a session, as its log tells it."""
+    """How a session ended, according to its log."""
 
     EMPTY = "empty"
     WAITING = "waiting"
@@ -33,7 +33,7 @@ class SessionStatus(StrEnum):
 
 
 class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """The summary after the records so far, and what is needed to go on. It is kept in the index as JSON."""
+    """The summary after the records so far, with the state to continue. It is stored in the index as JSON."""
 
     header: SessionHeader | None = None
     name: str | None = None
@@ -61,7 +61,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
 
     @property
     def status(self) -> SessionStatus:
-        """What became of the session, if nobody runs it now."""
+        """How the session ended, if no process runs it."""
         row = self.last_row
         if row is None:
             return SessionStatus.EMPTY
@@ -73,7 +73,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
         return SessionStatus.COMPLETED if self.outcome == "completed" else SessionStatus.FAILED
 
     def take(self, record: Record) -> None:
-        """Take in the next record. One that cannot be read is passed over."""
+        """Add the next record. Unreadable ones are skipped."""
         self.first_ts = self.first_ts or record.ts
         self.last_ts = max(self.last_ts, record.ts)
         if record.kind == "message":
@@ -87,7 +87,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
             self._take_call(payload)
 
     def _take_life(self, payload: Payload | None) -> None:
-        """What happened to the session and its tasks."""
+        """Add a record about the session or its tasks."""
         match payload:
             case SessionHeader():
                 self.header = payload
@@ -113,7 +113,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
         self.is_cost_known = self.is_cost_known and record.cost is not None
 
     def _take_call(self, payload: Payload | None) -> None:
-        """What was asked of models, tools and the person."""
+        """Add a record about requests, calls or asks."""
         match payload:
             case AnswerRecord():
                 self.answered_ts = max(self.answered_ts, payload.ts)
@@ -146,7 +146,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
             self.last_row = msgspec.structs.replace(row, text=None)
 
     def _take_prompt(self, task_id: str, row: RowGlance) -> None:
-        """The first text of a task is what the person asked; later texts are the model's, but for feedback."""
+        """Add a prompt. The first text of a task is one; later texts are the model's, except feedback."""
         is_first = row.say == "text" and task_id not in self.begun
         if (not is_first and row.say != "user_feedback") or row.ts <= self.last_prompt_ts:
             return
@@ -158,7 +158,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
             self.title = " ".join((row.text or "")[: TITLE_LENGTH * 4].split())[:TITLE_LENGTH]
 
     def _take_request(self, row: RowGlance) -> None:
-        """A request row comes twice or more, the last time with its cost."""
+        """Add a request row, which is written several times, the last time with its cost."""
         info = request_info(row.text)
         if row.ts < self.request_ts or info is None or "cost" not in info:
             return
@@ -176,7 +176,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
 
 
 def files_named(call_input: dict[str, Any]) -> list[str]:
-    """The files that the input of a call names in a field for files."""
+    """The files that the input of a call names."""
     single = [call_input.get(field) for field in FILE_FIELDS]
     lists = [call_input.get(field) for field in FILES_FIELDS]
     several = [_path_in(item) for value in lists if isinstance(value, list) for item in value[:MOST_FILES]]

@@ -17,15 +17,15 @@ from robota.log.catalogue.places import SessionsPlace
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogExists, LogInUse, LogWriteError, SessionNotFound
 
-# Within the directory of the sessions, so that moving is one rename, and whatever hides these from git hides it.
+# Within the sessions directory, so that moving is one rename, and git ignores it, too.
 TRASH: Final = ".trash"
-# What is put together there is no session yet: this is no valid id.
+# Drafts are built here; the name is not a valid session id.
 DRAFT: Final = ".new-"
 TRASHED_NAME: Final = re.compile(r"(?P<at>\d{1,15})-(?P<id>[A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in the trash, and when it was put there."""
+    """A session in the trash, and when it was deleted."""
 
     id: str
     directory: Path
@@ -33,7 +33,7 @@ class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def delete_session(directory: Path, now_ms: int) -> TrashedSession:
-    """Move a session to the trash. One that a process writes is refused."""
+    """Move a session to the trash. A running session is refused."""
     trash = directory.parent / TRASH
     target = trash / f"{now_ms}-{directory.name}"
     lock = _locked(directory)
@@ -53,7 +53,7 @@ def delete_session(directory: Path, now_ms: int) -> TrashedSession:
 
 
 def undelete_session(trashed: TrashedSession) -> Path:
-    """Put a session back where it was."""
+    """Restore a session from the trash."""
     target = trashed.directory.parent.parent / trashed.id
     if target.exists():
         raise LogExists(f"There is a session {trashed.id} again. The one in the trash stays there.")
@@ -67,13 +67,13 @@ def undelete_session(trashed: TrashedSession) -> Path:
 
 
 def trashed_sessions(places: Iterable[SessionsPlace]) -> tuple[TrashedSession, ...]:
-    """What is in the trash of these places, the oldest first."""
+    """The sessions in the trash of these places, oldest first."""
     found = [each for place in places for each in _trashed_in(place.directory / TRASH)]
     return tuple(sorted(found, key=lambda each: (each.deleted_ms, each.id)))
 
 
 def left_drafts(places: Iterable[SessionsPlace], before_ms: int) -> tuple[TrashedSession, ...]:
-    """What forks and imports that were killed have left: never sessions, and not touched since then."""
+    """Drafts that killed forks and imports left behind."""
     found = []
     for place in places:
         if place.directory.is_symlink() or not place.directory.is_dir():
@@ -136,7 +136,7 @@ def _trashed_in(trash: Path) -> list[TrashedSession]:
 
 
 def _locked(directory: Path) -> int | None:
-    """The log, locked so that nobody begins to write it meanwhile; None if there is none."""
+    """The log, locked so that no process starts writing it; None if there is none."""
     try:
         descriptor = os.open(directory / LOG_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -147,5 +147,5 @@ def _locked(directory: Path) -> int | None:
         os.close(descriptor)
         raise LogInUse(f"The session {directory.name} is running. It was not deleted. Close it first.") from error
     except OSError:
-        pass  # A file system without locks.
+        pass  # The file system has no locks.
     return descriptor

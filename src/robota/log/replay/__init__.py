@@ -1,1 +1,1 @@
-"""Replay of a log: `session.replay` gives tasks, rows, turns, queue, modes; `context` what the model is shown."""
+"""Rebuilds state from a log: `session.replay` gives tasks, rows, turns, queue and modes; `context` the model's view."""

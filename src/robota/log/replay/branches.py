@@ -16,14 +16,14 @@ LAST_OF_ALL: Final = 2**62
 
 
 class Jump(msgspec.Struct, frozen=True, kw_only=True):
-    """With the record `seq` the conversation became again what it was after the record `to`."""
+    """A rewind: record `seq` resets the conversation to its state after record `to`."""
 
     seq: int
     to: int
 
 
 class RecordSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """The records from `first` to `last`, both included."""
+    """The record numbers from `first` to `last`, both included."""
 
     first: int
     last: int
@@ -33,13 +33,13 @@ class RecordSpan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def jumps_in(records: Iterable[Record]) -> tuple[Jump, ...]:
-    """Where somebody went back, in order. Records that lead nowhere are left out."""
+    """The rewinds in order. Invalid ones are left out."""
     found = (jump_of(record) for record in records if record.kind == "rewind")
     return tuple(jump for jump in found if jump is not None)
 
 
 def jump_of(record: Record) -> Jump | None:
-    """How the record changes where the conversation stands; None for all but those that go back in it."""
+    """The jump that a record makes; None unless it rewinds the conversation."""
     if record.kind != "rewind":
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a log says of one call: what it did, what policy said of it, and who allowed it."""
+"""Reads one call from a log: its input, the decision of the policy, and who allowed it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ from robota.log.record import PayloadError, Record, payload_of
 
 
 class CallAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A call with its input. `decision`, `reason` and `rule` are those of policy, `answer` is that of a person."""
+    """A call with its input. `decision`, `reason` and `rule` are those of the policy, `answer` is the user's."""
 
     call_id: str
     tool: str = ""
@@ -24,7 +24,7 @@ class CallAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def account_of(records: Iterable[Record], call_id: str) -> CallAccount:
-    """The account of a call; fields that the log does not tell are absent."""
+    """The account of a call; fields that are not in the log are absent."""
     account = CallAccount(call_id=call_id)
     asks: set[int] = set()
     for record in records:

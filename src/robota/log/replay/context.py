@@ -1,4 +1,4 @@
-"""What a model is shown of a task's turns: reductions applied, every tool call followed by exactly one result."""
+"""The conversation that the model gets: reductions applied, every tool call followed by exactly one result."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -26,7 +26,7 @@ NO_RESULTS: Final = UserTurn(content=())
 
 
 class Mend(StrEnum):
-    """What had to be done."""
+    """The kind of repair."""
 
     BEGINNING_ADDED = "the history began with an answer; a first turn was put before it"
     EMPTY_TURN_DROPPED = "a turn without content was left out"
@@ -40,7 +40,7 @@ class Mend(StrEnum):
 
 
 class PairingProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """`place` is the position in the mended history."""
+    """A repair; `place` is the position in the mended history."""
 
     place: int
     mend: Mend
@@ -48,7 +48,7 @@ class PairingProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mended(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid history, and what had to be done for it."""
+    """A valid history and the repairs that were needed."""
 
     turns: tuple[Turn, ...]
     problems: tuple[PairingProblem, ...] = ()
@@ -76,12 +76,12 @@ def mend(turns: Sequence[Turn], trusted: int = 0) -> Mended:
 
 
 def unanswered(last_turn: Turn | None) -> tuple[ToolUseBlock, ...]:
-    """The calls that wait for results when this is the last turn."""
+    """The calls without a result if this is the last turn."""
     return last_turn.tool_uses if isinstance(last_turn, AssistantTurn) else ()
 
 
 def with_results(turn: UserTurn, results: Sequence[ToolResultBlock], reply: Turn | None) -> UserTurn:
-    """The turn with results that were written down one by one before it, in the order of the calls of the reply."""
+    """The turn with the results that were logged one by one before it, in the order of the calls."""
     places = {call.id: place for place, call in enumerate(unanswered(reply))}
     known = [block for block in turn.content if isinstance(block, ToolResultBlock)]
     others = [block for block in turn.content if not isinstance(block, ToolResultBlock)]
@@ -90,19 +90,19 @@ def with_results(turn: UserTurn, results: Sequence[ToolResultBlock], reply: Turn
 
 
 def interrupted_result(call_id: str) -> ToolResultBlock:
-    """The result of a call that was cut off."""
+    """The result of an interrupted call."""
     return ToolResultBlock(tool_use_id=call_id, content=INTERRUPTED, is_error=True)
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A call under the id the history gave it, and under the one it has of its own."""
+    """A call with its id in the history and its unique id."""
 
     given_id: str
     id: str
 
 
 class _Notes:
-    """Collects what is done at one place."""
+    """Collects the repairs at one position."""
 
     def __init__(self, place: int, problems: list[PairingProblem]) -> None:
         self._place = place
@@ -113,7 +113,7 @@ class _Notes:
 
 
 def _alternating(turns: Sequence[Turn], start: int, problems: list[PairingProblem]) -> list[Turn]:
-    """The turns with sides taking turns, and room for results after every turn with calls."""
+    """The turns with user and assistant alternating, and a user turn for results after every turn with calls."""
     joined: list[Turn] = []
     for turn in turns:
         notes = _Notes(start + len(joined), problems)
@@ -142,7 +142,7 @@ def _merged(first: AssistantTurn, second: AssistantTurn) -> AssistantTurn:
 
 
 def _calls_of(turn: Turn) -> tuple[_Call, ...]:
-    """The calls of a turn, each with an id that no other call of the turn has."""
+    """The calls of a turn, each with an id that is unique in the turn."""
     uses = unanswered(turn)
     taken = {use.id for use in uses}
     calls: list[_Call] = []
@@ -193,7 +193,7 @@ def _answered(turn: UserTurn, calls: tuple[_Call, ...], notes: _Notes) -> UserTu
 def _sorted_out(
     turn: UserTurn, calls: tuple[_Call, ...], notes: _Notes
 ) -> tuple[dict[str, ToolResultBlock], list[UserBlock]]:
-    """The results by the id of their call, and everything else. Calls that shared an id get theirs by order."""
+    """The results by call id, and the other blocks. Results of calls that shared an id are matched by order."""
     waiting: dict[str, list[str]] = {}
     for call in calls:
         waiting.setdefault(call.given_id, []).append(call.id)
@@ -226,7 +226,7 @@ class Reduced(msgspec.Struct, frozen=True, kw_only=True):
     reduction: Reduction
 
 
-# One for all: there is a piece for each turn of a long conversation, and an empty dictionary for each would count.
+# Shared by all pieces, because an empty dictionary for each turn of a long conversation would take memory.
 NO_CUTS: Final[dict[str, str]] = {}
 
 
@@ -255,7 +255,7 @@ class ContextBase(msgspec.Struct, frozen=True, kw_only=True):
     reductions: tuple[Reduced, ...]
 
     def has(self, identity: str) -> bool:
-        """Whether one of the reductions is called so."""
+        """Whether there is a reduction with this id."""
         return any(reduction_id(each.reduction) == identity for each in self.reductions)
 
 
@@ -296,7 +296,7 @@ class ModelContext:
         return kept
 
     def reduce(self, reduction: Reduction) -> None:
-        """Show what the reduction puts there instead of what it hides."""
+        """Replace the turns that the reduction hides with its own."""
         self.reductions.append(Reduced(after=self.recorded, reduction=reduction))
         if isinstance(reduction, CutRecord):
             self.pieces = _cut(self.pieces, reduction)
@@ -306,14 +306,14 @@ class ModelContext:
 
     @property
     def undoable(self) -> list[str]:
-        """The ids of the reductions that can be seen now, the newest last: others are hidden by one of these."""
+        """The ids of the visible reductions, newest last. Others are hidden by one of these."""
         shown = {reduction_id(piece.reduction) for piece in self.pieces if piece.reduction is not None}
         shown.update(cut_id for piece in self.pieces for cut_id in piece.cuts.values())
         known = dict.fromkeys(reduction_id(each.reduction) for each in self.reductions)
         return [identity for identity in known if identity in shown]
 
     def pin(self, record: PinRecord) -> None:
-        """Keep a turn from being taken out, or no longer."""
+        """Pin or unpin a turn. Reductions keep pinned turns."""
         if record.is_pinned:
             self.pins.add(record.turn)
         else:
@@ -325,12 +325,12 @@ def _replaced(pieces: Sequence[Piece], reduction: CondenseRecord | TruncateRecor
     kept = [piece for piece in pieces if reduction.first <= piece.number < reduction.end]
     after = [piece for piece in pieces if piece.number >= reduction.end]
     put = Piece(number=reduction.first, turn=reduction.put, reduction=reduction)
-    # What a reduction put there has the number of the first turn that it hid, but is not that turn.
+    # The piece of a reduction has the number of the first turn that it hides, but is not that turn.
     return [*before, put, *(each for each in kept if each.number in reduction.keep and each.reduction is None), *after]
 
 
 def _cut(pieces: Sequence[Piece], record: CutRecord) -> list[Piece]:
-    """The pieces with some results in short. A result that is not shown any more is passed over."""
+    """The pieces with some results shortened. A result that is no longer visible is skipped."""
     put: dict[int, dict[str, str]] = {}
     for each in record.results:
         put.setdefault(each.turn, {})[each.call_id] = each.put
@@ -370,7 +370,7 @@ def model_context_of(
 def open_context_of(
     turns: Sequence[Turn], reductions: Sequence[Reduced], base: ContextBase | None = None
 ) -> ModelContext:
-    """The conversation of a task that goes on: the calls of its last reply may still get their results."""
+    """The conversation of a task that continues: the calls of its last reply may still get results."""
     conversation = ModelContext(base)
     waiting = list(reductions)
     for number, turn in enumerate(turns, start=conversation.recorded):

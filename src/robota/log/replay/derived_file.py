@@ -1,4 +1,4 @@
-"""Files outside the workspace that hold what was made of a log: a line that says what they are, then JSON.
+"""Files outside the workspace with data derived from a log: a header line, then JSON.
 
 One that was changed, or is of another version, does not count.
 """
@@ -14,7 +14,7 @@ from robota.log.artifacts import write_whole
 
 
 class DerivedLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: which format it is, the digest of the rest, and the directory of the session."""
+    """The header line: the format, the digest of the rest, and the directory of the session."""
 
     format: str
     digest: str
@@ -22,7 +22,7 @@ class DerivedLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_derived(file: Path, wanted_format: str) -> bytes | None:
-    """What is in the file, if it is whole and of this format."""
+    """The content of the file, if it is intact and has this format."""
     try:
         with file.open("rb") as stream:
             label = msgspec.json.decode(stream.readline(), type=DerivedLabel)
@@ -33,7 +33,7 @@ def read_derived(file: Path, wanted_format: str) -> bytes | None:
 
 
 def write_derived(file: Path, log: Path, file_format: str, body: bytes) -> bool:
-    """Whether it could be written. If not, an older one stays as it was."""
+    """Write the file; returns whether that worked. If not, an older file is unchanged."""
     directory = str(log.parent.resolve()).encode("utf-8", "replace").decode()
     label = DerivedLabel(format=file_format, digest=sha256(body).hexdigest(), directory=directory)
     try:
@@ -45,7 +45,7 @@ def write_derived(file: Path, log: Path, file_format: str, body: bytes) -> bool:
 
 
 def drop_stale(directory: Path) -> None:
-    """Remove the files of sessions that are gone, with what of their conversation is in them."""
+    """Remove the files of deleted sessions, because they contain parts of the conversation."""
     for file in directory.glob("*"):
         with suppress(OSError, msgspec.DecodeError):
             with file.open("rb") as stream:

@@ -19,7 +19,7 @@ BLOCK_BYTES: Final = 256 * 1024
 
 
 class Undoing(msgspec.Struct, frozen=True, kw_only=True):
-    """With the record `seq` the reductions of this name no longer held in the task."""
+    """Record `seq` undid the reductions with this id in the task."""
 
     seq: int
     task_id: str
@@ -27,14 +27,14 @@ class Undoing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Landmarks(msgspec.Struct, frozen=True, kw_only=True):
-    """Those of a log, in its order."""
+    """The landmarks of a log in order."""
 
     jumps: tuple[Jump, ...] = ()
     undoings: tuple[Undoing, ...] = ()
 
 
 def landmarks_of(log: Path, start: int = 0) -> Landmarks:
-    """The landmarks behind this offset, which must be the beginning of a line. Raises `LogUnreadable`, OSError."""
+    """The landmarks after this offset, which must be the start of a line. Raises `LogUnreadable`, OSError."""
     jumps: list[Jump] = []
     undoings: list[Undoing] = []
     for record in records_of(log, ("rewind", "restore"), start):
@@ -46,7 +46,7 @@ def landmarks_of(log: Path, start: int = 0) -> Landmarks:
 
 
 def records_of(log: Path, kinds: Sequence[str], start: int = 0) -> Iterator[Record]:
-    """The sound records of these kinds. Those of others are not even decoded. Raises `LogUnreadable`, OSError."""
+    """The valid records of these kinds; others are not decoded. Raises `LogUnreadable`, OSError."""
     wanted = [b'"kind":"%s"' % kind.encode() for kind in kinds]
     for line in _lines_with(log, start, wanted):
         record = unseal(line)
@@ -65,7 +65,7 @@ def _undoing_of(record: Record) -> Undoing | None:
 
 
 def _lines_with(log: Path, start: int, wanted: Sequence[bytes]) -> Iterator[bytes]:
-    """The lines, without their ends, that hold one of these."""
+    """The lines, without line ends, that contain one of these."""
     with open_log(log) as stream:
         stream.seek(start)
         while block := stream.read(BLOCK_BYTES):

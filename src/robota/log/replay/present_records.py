@@ -1,4 +1,4 @@
-"""The records of a log that still count: what was left by going back is passed over."""
+"""The records of the present branch of a log, without those that a rewind left."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,13 +10,13 @@ from robota.log.replay.landmarks import landmarks_of
 
 
 def present_records(log: Path) -> Iterator[Record]:
-    """The sound records of the present branch. The log is never held in memory."""
+    """The valid records of the present branch, without loading the whole log."""
     jumps = landmarks_of(log).jumps
     return _on_branch((grown.record for grown in records_since(log, LogPosition())), jumps)
 
 
 def present_among(records: Sequence[Record]) -> Iterator[Record]:
-    """Those of the last records of a log that are of the present branch: what leaves one stands behind it."""
+    """The present records among the last ones of a log. A rewind is always after the records that it leaves."""
     return _on_branch(records, jumps_in(records))
 
 

@@ -1,4 +1,4 @@
-"""Reads a log into a session, from a snapshot on where there is one that fits, else from the beginning."""
+"""Reads a session from its log, starting at a valid snapshot if there is one."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ class LogReading:
         self._begin(None)
 
     def read(self, log: Path) -> Loaded:
-        """Read the log, and write a snapshot if that was much. Raises `LogUnreadable`."""
+        """Read the log, and write a snapshot if much was read. Raises `LogUnreadable`."""
         snapshot = read_snapshot(self._file, log) if self._file is not None else None
         loaded = self._read_somehow(log, snapshot)
         if loaded.good_length - self._read_from >= self._growth:
@@ -89,18 +89,18 @@ class LogReading:
             return False
 
     def session(self) -> ReplayedSession:
-        """The session after what was read, if nobody runs it now."""
+        """The session that was read, closed as one that no process runs."""
         bound_rows(self._fold, self._branch, self._rows_kept)
         return self._fold.session()
 
     @property
     def is_own(self) -> bool:
-        """Whether the log is the one that was written on this machine, if that was noted."""
+        """Whether the log matches the note of this machine about it, if there is one."""
         return self._noted is None or self._confirmed == self._noted
 
     @property
     def has_old_part(self) -> bool:
-        """Whether a part of the log was not read now, because a snapshot tells what it says."""
+        """Whether a part of the log was skipped, because a snapshot covers it."""
         return bool(self._segments)
 
     def old_part_is_unchanged(self, log: Path) -> bool:
@@ -140,7 +140,7 @@ class LogReading:
             if self._noted is not None and record.seq == self._noted.seq and record.hash == self._noted.hash:
                 self._confirmed = self._noted
             if record.kind == "rewind" and (jump := jump_of(record)) is not None and jump not in self._jumps:
-                raise BaseOutgrown  # somebody goes back in it right now
+                raise BaseOutgrown  # a rewind is being written right now
             filling.take(record, span)
             if filling.held_bytes >= let_go_after:
                 self._progress(span.end)
@@ -149,7 +149,7 @@ class LogReading:
         return scan(log, take, None if snapshot is None else snapshot.read)
 
     def _read_somehow(self, log: Path, snapshot: SessionSnapshot | None) -> Loaded:
-        """From the snapshot on, else from the beginning, else without letting go of anything that may come back."""
+        """Read from the snapshot on, else from the beginning, else from the beginning with everything in memory."""
         with suppress(BaseOutgrown):
             return self._read(log, snapshot)
         with suppress(BaseOutgrown):
@@ -160,7 +160,7 @@ class LogReading:
             raise LogUnreadable(f"The session log {log} was changed again and again while it was read.") from error
 
     def _confirm(self, snapshot: SessionSnapshot | None) -> None:
-        """A note that is older than the snapshot was found right with it, or is that of its last record."""
+        """Accept a note that is older than the snapshot if the snapshot confirmed it or ends with its record."""
         noted = self._noted
         if snapshot is not None and not self.is_own and noted is not None and noted.seq <= snapshot.read.last_seq:
             if noted.hash != snapshot.read.head_hash:
@@ -193,7 +193,7 @@ class LogReading:
 
 
 class _Filling:
-    """Takes records into a session: those of the branch, without reductions that are undone later."""
+    """Adds the records of the branch to a session, without reductions that are undone later."""
 
     def __init__(self, fold: SessionFold, branch: tuple[RecordSpan, ...], undoings: Sequence[Undoing]) -> None:
         self._fold = fold
@@ -210,7 +210,7 @@ class _Filling:
             self._held_records += 1
 
     def let_go(self, rows_kept: int) -> None:
-        """Let go of what is no longer needed, unless it is little beside what is."""
+        """Free what is no longer needed, unless it is a small part of what is held."""
         shown = sum(len(task.base.pieces) for task in self._fold.tasks.values() if task.base is not None)
         if self._held_records >= shown:
             let_go(self._fold, self._branch, rows_kept)
@@ -229,6 +229,6 @@ class _Filling:
 
 
 def _up_to_last_sound(loaded: Loaded) -> Loaded:
-    """Damage at the end is put aside before the log goes on, so it is no part of what a snapshot stands for."""
+    """The end of the last valid record: damage after it is moved away on writing and must not be in a snapshot."""
     problems = tuple(problem for problem in loaded.problems if problem.line <= loaded.good_line)
     return msgspec.structs.replace(loaded, problems=problems, length=loaded.good_length)

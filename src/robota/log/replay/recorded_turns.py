@@ -1,4 +1,4 @@
-"""All turns of a task as its log has them, also those that the model is no longer shown."""
+"""All recorded turns of a task, including those that the model no longer gets."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +13,7 @@ from robota.protocol.conversation import Turn
 
 
 def recorded_turns(log: Path, task_id: str) -> tuple[Turn, ...]:
-    """Those of the present branch. Nothing else of the log is held in memory. Raises `LogUnreadable`, OSError."""
+    """The turns of the present branch; nothing else is held in memory. Raises `LogUnreadable`, OSError."""
     task = TaskFold(task_id)
     for record in present_records(log):
         if record.kind in ("turn", "result"):

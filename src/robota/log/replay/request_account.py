@@ -1,4 +1,4 @@
-"""What the rows of a task tell of its requests: tokens, cost, how full the window was."""
+"""Adds up the requests of a task from its rows: tokens, cost, size of the context."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,7 +23,7 @@ class TaskTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequestAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """The same while rows are counted: sums of what is known, and what was not."""
+    """The totals while rows are counted: the sums, and how many values were unknown."""
 
     requests: int = 0
     usage: Usage = Usage()
@@ -44,7 +44,7 @@ class RequestAccount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextSize(msgspec.Struct, frozen=True, gc=False):
-    """How many tokens the window had in it. `reduction_id` is not empty if a condensation or truncation tells it."""
+    """The number of tokens in the window. `reduction_id` is set if a condensation or truncation reported it."""
 
     tokens: int
     reduction_id: str = ""
@@ -62,12 +62,12 @@ def counted(rows: Iterable[Message], before: RequestAccount) -> RequestAccount:
 
 
 def with_side_request(before: RequestAccount, cost: float | None) -> RequestAccount:
-    """The account after a request that no row tells of."""
+    """The account with a request added that has no row."""
     return _with_cost(before, cost)
 
 
 def context_size_of(row: Message) -> ContextSize | None:
-    """What the row tells of how full the window is, if it does."""
+    """The context size that a row reports, if it does."""
     reduction = row.context_condense or row.context_truncation
     if reduction is not None:
         tokens = _whole(reduction.get("newContextTokens"))
@@ -81,7 +81,7 @@ def context_size_of(row: Message) -> ContextSize | None:
 
 
 def request_info(text: str | None) -> dict[str, Any] | None:
-    """The JSON object in a request row; None if there is something else, which then counts as finished."""
+    """The JSON object in a request row; None for other text, which counts as finished."""
     if not text:
         return {}
     try:

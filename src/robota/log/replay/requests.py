@@ -1,4 +1,4 @@
-"""What each request of a session was made of besides its turns, read from the log alone."""
+"""The system prompt, tools and parameters of each request, read from the log."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from robota.protocol.state import is_request_row
 
 
 class RecordedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, by the `ts` of its row. `tools` are as the model was told of them; empty if none were offered."""
+    """A request, by the `ts` of its row. `tools` are the definitions that the model got."""
 
     ts: int
     task_id: str

@@ -1,4 +1,4 @@
-"""The rewind history of a log, from what was kept of it when it was read last: only what it gained since is read."""
+"""Caches the rewind history of a log, so that only new records are read."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ PROGRESS_BYTES: Final = 1024 * 1024
 
 
 class RewindIndex(msgspec.Struct, frozen=True, kw_only=True):
-    """What the log up to a position says of going back."""
+    """The rewind history of the log up to a position."""
 
     position: LogPosition
     fold: RewindFold

@@ -1,4 +1,4 @@
-"""Where one can go back to in a session, and which ways back can themselves be taken back."""
+"""The points that a session can be rewound to, and the rewinds that can be undone or redone."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from robota.log.record import Payload, PayloadError, Record, outlives_rewind, pa
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
 
 READ_KINDS: Final = frozenset({"task", "checkpoint", "rewindStart", "rewind"})
-# Records that are written when a prompt comes, whatever they say.
+# Kinds of records that are written when a prompt comes.
 BEFORE_PROMPT_KINDS: Final = frozenset({"answer", "queue"})
 
 
@@ -53,7 +53,7 @@ class RewindPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RewindStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A way back that was gone: how to take it back. `to` is absent if the conversation stayed as it was."""
+    """A rewind and how to undo it. `to` is absent if the conversation was not rewound."""
 
     rewind_id: str
     to: int | None = None
@@ -76,12 +76,12 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
     last_seq: int = 0
 
     def live_at(self, seq: int) -> frozenset[int]:
-        """The numbers of the prompts that the conversation after the record `seq` is made of."""
+        """The numbers of the prompts in the conversation after record `seq`."""
         spans = self._spans_at(seq)
         return frozenset(point.number for point in self.points if any(point.seq in span for span in spans))
 
     def last_told(self, seq: int) -> int:
-        """The last record that tells where the conversation after the record `seq` stands; 0 if none does."""
+        """The last record of `told` that belongs to the conversation after record `seq`; 0 if there is none."""
         for span in reversed(self._spans_at(seq)):
             place = bisect_right(self.told, span.last, key=lambda run: run[0])
             last = min(self.told[place - 1][1], span.last) if place else 0
@@ -94,7 +94,7 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rewind_history(records: Iterable[Record]) -> RewindHistory:
-    """What the whole log says of going back, also on branches that were left. Of the records none is held."""
+    """The rewind history of a whole log, including abandoned branches. No records are held in memory."""
     fold = RewindFold()
     for record in records:
         fold.take(record)
@@ -125,7 +125,7 @@ class RewindFold(msgspec.Struct, kw_only=True):
     before_request: int = 0
 
     def take(self, record: Record) -> None:
-        """Take in the next record. One that cannot be read is passed over."""
+        """Add the next record. Unreadable ones are skipped."""
         seq = self.last_seq = record.seq
         if not outlives_rewind(record.kind):
             self._tell(seq)
@@ -144,7 +144,7 @@ class RewindFold(msgspec.Struct, kw_only=True):
             self.before_prompt = seq
 
     def history(self) -> RewindHistory:
-        """What can be gone back to now, and undone."""
+        """The present rewind points, and what can be undone and redone."""
         spans = branch_spans(self.jumps, self.last_seq)
         points = (
             msgspec.structs.replace(point, is_live=any(point.seq in span for span in spans), calls=tuple(calls))
@@ -167,12 +167,12 @@ class RewindFold(msgspec.Struct, kw_only=True):
             self.told.append((seq, seq))
 
     def _take_payload(self, seq: int, payload: Payload | None) -> bool:
-        """Whether the record is written when a prompt comes, so that going back to before the prompt undoes it, too."""
+        """Add a payload. Returns whether it is written with a prompt, so that a rewind to the prompt undoes it, too."""
         match payload:
             case TaskRecord():
                 if payload.parent_task_id is not None:
                     self.subtasks.add(payload.task_id)
-                # A task that goes on with a prompt says so between the prompt's answer and its row.
+                # A task that continues with a prompt is recorded between the answer and its row.
                 return payload.task_id not in self.begun or self.before_prompt < seq - 1
             case CheckpointRecord():
                 self._checkpoint(seq, payload)
@@ -187,7 +187,7 @@ class RewindFold(msgspec.Struct, kw_only=True):
         return False
 
     def _take_row(self, seq: int, record: GlancedRow) -> bool:
-        """The first text of a task is what the person asked; later texts are the model's, but for feedback."""
+        """Add a row. The first text of a task is the prompt; later texts are the model's, except feedback."""
         row, task = record.message, record.task_id
         if row.say == "api_req_started" and row.ts > self.newest_request:
             self.newest_request, self.before_request = row.ts, seq - 1
@@ -236,7 +236,7 @@ class RewindFold(msgspec.Struct, kw_only=True):
         match record.action:
             case "restore":
                 self.undo.append(step)
-                self.redo = [step]  # doing again what was taken back right now is taking the restore back
+                self.redo = [step]  # to redo what was just undone is to undo the restore
             case "undo":
                 undone = self.undo.pop() if self.undo else None
                 self.redo = [*(each for each in self.redo if each != undone), step]
@@ -248,12 +248,12 @@ class RewindFold(msgspec.Struct, kw_only=True):
 
 
 def _cut_off_steps(start: RewindStartRecord | None) -> list[RewindStep]:
-    """A restore that was cut off may have changed files all the same, so it can be taken back like others."""
+    """An interrupted restore as a step: it may have changed files, so it can be undone."""
     return [] if start is None else [RewindStep(rewind_id=start.rewind_id, files=start.files)]
 
 
 def _with_file_states(points: Iterable[RewindPoint], states: Sequence[tuple[int, str]]) -> list[RewindPoint]:
-    """The points with the files as they were: each state is the one that the next checkpoint tells of."""
+    """The points with their file states: the state at a point is that of the next checkpoint."""
     numbers = [seq for seq, _ in states]
 
     def state_after(seq: int) -> str | None:

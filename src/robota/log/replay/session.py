@@ -1,4 +1,4 @@
-"""From the records of a log back to the session: the one place that says what a log means for its state."""
+"""Rebuilds a session from its records; the only place that defines how records change its state."""
 
 from collections.abc import Iterable
 
@@ -35,7 +35,7 @@ NOWHERE = LineSpan(0, 0)
 
 
 class UnreadableRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record whose payload could not be understood; it was left out."""
+    """A record whose payload could not be decoded; it was skipped."""
 
     seq: int
     kind: str
@@ -54,12 +54,12 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def current(self) -> ReplayedTask | None:
-        """The task that was current in the end."""
+        """The current task."""
         return self.tasks.get(self.current_task_id or "")
 
     @property
     def root(self) -> ReplayedTask | None:
-        """The task of the person that was current in the end: what works for it, works for this one."""
+        """The top-level task of the current task."""
         task = self.current
         seen: set[str] = set()
         while task is not None and task.parent_task_id in self.tasks and task.task_id not in seen:
@@ -69,13 +69,13 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subtask_ask(self) -> Message | None:
-        """What a subtask asked when it was cut off. Nobody waits for the answer any more: it ended with its process."""
+        """The open question of an interrupted subtask, which cannot be answered: the subtask ended with its process."""
         task = self.current
         return None if task is None or task is self.root else task.waiting_ask
 
     @property
     def name(self) -> str | None:
-        """The name it was given last."""
+        """The last name of the session."""
         if self.renamed is not None:
             return self.renamed.name
         return self.header.name if self.header else None
@@ -87,7 +87,7 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing was left to do."""
+        """Whether the session ended with nothing left to do."""
         return self.current is None or self.current.outcome is not None
 
 
@@ -132,7 +132,7 @@ class SessionFold:
             self._take_payload(payload, span)
 
     def session(self) -> ReplayedSession:
-        """The session, if nobody runs it now."""
+        """The session, closed as one that no process runs."""
         return ReplayedSession(
             header=self.header,
             renamed=self.renamed,
@@ -143,7 +143,7 @@ class SessionFold:
         )
 
     def _take_payload(self, payload: Payload, span: LineSpan) -> None:
-        # The kinds that most records have come first: the order is what a long log costs.
+        # The most frequent kinds come first, for speed on long logs.
         match payload:
             case (
                 MessageRecord()
@@ -174,10 +174,10 @@ class SessionFold:
             case EndRecord():
                 self._end(payload)
             case _:
-                pass  # The audit trail and kinds of other rooms: no part of the session's state.
+                pass  # The audit trail and kinds of other packages are not part of the session's state.
 
     def _task(self, task_id: str) -> TaskFold:
-        """The task; one whose beginning was lost is taken up where its first record shows it."""
+        """The task. If the record of its start was lost, it starts with its first record."""
         if task_id in self.left_tasks:
             raise BaseOutgrown
         if task_id not in self.tasks:

@@ -39,7 +39,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredRow(msgspec.Struct, frozen=True, gc=False):
-    """A row as JSON, with fields of newer versions in their places."""
+    """A row as JSON, which preserves fields of newer versions."""
 
     message: msgspec.Raw
     lines: LineSpan
@@ -54,7 +54,7 @@ class StoredReduction(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredPiece(msgspec.Struct, frozen=True, gc=False):
-    """A piece; `reduction` is the place of its reduction in the list of them."""
+    """A piece; `reduction` is the index of its reduction."""
 
     number: int
     turn: Turn
@@ -63,7 +63,7 @@ class StoredPiece(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredContext(msgspec.Struct, frozen=True, kw_only=True):
-    """A `ContextBase`. A turn that is that of a piece is given by the place of the piece."""
+    """A `ContextBase`. A turn that belongs to a piece is stored as the index of the piece."""
 
     recorded: int
     last: Turn | None
@@ -94,7 +94,7 @@ class StoredTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """What reading the log up to `read` gave. `noted` is the note about the log that was found to be right then."""
+    """The state after reading the log up to `read`. `noted` is the note about the log that was confirmed then."""
 
     read: Loaded
     segments: tuple[Segment, ...]
@@ -110,7 +110,7 @@ class SessionSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bound_rows(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int = ROWS_KEPT) -> None:
-    """Let go of all but the newest rows of each task; where the log has the others is remembered."""
+    """Keep only the newest rows of each task in memory, and the positions of the others in the log."""
     for task in fold.tasks.values():
         stamps = sorted(task.messages)
         old = stamps[: _first_kept([task.messages[ts] for ts in stamps], most_rows)]
@@ -124,7 +124,7 @@ def bound_rows(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int
 
 
 def let_go(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int = ROWS_KEPT) -> None:
-    """Hold no more of the session than a snapshot of it would."""
+    """Reduce the session in memory to what a snapshot holds."""
     bound_rows(fold, branch, most_rows)
     tasks = tasks_in(fold)
     fold.left_tasks |= fold.tasks.keys() - {task.task_id for task in tasks}
@@ -132,7 +132,7 @@ def let_go(fold: SessionFold, branch: tuple[RecordSpan, ...], most_rows: int = R
 
 
 def _first_kept(rows: Sequence[Message], most_rows: int) -> int:
-    """The place of the oldest row that is held: the newest reply and what was asked last are always among them."""
+    """The index of the oldest row to keep; the newest reply and the last ask are always kept."""
     start, room = len(rows), CHARACTERS_KEPT
     while start and len(rows) - start < most_rows and room > 0:
         start -= 1
@@ -143,7 +143,7 @@ def _first_kept(rows: Sequence[Message], most_rows: int) -> int:
 
 
 def tasks_in(fold: SessionFold) -> list[StoredTask]:
-    """The current task and those it works for."""
+    """The current task and its parents."""
     found: dict[str, TaskFold] = {}
     task = fold.tasks.get(fold.current_task_id or "")
     while task is not None and task.task_id not in found:
@@ -153,7 +153,7 @@ def tasks_in(fold: SessionFold) -> list[StoredTask]:
 
 
 def fold_from(snapshot: SessionSnapshot) -> SessionFold:
-    """The state of the session, to be continued with the records behind the snapshot."""
+    """The state of the session, ready for the records after the snapshot."""
     fold = SessionFold()
     fold.header, fold.renamed, fold.queue = snapshot.header, snapshot.renamed, snapshot.queue
     fold.current_task_id, fold.left_tasks = snapshot.current_task_id, snapshot.left_tasks

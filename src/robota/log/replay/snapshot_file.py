@@ -1,4 +1,4 @@
-"""Snapshots on the disk, and whether the log is still the one that they were made of."""
+"""Stores snapshots, and checks that the log is still the one that they were made from."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,7 @@ PIECE_BYTES: Final = 256 * 1024
 
 
 def read_snapshot(file: Path, log: Path) -> SessionSnapshot | None:
-    """The snapshot, if it is whole, of this version, and the log still holds the record that it was made after."""
+    """The snapshot, if it is intact, has this version, and the log still has the record that it was made after."""
     body = read_derived(file, FORMAT)
     if body is None:
         return None
@@ -32,12 +32,12 @@ def read_snapshot(file: Path, log: Path) -> SessionSnapshot | None:
 
 
 def write_snapshot(file: Path, log: Path, snapshot: SessionSnapshot) -> bool:
-    """Whether it could be written. If not, an older one stays as it was."""
+    """Write a snapshot; returns whether that worked. If not, an older one is unchanged."""
     return write_derived(file, log, FORMAT, msgspec.json.encode(snapshot))
 
 
 def segment_of(log: Path, start: int, end: int) -> Segment:
-    """The bytes of the log between these offsets. Raises `LogUnreadable`, OSError."""
+    """The segment of the log between these offsets. Raises `LogUnreadable`, OSError."""
     digest = sha256()
     with open_log(log) as stream:
         stream.seek(start)
@@ -48,7 +48,7 @@ def segment_of(log: Path, start: int, end: int) -> Segment:
 
 
 def is_unchanged(log: Path, segments: tuple[Segment, ...]) -> bool:
-    """Whether the log still is, byte for byte, what the segments tell of it."""
+    """Whether the log still has exactly the bytes of the segments."""
     start = 0
     for segment in segments:
         if segment_of(log, start, segment.end) != segment:

@@ -1,4 +1,4 @@
-"""The end of a conversation, read from the end of its log: however long the log is, and without a snapshot of it."""
+"""Reads the end of a conversation from the end of its log, without a snapshot and independent of its length."""
 
 from pathlib import Path
 from typing import Final
@@ -29,7 +29,7 @@ class LogTail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tail_of(log: Path, rows: int = ROWS_WANTED, first_bytes: int = FIRST_BYTES) -> LogTail:
-    """The end of the log with at least so many rows, if they are in its last part. Raises `LogUnreadable`, OSError."""
+    """The tail with at least so many rows, if the last part of the log has them. Raises `LogUnreadable`, OSError."""
     size = first_bytes
     while True:
         is_whole = log.stat().st_size <= size

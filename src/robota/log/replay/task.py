@@ -1,4 +1,4 @@
-"""One task of a session as its records tell it."""
+"""Rebuilds one task of a session from its records."""
 
 from typing import assert_never
 
@@ -36,7 +36,7 @@ from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
 from robota.protocol.message import Message, TodoItem
 
-# What changes the state of one task while it runs.
+# Payloads that change the state of one task.
 TaskPayload = (
     MessageRecord
     | MessageTextRecord
@@ -92,7 +92,7 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pending_ask(self) -> Message | None:
-        """The last row, if it asks something that nobody answered before the task stopped."""
+        """The last row, if it is an ask that was not answered before the task stopped."""
         last = self.messages[-1] if self.messages else None
         if last is None or last.ask is None or last.interrupted or last.is_answered or last.ts in self.answers:
             return None
@@ -112,7 +112,7 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether its result was there and nothing was asked of it since."""
+        """Whether the task has delivered its result and got no prompt since."""
         last = next((row for row in reversed(self.messages) if row.ask not in RESUME_ASKS), None)
         return last is not None and last.ask == "completion_result"
 
@@ -124,35 +124,35 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(call for call in unanswered(last) if call.id not in known)
 
     def conversation(self) -> ModelContext:
-        """What the model is shown of the turns."""
+        """The conversation that the model gets."""
         conversation = model_context_of(self.turns, self.reductions, self.results, self.base)
         conversation.pins = set(self.pins)
         return conversation
 
     def open_conversation(self) -> ModelContext:
-        """The same for a task that goes on: calls without a result may still get one."""
+        """The conversation of a task that continues: calls without a result may still get one."""
         conversation = open_context_of(self.turns, self.reductions, self.base)
         conversation.pins = set(self.pins)
         return conversation
 
     @property
     def totals(self) -> TaskTotals:
-        """What its requests used so far, those for summaries as far as their cost is known."""
+        """The totals of all requests; summaries count if their cost is known."""
         return counted(self.messages, self.older.account).totals
 
     @property
     def context_tokens(self) -> int:
-        """What of the window was filled when it was last known: by a request, or by a reduction after it."""
+        """The last known size of the context, from a request or a later reduction."""
         sizes = (*self.older.sizes, *filter(None, map(context_size_of, self.messages)))
         return next((size.tokens for size in reversed(sizes) if size.reduction_id not in self.undone), 0)
 
 
 class BaseOutgrown(Exception):
-    """A record changes what a snapshot left out: the log has to be read from its beginning."""
+    """A record changes something that the snapshot omits, so the log must be read from its beginning."""
 
 
 class TaskFold:
-    """A task while its records are read. `spans` says of each row which lines of the log tell of it."""
+    """A task while its records are read. `spans` are the lines of the log for each row."""
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -232,7 +232,7 @@ class TaskFold:
                 assert_never(payload)
 
     def _add(self, turn: Turn) -> None:
-        """Take in a turn; one of the user has the results that were written before it."""
+        """Add a turn; a user turn gets the results that were logged before it."""
         if isinstance(turn, AssistantTurn):
             self.started.clear()
         elif self.results:
@@ -254,7 +254,7 @@ class TaskFold:
 
     @property
     def recorded(self) -> int:
-        """How many turns there ever were."""
+        """The number of turns ever recorded."""
         return len(self.turns) + (self.base.recorded if self.base is not None else 0)
 
     @property

@@ -1,4 +1,4 @@
-"""From the records of a log to the conversation as a person reads it, entry by entry and in bounded memory."""
+"""Turns the records of a log into a readable transcript, entry by entry and in bounded memory."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -44,7 +44,7 @@ def transcript(records: Iterable[Record], *, is_continued: bool = False) -> Iter
 
 
 class _OpenCall(msgspec.Struct, kw_only=True):
-    """A call that has no result yet."""
+    """A call without a result yet."""
 
     ts: int
     task_id: str
@@ -60,12 +60,12 @@ class _OpenCall(msgspec.Struct, kw_only=True):
     def end(self, record: ToolEndRecord) -> None:
         self.status, self.duration_ms, self.purpose = record.status, record.duration_ms, record.purpose
         self.title = record.title or self.title
-        if isinstance(record.view, DiffView) and record.view.hunks:  # not what the row shows: a person changed it
+        if isinstance(record.view, DiffView) and record.view.hunks:  # differs from the row, because the user changed it
             self.diff = "".join(map(unified, record.view.hunks))
 
 
 class TranscriptFold:
-    """The entries of records as they come; holds what is not finished after the records so far."""
+    """Turns records into entries as they arrive, and holds the unfinished ones."""
 
     def __init__(self, *, is_continued: bool = False) -> None:
         self._depths: dict[str, int] = {}
@@ -78,7 +78,7 @@ class TranscriptFold:
         self._asked: dict[int, str] = {}
 
     def take(self, record: Record) -> Iterator[Transcript]:
-        """The entries that are complete with this record. One that cannot be read has none."""
+        """The entries that this record completes; none if it is unreadable."""
         try:
             payload = payload_of(record)
         except PayloadError:
@@ -127,7 +127,7 @@ class TranscriptFold:
                 pass
 
     def rest(self) -> Iterator[Transcript]:
-        """What was under way when the log ended."""
+        """The unfinished entries at the end of the log."""
         for record in self._streaming.values():
             yield from self._said(record, interrupted=True)
         for call_id, call in self._calls.items():
@@ -156,7 +156,7 @@ class TranscriptFold:
         row, depth = record.message, self._depths.get(record.task_id, 0)
         text = row.text or ""
         is_begun = record.task_id in self._begun
-        # The beginning of a task that is not announced here was somewhere before.
+        # A task without a start record here started before these records.
         is_begun |= self._is_continued and record.task_id not in self._announced
         is_first = not is_begun and row.say == "text"
         self._begun.add(record.task_id)
@@ -169,7 +169,7 @@ class TranscriptFold:
         elif row.say in ERRORS and row.call_id is None:
             yield Noted(ts=row.ts, depth=depth, text=f"Error: {text}")
         elif isinstance(asked := ask_of(row), QuestionAsk):
-            if isinstance(asked, ElicitationAsk):  # the answer to others comes again as a row
+            if isinstance(asked, ElicitationAsk):  # the answers to other asks also have a row
                 self._asked[row.ts] = ""
             yield Noted(ts=row.ts, depth=depth, text=_question(asked))
         elif (row.ask or row.say) in CALL_ROWS and row.call_id is not None:
@@ -223,7 +223,7 @@ class TranscriptFold:
 
 
 def _plain_title(call: _OpenCall) -> str:
-    """Of a call that was not announced: its tool, and the first argument that says something."""
+    """The title of a call without a row: its tool and first meaningful argument."""
     value = next((each for each in call.input.values() if isinstance(each, str) and each), "")
     return f"{call.tool} {value}".rstrip()
 

@@ -1,4 +1,4 @@
-"""The full-text index: kept up to date from the logs, several processes at a time."""
+"""The full-text index, updated from the logs; several processes may do so at a time."""
 
 import os
 import sqlite3
@@ -16,7 +16,7 @@ from robota.log.errors import LogError
 from robota.log.search.scripts_without_spaces import with_separators
 from robota.log.search.texts import texts_of
 
-# Of a log that came with a repository nobody waits for more to be read.
+# The most that is read of a log that came with a repository.
 MOST_OF_FOREIGN: Final = 64 * 1024 * 1024
 INDEX_NAME: Final = "search.sqlite"
 INDEX_VERSION: Final = 2
@@ -31,7 +31,7 @@ CREATE VIRTUAL TABLE entry USING fts5(text, kind UNINDEXED, tool UNINDEXED,
 # texts of one log are a range. The time counts milliseconds from the first record: enough for 34 years.
 TIME_BITS: Final = 40
 TIME_MASK: Final = (1 << TIME_BITS) - 1
-# Another process may write in between, and whoever stops it here has what was read so far.
+# Commit in between, so that other processes can write and an interruption keeps what was read.
 BYTES_IN_A_TRANSACTION: Final = 16 * 1024 * 1024
 PROGRESS_BYTES: Final = 1024 * 1024
 
@@ -39,7 +39,7 @@ TellProgress = Callable[[int, int], object]
 
 
 class IndexedLog(msgspec.Struct, frozen=True, kw_only=True):
-    """What the index knows of one log."""
+    """The state of one log in the index."""
 
     id: int
     size: int = -1
@@ -64,7 +64,7 @@ def brought_up_to_date(
             connection.execute("BEGIN IMMEDIATE")
             reading.room = BYTES_IN_A_TRANSACTION
             while waiting and reading.room > 0:
-                # Once more within the transaction: another process may have been faster.
+                # Checked again within the transaction: another process may have been faster.
                 known[waiting[0].directory], is_done = reading.refreshed(waiting[0])
                 if is_done:
                     waiting.popleft()
@@ -72,7 +72,7 @@ def brought_up_to_date(
 
 
 def without_removed(connection: sqlite3.Connection) -> None:
-    """Forget the texts of logs that are gone: what was deleted must not be found."""
+    """Remove the texts of logs that no longer exist: deleted sessions must not be found."""
     logs = connection.execute("SELECT id, path FROM log").fetchall()
     gone = [number for number, path in logs if not (Path(path) / LOG_NAME).exists()]
     if not gone:
@@ -110,7 +110,7 @@ def _unread(log: IndexedLog | None, session: CataloguedSession) -> int:
 
 
 class _Reading:
-    """Takes logs into the index. `room` is how many bytes more may be read in this transaction."""
+    """Indexes logs. `room` is how many more bytes may be read in this transaction."""
 
     def __init__(self, connection: sqlite3.Connection, progress: TellProgress, size: int) -> None:
         self._connection = connection
@@ -120,7 +120,7 @@ class _Reading:
         self.room = 0
 
     def refreshed(self, session: CataloguedSession) -> tuple[IndexedLog, bool]:
-        """The log of the session with what it gained, and whether that is all of it."""
+        """Index the new records of a log; returns its state and whether that is all of it."""
         log = _indexed(self._connection, session) or _new(self._connection, session)
         if _is_current(log, session):
             return log, True
@@ -130,13 +130,13 @@ class _Reading:
                 _remove_texts(self._connection, log.id)
                 log = IndexedLog(id=log.id)
             start, unread = log.position.offset, _unread(log, session)
-            log = self._taken_in(path, log, min(unread, self.room))
+            log = self._index_next(path, log, min(unread, self.room))
             is_done = unread <= self.room
-            if not is_done and log.position.offset == start:  # so much of it is damaged
-                log, is_done = self._taken_in(path, log, unread), True
+            if not is_done and log.position.offset == start:  # the size of the damaged part
+                log, is_done = self._index_next(path, log, unread), True
             self.room -= max(1, log.position.offset - start)
         except (OSError, LogError):
-            pass  # What could be read of it can be found.
+            pass  # Index the part before the damage.
         if is_done:
             log = msgspec.structs.replace(log, size=session.size, modified=session.modified_ms)
         self._connection.execute(
@@ -145,8 +145,8 @@ class _Reading:
         )
         return log, is_done
 
-    def _taken_in(self, path: Path, log: IndexedLog, most: int) -> IndexedLog:
-        """Take in the next records, those that begin within so many bytes."""
+    def _index_next(self, path: Path, log: IndexedLog, most: int) -> IndexedLog:
+        """Index the next records, those that start within so many bytes."""
         start = reported = log.position.offset
         for grown in records_since(path, log.position, most):
             if grown.position.offset - reported >= PROGRESS_BYTES:

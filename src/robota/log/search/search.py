@@ -1,4 +1,4 @@
-"""Finding sessions by words in them and by what they did."""
+"""Finds sessions by their text and by what they did."""
 
 import os
 import re
@@ -24,7 +24,7 @@ from robota.log.search.index import (
 from robota.log.search.scripts_without_spaces import with_separators, without_separators
 from robota.text.visible import without_surrogates
 
-# What begins and ends a found word in a snippet. Neither can be typed, and both are made visible if they are text.
+# Markers around a match in a snippet. Neither can be typed, and both are escaped in text.
 FOUND: Final = "\x02"
 FOUND_END: Final = "\x03"
 WORDS_IN_SNIPPET: Final = 24
@@ -34,7 +34,7 @@ MOST_TERMS: Final = 50
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What is looked for. Sessions must fit all of it; without words only the rest counts."""
+    """The search criteria, all of which a session must match; `words` may be empty."""
 
     words: str = ""
     since_ms: int = 0
@@ -45,7 +45,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundPassage(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where the words stand; `snippet` has `FOUND` and `FOUND_END` around them."""
+    """A match; `snippet` has `FOUND` and `FOUND_END` around the words."""
 
     ts: int
     kind: str
@@ -54,7 +54,7 @@ class FoundPassage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that fits, with the places that fit best."""
+    """A matching session with its best matches."""
 
     session: CataloguedSession
     texts: tuple[FoundPassage, ...] = ()
@@ -85,7 +85,7 @@ def search(
 
 
 def forget_removed(user_directory: Path | None, notify: Notify) -> None:
-    """Take out of the index what was taken from sessions that are no longer there."""
+    """Remove the texts of deleted sessions from the index."""
     path = _path(user_directory)
     if path is not None and path.exists():
         with_index(path, SCHEMA, INDEX_VERSION, without_removed, notify)
@@ -152,5 +152,5 @@ def _fits(session: CataloguedSession, wanted: SearchQuery) -> bool:
 
 
 def _is_file(named: str, cwd: str, wanted: Path) -> bool:
-    """Whether a call that named the file meant the wanted one, which is absolute."""
+    """Whether the file that a call named is the wanted one, which is absolute."""
     return os.path.normpath(Path(cwd) / named) == os.path.normpath(wanted)

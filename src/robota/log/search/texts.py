@@ -1,4 +1,4 @@
-"""What of a record can be searched for: words of either side, the input of calls, and what came of them."""
+"""The searchable texts of a record: prompts, replies, and the inputs and results of calls."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -10,14 +10,14 @@ from robota.log.kinds.calls import ResultRecord, ToolStartRecord
 from robota.log.kinds.row_glance import RowGlance, glanced_row
 from robota.log.record import PayloadError, Record, payload_of
 
-# Of a longer text the beginning and the end are searched: what a command printed last is often what one remembers.
+# Of a longer text only the beginning and the end are indexed; the end of output is often what users remember.
 LONGEST_TEXT: Final = 20_000
 DEEPEST: Final = 8
 SPOKEN: Final = frozenset({"text", "completion_result", "user_feedback", "reasoning", "error"})
 
 
 class TextKind(StrEnum):
-    """Whose words they are."""
+    """The kind of a searchable text."""
 
     TALK = "talk"
     CALL = "call"
@@ -34,7 +34,7 @@ class SearchableText(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Result(msgspec.Struct, frozen=True, gc=False):
-    """A block of a turn, of which only results are looked at; their content is nowhere else in the log."""
+    """A block of a turn. Only results are indexed, because other blocks also have rows."""
 
     type: str
     content: Any = None
@@ -53,7 +53,7 @@ _TURN: Final = msgspec.json.Decoder(_TurnOnly)
 
 
 def texts_of(record: Record) -> Iterator[SearchableText]:
-    """The texts of one record. One that cannot be read has none."""
+    """The texts of one record; none if it is unreadable."""
     try:
         match record.kind:
             case "message":

@@ -1,4 +1,4 @@
-"""A session as one file that another machine can import: the log, what is kept beside it, and digests of both."""
+"""Exports a session as one file for another machine: the log, its artifacts, and digests."""
 
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ BUNDLE_FORMAT: Final = "robota-session"
 BUNDLE_VERSION: Final = 1
 MANIFEST_NAME: Final = "manifest.json"
 PIECE: Final = 1024 * 1024
-# A larger one is not looked through for what must not leave; it stays here.
+# A larger artifact is not searched for secrets and so not exported.
 LARGEST_COVERED: Final = 64 * 1024 * 1024
 REDACTED_NOTE: Final = (
     "Paths, names and keys were covered when this bundle was made, so its log has a chain of its own; "
@@ -30,7 +30,7 @@ REDACTED_NOTE: Final = (
 
 
 class BundledFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the bundle by its name there."""
+    """A file of the bundle, by its name in it."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class BundledFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is in a bundle. Fields of a newer version are ignored."""
+    """The content of a bundle. Fields of a newer version are ignored."""
 
     format: str
     version: int
@@ -100,7 +100,7 @@ def _write_artifacts(
         new_name = artifact_name(data)
         if new_name != name:
             cover.rename_artifact(name, new_name)
-        # Two that differ only in what is covered are one now.
+        # Two artifacts that differ only in redacted text are equal now.
         if f"{ARTIFACTS_NAME}/{new_name}" not in bundle.namelist():
             files.append(_write(bundle, f"{ARTIFACTS_NAME}/{new_name}", iter((data,))))
     return files, left_out
@@ -121,7 +121,7 @@ def _artifact_names(source: Path) -> list[str]:
 
 
 def _write_log_as_it_is(bundle: zipfile.ZipFile, log: Path) -> tuple[BundledFile, str]:
-    """The bytes of the log up to its last sound record: a session that runs may be in the middle of a line."""
+    """Write the log up to its last valid record; a running session may be in the middle of a line."""
     end = LogPosition()
     for grown in records_since(log, end):
         end = grown.position
@@ -139,7 +139,7 @@ def _write_log_as_it_is(bundle: zipfile.ZipFile, log: Path) -> tuple[BundledFile
 def _write_covered_log(
     bundle: zipfile.ZipFile, directory: Path, cover: ExportRedactor, now_ms: int, part: Sequence[Record] | None
 ) -> tuple[BundledFile, str]:
-    """The same records with the same times, covered and chained anew, and one more that says so."""
+    """Write the records redacted, with the same times and a new chain, and a record that says so."""
     original = [""]
     everything = (grown.record for grown in records_since(directory / LOG_NAME, LogPosition()))
 
@@ -147,7 +147,7 @@ def _write_covered_log(
         head, seq, ts = FIRST_PREV, 0, 0
         for record in everything if part is None else part:
             original[0] = record.hash
-            # A line that was skipped leaves no gap in the new chain; going back by numbers is then off by as much.
+            # A skipped line leaves no gap in the new chain, so numbers of rewinds are off by one for each.
             seq, ts = seq + 1, record.ts
             line, head = seal(seq, ts, record.kind, cover.payload(bytes(record.payload)), head)
             yield line

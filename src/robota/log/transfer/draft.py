@@ -1,4 +1,4 @@
-"""A session that is put together from records that exist: it appears whole, or not at all."""
+"""Creates a session from existing records; it appears completely or not at all."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ class DraftSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """What was not finished goes; only what another process could not see is removed."""
+        """Remove an unfinished draft, which no other process could see."""
         with contextlib.suppress(OSError):
             self._stream.close()
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -56,7 +56,7 @@ class DraftSession:
             raise _not_written(error) from error
 
     def is_own(self, directory: Path) -> bool:
-        """Whether the log in another session's directory is the one that was written on this machine."""
+        """Whether the log of another session was written on this machine."""
         noted = noted_head(head_path(self._user_directory, directory))
         if noted is None:
             return False
@@ -65,12 +65,12 @@ class DraftSession:
         return found == [noted.seq]
 
     def next_ts(self, wanted: int) -> int:
-        """A time for the next record or row: the wanted one, or the next that is free."""
+        """A time for the next record or row: the wanted one, or the next free one."""
         self._ts = max(wanted, self._ts + 1)
         return self._ts
 
     def add(self, kind: str, payload: bytes, ts: int) -> None:
-        """Write a record whose payload is JSON already. Raises `LogWriteError`."""
+        """Write a record with a JSON payload. Raises `LogWriteError`."""
         self._seq += 1
         line, self._head = seal(self._seq, self.next_ts(ts), kind, self._redactor(payload), self._head)
         try:
@@ -79,17 +79,17 @@ class DraftSession:
             raise _not_written(error) from error
 
     def append(self, payload: Payload, ts: int = 0) -> None:
-        """Write a record; without a time it comes right after the one before."""
+        """Write a record; without a time it gets the one right after the last."""
         self.add(kind_of(payload), payload.to_json(), ts)
 
     def add_sealed_log(self, source: Path, head: ChainHead, last_ts: int) -> None:
-        """Begin with the bytes of a log that is kept as it is; what is added then goes on with its chain."""
+        """Start with the unchanged bytes of a log; added records continue its chain."""
         with source.open("rb") as reader:
             shutil.copyfileobj(reader, self._stream, 1024 * 1024)
         self._head, self._seq, self._ts = head.hash, head.seq, last_ts
 
     def take_artifacts(self, source: Path) -> None:
-        """Copy everything that is kept beside another log."""
+        """Copy the artifacts of another log."""
         if not source.is_dir() or source.is_symlink():
             return
         target = self.directory / ARTIFACTS_NAME
@@ -100,7 +100,7 @@ class DraftSession:
                     shutil.copyfile(artifact_path(source, path.name), target / path.name)
 
     def finish(self) -> Path:
-        """Bring everything to disk and give the session its name. Returns its directory."""
+        """Sync everything to disk and rename the draft to the session. Returns its directory."""
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()

@@ -10,7 +10,7 @@ from robota.log.artifacts import NAME_LENGTH
 from robota.log.record import Record
 from robota.secrets.redaction import Redactor
 
-# Names that are words: covering them would garble the text and hide nothing.
+# User names that are common words: redacting them would garble the text and hide nothing.
 COMMON_NAMES: Final = frozenset(
     {"root", "user", "admin", "home", "test", "dev", "guest", "ubuntu", "debian", "localhost", "host", "node", "app"}
 )
@@ -21,12 +21,12 @@ ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{NAME_LENGTH}}}(?![0
 
 
 def artifacts_named_in(records: Iterable[Record]) -> set[str]:
-    """The names of all that is kept beside the log and belongs to these records."""
+    """The names of the artifacts that these records reference."""
     return {name for record in records for name in ARTIFACT_NAME.findall(bytes(record.payload).decode())}
 
 
 class ExportRedactor:
-    """Covers in texts and JSON what belongs to this machine and its person."""
+    """Redacts names and paths of this machine and its user in texts and JSON."""
 
     def __init__(
         self, homes: Iterable[str], user: str, host: str, redactor: Redactor, words: Iterable[str] = ()
@@ -49,11 +49,11 @@ class ExportRedactor:
         self._artifacts: dict[str, str] = {}
 
     def rename_artifact(self, name: str, new_name: str) -> None:
-        """From now on texts that name an artifact name it as it is called when it is covered."""
+        """Replace the name of an artifact in texts with that of its redacted version."""
         self._artifacts[name] = new_name
 
     def text(self, text: str) -> str:
-        """The text without names of this machine; keys and passwords are covered by `payload` and `data`."""
+        """The text without names of this machine; `payload` and `data` redact keys and passwords."""
         for pattern, replacement in self._replacements:
             text = pattern.sub(replacement, text)
         if self._artifacts:
@@ -61,7 +61,7 @@ class ExportRedactor:
         return text
 
     def data(self, data: bytes) -> bytes | None:
-        """A kept text as it may leave; None if it is no text, so that nobody knows what is in it."""
+        """A redacted artifact; None if it is binary, because its content cannot be checked."""
         try:
             text = data.decode()
         except UnicodeDecodeError:
@@ -69,12 +69,12 @@ class ExportRedactor:
         return self._redactor(self.text(text).encode())
 
     def records(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The records with covered payloads; their hashes are not right any more."""
+        """The records with redacted payloads; their hashes are no longer valid."""
         for record in records:
             yield msgspec.structs.replace(record, payload=msgspec.Raw(self.payload(bytes(record.payload))))
 
     def payload(self, payload: bytes) -> bytes:
-        """A payload with everything covered."""
+        """A redacted payload."""
         return self._redactor(msgspec.json.encode(self._value(msgspec.json.decode(payload), 0)))
 
     def _value(self, value: Any, depth: int) -> Any:

@@ -17,7 +17,7 @@ from robota.log.replay.rewind_points import RewindHistory
 from robota.log.transfer.draft import DraftSession
 from robota.protocol.permission_mode import PermissionMode
 
-# Numbers of records mean nothing in a copy that leaves some out, and what was gone back from is left out.
+# These refer to record numbers, which change in a copy that omits abandoned branches.
 NOT_COPIED: Final = frozenset({"rewind", "rewindStart"})
 
 
@@ -30,7 +30,7 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     turn: int | None = None
 
     def each(self, take: Callable[[Record], object]) -> None:
-        """Hand over its records, one by one and in order. Raises `LogUnreadable`."""
+        """Iterate over the records in order. Raises `LogUnreadable`."""
         scan(self.directory / LOG_NAME, lambda record, _: take(record) if self._holds(record) else None)
 
     def _holds(self, record: Record) -> bool:
@@ -71,7 +71,7 @@ def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, n
     )
     draft.append(origin, now_ms)
     if name is not None or copy.is_named:
-        draft.append(NameRecord(name=name))  # two sessions of one name could not be told apart by it
+        draft.append(NameRecord(name=name))  # the copied name stays with the original only
     draft.take_artifacts(fork.directory / ARTIFACTS_NAME)
 
 
@@ -106,7 +106,7 @@ class _Copy:
 
 
 def _end_of_turn(history: RewindHistory, turn: int) -> int:
-    """The last record of a turn: before the next prompt on its branch, or before somebody went back."""
+    """The last record of a turn: before the next prompt on its branch, or before a rewind."""
     points = {point.number: point for point in history.points}
     if turn not in points:
         raise SessionNotFound(f"There is no turn {turn} in this session; it has {len(points)}. Nothing was changed.")

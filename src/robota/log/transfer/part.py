@@ -1,4 +1,4 @@
-"""A part of a session: some of its turns, with what they need to be run again."""
+"""Cuts a part out of a session: some of its turns, with what a replay of them needs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +15,9 @@ from robota.log.replay.rewind_index import read_rewind_history
 from robota.log.transfer.fork import fork_of
 from robota.protocol.conversation import ToolResultBlock, UserTurn
 
-# What the session is, and what requests are made of besides the conversation.
+# The session header, and what requests contain besides the conversation.
 FRAME: Final = frozenset({"session", "task", "content", "request"})
-# What tells that something was said or done in a turn.
+# Kinds of records that belong to the activity of a turn.
 DONE: Final = frozenset({"turn", "result", "toolEnd", "condense", "truncate", "cut", "checkpoint"})
 
 
@@ -34,7 +34,7 @@ class PartWanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def part_of(directory: Path, wanted: PartWanted) -> Sequence[Record]:
-    """The records of a part. What the person said and the model did before it is left out. Raises `LogError`."""
+    """The records of a part, without earlier turns. Raises `LogError`."""
     found: list[Record] = []
     start = _start_of_turn(directory, wanted.first) if wanted.first > 1 else 0
     fork_of(directory, wanted.last).each(
@@ -58,7 +58,7 @@ def _start_of_turn(directory: Path, turn: int) -> int:
 
 
 def _until(records: Sequence[Record], call_id: str) -> Sequence[Record]:
-    """Up to what the model is told of the call, or to where the log ends if it never is."""
+    """The records up to the turn with the result of the call, or to the end of the log."""
     ended = None
     for number, record in enumerate(records):
         try:
@@ -69,7 +69,7 @@ def _until(records: Sequence[Record], call_id: str) -> Sequence[Record]:
             ended = number
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn) and ended is not None:
             results = [block for block in payload.turn.content if isinstance(block, ToolResultBlock)]
-            # The results of calls that ran side by side may be in records of their own.
+            # The results of concurrent calls may be in separate records.
             if not results or any(block.tool_use_id == call_id for block in results):
                 return records[: number + 1]
     if ended is None:

@@ -1,4 +1,4 @@
-"""Taking a bundle in. Nothing in it is trusted: names, sizes and digests are checked, and nothing is approved by it."""
+"""Imports a bundle. Nothing in it is trusted: names, sizes and digests are checked, and approvals are dropped."""
 
 import zipfile
 from hashlib import sha256
@@ -26,7 +26,7 @@ MOST_FILES: Final = 100_000
 
 
 def read_manifest(path: Path) -> BundleManifest:
-    """What a bundle says it holds. Raises `ImportRefused` if it is none that this version understands."""
+    """The manifest of a bundle. Raises `ImportRefused` if this version cannot read it."""
     try:
         with zipfile.ZipFile(path) as bundle:
             if bundle.getinfo(MANIFEST_NAME).file_size > LARGEST_MANIFEST:
@@ -45,7 +45,7 @@ def read_manifest(path: Path) -> BundleManifest:
 
 
 def take_in(draft: DraftSession, path: Path, manifest: BundleManifest, new_id: str, root: Path, now_ms: int) -> str:
-    """Put the content of a bundle into a draft. Returns what a person should know of it, or nothing."""
+    """Put the content of a bundle into a draft. Returns a note for the user, or an empty text."""
     scratch = draft.directory / "bundled-log"
     (draft.directory / ARTIFACTS_NAME).mkdir(mode=0o700)
     try:
@@ -62,7 +62,7 @@ def take_in(draft: DraftSession, path: Path, manifest: BundleManifest, new_id: s
 
 
 def _place(path: Path, draft: DraftSession, name: str, scratch: Path) -> Path:
-    """Where a file of the bundle goes; only a log and artifacts go anywhere."""
+    """The target of a file of the bundle; only a log and artifacts are accepted."""
     if name == LOG_NAME:
         return scratch
     folder, _, last = name.partition("/")
@@ -110,7 +110,7 @@ def _take_log(draft: DraftSession, log: Path, manifest: BundleManifest, new_id: 
         redacted=manifest.redacted,
     )
     draft.append(origin, now_ms)
-    # The newest header holds: whatever was allowed there, here it begins with asking.
+    # The newest header counts, so an imported session starts in the default permission mode.
     draft.append(msgspec.structs.replace(header, id=new_id, cwd=str(root), permission_mode=PermissionMode.DEFAULT))
     return "" if report.broken is None else f"The chain of its log was broken already: {report.broken.explanation}."
 

@@ -1,4 +1,4 @@
-"""Waiting until a file changes: the kernel tells, nobody asks again and again."""
+"""Waits until a file changes, with inotify or else by polling."""
 
 import ctypes
 import os
@@ -19,20 +19,20 @@ EVENT_BYTES: Final = 64 * 1024
 LOOK_EVERY_S: Final = 0.5
 
 
-def changes_of(path: Path) -> "Inotify | Looking":
-    """Watch a file from now on, by the kernel where it can, else by looking at it twice a second."""
+def changes_of(path: Path) -> "Inotify | Polling":
+    """Watch a file with inotify, or else by polling twice a second."""
     if sys.platform == "linux":
         try:
             return Inotify(path)
         except (OSError, AttributeError):
-            pass  # As many watches as there may be are taken, or the file system tells nothing.
-    return Looking()
+            pass  # No more watches are available, or the file system does not support them.
+    return Polling()
 
 
 class Inotify:
-    """Linux tells of every change through a descriptor."""
+    """Changes reported by Linux inotify."""
 
-    is_told = True
+    has_notifications = True
 
     def __init__(self, path: Path) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -47,7 +47,7 @@ class Inotify:
         """Return when the file was written, closed, moved or deleted."""
         select.select([self._descriptor], [], [])
         try:
-            os.read(self._descriptor, EVENT_BYTES)  # what happened is found out by looking at the file
+            os.read(self._descriptor, EVENT_BYTES)  # the content of the event is not needed
         except BlockingIOError:
             return
 
@@ -58,16 +58,16 @@ class Inotify:
         os.close(self._descriptor)
 
 
-class Looking:
-    """Where nobody tells, the only way is to look."""
+class Polling:
+    """Polling, where there are no notifications."""
 
-    is_told = False
+    has_notifications = False
 
     def wait(self) -> None:
-        """Return after a while."""
+        """Return after the polling interval."""
         time.sleep(LOOK_EVERY_S)
 
-    def __enter__(self) -> "Looking":
+    def __enter__(self) -> "Polling":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

@@ -1,4 +1,4 @@
-"""The records of a log as another process writes them, until that process is done with it."""
+"""Follows the records of a log that another process writes, until that process ends."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from robota.log.errors import LogUnreadable
 from robota.log.watch.file_changes import changes_of
 
 LOOKED_AT: Final = "This system does not tell of changes; the log is looked at twice a second."
-# A writer that goes is told of a moment before its lock goes.
+# Closing the file is reported shortly before the lock is released.
 LOCK_TRIES: Final = 50
 LOCK_PAUSE_S: Final = 0.02
 
@@ -22,7 +22,7 @@ def follow(log: Path, position: LogPosition, notify: Callable[[str], None]) -> I
     Half a line stays unread until the rest of it is there. Raises `LogUnreadable` if the log goes away.
     """
     with changes_of(log) as changes:
-        if not changes.is_told:
+        if not changes.has_notifications:
             notify(LOOKED_AT)
         while True:
             is_written, size = is_held(log), _size(log)
@@ -45,7 +45,7 @@ def _new_records(log: Path, position: LogPosition) -> Iterator[GrownRecord]:
 
 
 def _let_a_leaving_writer_go(log: Path, size: int) -> None:
-    """If the log did not grow, something else happened to it: most likely its writer closed it."""
+    """Wait a moment if the log did not grow: most likely its writer is closing it."""
     for _ in range(LOCK_TRIES):
         if _size(log) != size or not is_held(log):
             return

@@ -1,1 +1,1 @@
-"""The rows of a task as its records tell them: closed, page by page, and the calls that stand among them."""
+"""The rows of a task from its records: closed rows, pages of rows, and the calls among them."""

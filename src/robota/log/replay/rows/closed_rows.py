@@ -1,4 +1,4 @@
-"""Rows of a session that nobody runs now: what still streamed in the end counts as cut off."""
+"""Closes the rows of a session that no process runs: rows that were streaming count as interrupted."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -13,7 +13,7 @@ INTERRUPTED: Final = "interrupted"
 
 
 def closed_rows(rows: Iterable[Message]) -> tuple[Message, ...]:
-    """The rows with nothing left streaming, so that no reader waits for what will never come."""
+    """The rows, none of them streaming, so that no reader waits for more."""
     closed = (msgspec.structs.replace(row, partial=False, interrupted=True) if row.partial else row for row in rows)
     return tuple(_closed_request(row) if is_request_row(row) else row for row in closed)
 

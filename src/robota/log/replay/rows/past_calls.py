@@ -1,4 +1,4 @@
-"""The calls of a task that have ended, as clients are shown them: from the records of their ends and their rows."""
+"""The ended calls of a task for clients, from their end records and rows."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -26,10 +26,10 @@ class EndedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
 
 
 class CallEnds:
-    """Puts the ends of calls among the rows of a task while both come."""
+    """Places the ends of calls among the rows of a task as both arrive."""
 
     def __init__(self, rows: Iterable[Message] = (), ended: Iterable[EndedCall] = ()) -> None:
-        """`rows` and `ended` are what has come already."""
+        """`rows` and `ended` are those that are known already."""
         self.ended = list(ended)
         self._newest_row: int | None = None
         self._open: dict[str, list[int]] = {}
@@ -39,7 +39,7 @@ class CallEnds:
                 self.row(row)
 
     def row(self, row: Message) -> None:
-        """A row was added; one that has only changed is known."""
+        """Add a row; a changed one is known already."""
         if self._newest_row is None or row.ts > self._newest_row:
             self._newest_row = row.ts
             if row.call_id is not None:
@@ -51,17 +51,17 @@ class CallEnds:
         if record.after:
             self.ended.append(placed(record))
             return rows or [record.row or record.after]
-        if rows and self._newest_row is not None:  # a log of an older version
+        if rows and self._newest_row is not None:  # from an older version
             self.ended.append(EndedCall(row_ts=rows[-1], after=self._newest_row, record=record))
         return rows
 
     def let_go(self, last_ts: int) -> None:
-        """The rows up to this one are no longer held, and so are their calls."""
+        """Drop the rows up to this one, and their calls."""
         self.ended = [each for each in self.ended if each.row_ts > last_ts]
 
 
 def placed(record: ToolEndRecord) -> EndedCall:
-    """The end of a call whose record says where it belongs."""
+    """Add the end of a call whose record says where it belongs."""
     return EndedCall(row_ts=record.row or record.after, after=record.after, record=record)
 
 
@@ -77,7 +77,7 @@ def with_cut_off(task_id: str, rows: Iterable[Message], ended: Sequence[EndedCal
 
 
 def _newest_ends(ended: Iterable[EndedCall]) -> dict[str, int]:
-    """Where the newest call of each id ended: some models give an id twice."""
+    """The end of the newest call of each id, because some models use an id twice."""
     return {each.record.call_id: each.after for each in ended}
 
 
@@ -96,7 +96,7 @@ def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[Pas
         start = 0 if before is None else before.after
         own = [row for row in rows_of_call.get(call_id, ()) if start < row.ts <= each.after]
         if before is not None and before.record.status == INTERRUPTED and not any(map(is_call_row, own)):
-            own = [*found.pop(before, ()), *own]  # it was asked about, and ran when somebody took it up
+            own = [*found.pop(before, ()), *own]  # it was asked about, and ran after the session was resumed
         if each.row_ts in places:
             found[each] = own
         newest[call_id] = each
@@ -105,7 +105,7 @@ def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[Pas
 
 
 def _past_call(ended: EndedCall, rows: Sequence[Message]) -> PastCall | None:
-    """The call; None if the log is of a version that did not tell what it is called, and no row does."""
+    """The call; None if its name is neither in the record, as in older versions, nor in a row."""
     record = ended.record
     first = next((row for row in rows if is_call_row(row)), None)
     error = next((row.text for row in rows if row.say == "error"), None)
@@ -125,7 +125,7 @@ def _past_call(ended: EndedCall, rows: Sequence[Message]) -> PastCall | None:
 
 
 def _whole(record: ToolEndRecord, first: Message | None, rows: Sequence[Message]) -> View | None:
-    """What the record leaves out because the rows tell it is put back."""
+    """The call with the fields that the record omits because the rows have them."""
     kept = record.view
     match kept:
         case DiffView(hunks=()) | DiffsView() if first is not None:

@@ -1,4 +1,4 @@
-"""The rows of a task that are not held in memory: where the log has them, and what they add up to."""
+"""Pages of rows that are not held in memory: their lines in the log, and their totals."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from robota.protocol.message import Message
 ROWS_IN_PAGE: Final = 100
 
 
-# Records that tell of a row.
+# Kinds of records that describe a row.
 TELLING: Final = frozenset({"message", "messageText", "toolEnd"})
 
 
@@ -52,12 +52,12 @@ class RowPages(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_ts(self) -> float:
-        """The `ts` of the newest of them; before all others if there is none."""
+        """The `ts` of the newest row; less than any other if there is none."""
         return self.pages[-1].last_ts if self.pages else float("-inf")
 
 
 class RowsFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of rows with the calls that they tell of, and how many rows there are before it."""
+    """A page of rows with their calls, and the number of rows before it."""
 
     rows: tuple[Message, ...] = ()
     calls: tuple[EndedCall, ...] = ()
@@ -65,7 +65,7 @@ class RowsFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_rows(older: RowPages, rows: Sequence[tuple[Message, LineSpan]], branch: tuple[RecordSpan, ...]) -> RowPages:
-    """The older rows with these, which come after them."""
+    """The pages with these newer rows added."""
     batches = (rows[start : start + ROWS_IN_PAGE] for start in range(0, len(rows), ROWS_IN_PAGE))
     closed = closed_rows(row for row, _ in rows)
     sizes = [*older.sizes, *filter(None, map(context_size_of, closed))]
@@ -93,7 +93,7 @@ def rows_before(log: Path, task_id: str, older: RowPages, before_ts: int, most: 
             rows = reading.rows()
             left -= page.count
             found[:0] = [row for row in rows if row.ts < before_ts]
-            # The lines of two pages may overlap where calls ran side by side.
+            # The lines of two pages may overlap where calls ran concurrently.
             ended = with_cut_off(task_id, rows, reading.calls.ended)
             calls[:0] = [each for each in ended if page.first_ts <= each.row_ts <= page.last_ts]
     cut = max(0, len(found) - most)
@@ -106,13 +106,13 @@ def _page_of(rows: Sequence[tuple[Message, LineSpan]]) -> RowPage:
 
 
 def joined_lines(spans: Iterable[LineSpan]) -> LineSpan:
-    """The lines from the first to the last of these."""
+    """The range from the first to the last of these lines."""
     found = tuple(spans)
     return LineSpan(min((span.start for span in found), default=0), max((span.end for span in found), default=0))
 
 
 class _PageReading:
-    """Reads the rows of a page, and the ends of calls, from the lines that tell of them."""
+    """Reads the rows of a page and the ends of their calls from the log."""
 
     def __init__(self, task_id: str, page: RowPage) -> None:
         self._task_id = task_id

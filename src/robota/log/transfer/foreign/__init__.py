@@ -1,1 +1,1 @@
-"""Transcripts of other programs, read line by line whatever they contain, and written down as sessions of ours."""
+"""Imports transcripts of other agents as sessions, tolerating unknown lines."""

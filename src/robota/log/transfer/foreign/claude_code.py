@@ -17,7 +17,7 @@ def is_claude_code(first: dict[str, Any]) -> bool:
 
 
 def read_claude_code(lines: ForeignLines, writer: ForeignWriter) -> None:
-    """Write down the conversation. Lines of kinds that are not known here are passed over."""
+    """Import the conversation. Lines of unknown kinds are skipped."""
     reading = _Reading(writer)
     for line in lines:
         if line.get("type") in SPEAKERS:
@@ -26,7 +26,7 @@ def read_claude_code(lines: ForeignLines, writer: ForeignWriter) -> None:
 
 
 class _Reading:
-    """The reply that is being put together: one reply is several lines with the same id."""
+    """Assembles replies, each of which is several lines with the same id."""
 
     def __init__(self, writer: ForeignWriter) -> None:
         self._writer = writer
@@ -57,7 +57,7 @@ class _Reading:
             self._assistant(message)
 
     def finish(self) -> None:
-        """The file is at its end."""
+        """Write what is pending at the end of the file."""
         self._flush()
         if self._has_begun:
             self._writer.end()

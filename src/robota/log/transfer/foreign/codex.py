@@ -24,7 +24,7 @@ ITEMS: Final = frozenset(
 )
 CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
-# What the program itself puts into the conversation in the name of the person.
+# Texts that Codex itself adds to the conversation as user messages.
 INJECTED: Final = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions ")
 DATA_URL: Final = re.compile(r"data:(image/[\w.+-]+);base64,(.*)", re.DOTALL)
 
@@ -37,7 +37,7 @@ def is_codex(first: dict[str, Any]) -> bool:
 
 
 def read_codex(lines: ForeignLines, writer: ForeignWriter) -> None:
-    """Write down the conversation. Lines of kinds that are not known here are passed over."""
+    """Import the conversation. Lines of unknown kinds are skipped."""
     reading = _Reading(writer)
     for line in lines:
         reading.take(line)
@@ -45,7 +45,7 @@ def read_codex(lines: ForeignLines, writer: ForeignWriter) -> None:
 
 
 class _Reading:
-    """The reply and the results that are being put together from items."""
+    """Assembles replies and results from items."""
 
     def __init__(self, writer: ForeignWriter) -> None:
         self._writer = writer
@@ -72,7 +72,7 @@ class _Reading:
             self._item(item)
 
     def finish(self) -> None:
-        """The file is at its end."""
+        """Write what is pending at the end of the file."""
         self._flush()
         if self._has_begun:
             self._writer.end()

@@ -1,4 +1,4 @@
-"""The objects in a file of JSON lines that somebody else wrote: what cannot be read is counted and passed over."""
+"""Reads foreign JSON lines; unreadable lines are counted and skipped."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-# Images make long lines; what is longer than this is no line of a transcript.
+# Images make long lines, but no line of a transcript is longer than this.
 LONGEST_LINE: Final = 64 * 1024 * 1024
 
 
 class ForeignLines:
-    """Iterates over the objects; `unreadable` counts the lines that are none."""
+    """Iterates over the objects; `unreadable` counts the other lines."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,7 +53,7 @@ def object_in(value: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def time_ms(value: dict[str, Any]) -> int:
-    """When a line was written; 0 if it does not say."""
+    """The time of a line in milliseconds; 0 if it has none."""
     try:
         return max(0, int(datetime.fromisoformat(text_in(value, "timestamp")).timestamp() * 1000))
     except (ValueError, OverflowError, OSError):

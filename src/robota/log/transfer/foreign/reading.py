@@ -1,4 +1,4 @@
-"""Which program a transcript is of, and taking it in."""
+"""Detects the program that wrote a transcript, and imports it."""
 
 from itertools import islice
 from pathlib import Path
@@ -14,13 +14,13 @@ from robota.log.transfer.foreign.lines import ForeignLines
 from robota.log.transfer.foreign.writing import ForeignWriter
 from robota.text.counted import counted
 
-# A transcript says within its first lines what it is.
+# A transcript can be recognised by its first lines.
 LINES_LOOKED_AT: Final = 50
 READERS: Final = {CLAUDE_CODE: read_claude_code, CODEX: read_codex}
 
 
 def source_of(path: Path) -> str:
-    """The program whose transcript a file is. Raises `ImportRefused` if it is of none that is known."""
+    """The program that wrote a transcript. Raises `ImportRefused` if it is unknown."""
     try:
         for value in islice(ForeignLines(path), LINES_LOOKED_AT):
             if is_codex(value):
@@ -35,7 +35,7 @@ def source_of(path: Path) -> str:
 
 
 def take_in_transcript(draft: DraftSession, path: Path, source: str, session_id: str, root: Path, now_ms: int) -> str:
-    """Write the transcript down as a session. Returns what a person should know of it, or nothing."""
+    """Import the transcript as a session. Returns a note for the user, or an empty text."""
     lines = ForeignLines(path)
     writer = ForeignWriter(draft, source, session_id, str(root), now_ms)
     READERS[source](lines, writer)

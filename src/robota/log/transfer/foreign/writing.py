@@ -1,4 +1,4 @@
-"""A foreign conversation as records of ours, so that it is listed, shown, searched and taken up like any other."""
+"""Writes a foreign conversation as records, so that it can be listed, shown, searched and resumed like any other."""
 
 from typing import Any, Final
 
@@ -47,7 +47,7 @@ class ForeignWriter:
 
     @property
     def prompts(self) -> int:
-        """How many prompts of a person there were."""
+        """The number of prompts."""
         return self._prompts
 
     def begin(self, foreign_id: str, cwd: str, ts: int) -> None:
@@ -59,11 +59,11 @@ class ForeignWriter:
         self._draft.append(TaskRecord(task_id=TASK, mode="code"))
 
     def at(self, ts: int) -> None:
-        """What follows happened then."""
+        """Set the time of the following records."""
         self._ts = ts or self._ts
 
     def prompt(self, text: str, images: tuple[ImageBlock, ...] = ()) -> None:
-        """Words of the person."""
+        """Write a prompt."""
         if not text and not images:
             return
         self._row(TASK, "user_feedback" if self._prompts else "text", text)
@@ -72,7 +72,7 @@ class ForeignWriter:
         self._turn(UserTurn(content=(*words, *images)))
 
     def reply(self, text: str, thoughts: str, calls: tuple[ToolUseBlock, ...], *, is_side: bool = False) -> None:
-        """A reply of the model."""
+        """Write a reply of the model."""
         task = self._side_task() if is_side else TASK
         if not self._prompts and not is_side:
             self.prompt("(The beginning of this conversation is missing.)")
@@ -98,15 +98,15 @@ class ForeignWriter:
             self._turn(UserTurn(content=blocks))
 
     def side_prompt(self, text: str) -> None:
-        """What a subagent was told."""
+        """Write the prompt of a subagent."""
         self._row(self._side_task(), "text", text)
 
     def error(self, text: str) -> None:
-        """Something went wrong there."""
+        """Write an error of the foreign session."""
         self._row(TASK, "error", text)
 
     def condensed(self, summary: str) -> None:
-        """From here on the model was told a summary instead of what came before."""
+        """Write a condensation: from here on the model had a summary instead of the earlier turns."""
         put = UserTurn(content=(TextBlock(text=summary),))
         if self._turns:
             record = CondenseRecord(
@@ -117,7 +117,7 @@ class ForeignWriter:
             self.prompt(summary)
 
     def end(self) -> None:
-        """The conversation is over; the model that was used last is the one to go on with."""
+        """End the conversation and set the last used model as the one to continue with."""
         self._draft.append(EndRecord(task_id=TASK, outcome="completed"))
         self._header()
 
