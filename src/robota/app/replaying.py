@@ -322,7 +322,8 @@ class _Replay:
         if self._files is not None and self._leg.first == 0 and recording.heads:
             head = recording.heads[0]
             today = project_instructions(self._workspace).prompt_section(head.mode)
-            found.append(first_instruction_divergence([head.system], [today], self._in_recording, head.request))
+            covered = Redactor()(today.encode()).decode()  # as logs have it
+            found.append(first_instruction_divergence([head.system], [covered], self._in_recording, head.request))
         self._head = _first([each for each in found if each is not None])
 
     def _in_recording(self, text: str) -> str:

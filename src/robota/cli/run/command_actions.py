@@ -68,6 +68,6 @@ def _exported(opened: OpenSession, request: ExportRequest) -> str:
         raise ConfigError(
             f"{path} is there already. It was left as it is. Say another path: /export {request.format} PATH"
         )
-    notes = write_export(path, request.format, session, own_cover())
+    notes = write_export(path, request.format, session, own_cover(session))
     left_out = f" {len(notes['leftOut'])} kept outputs are no text and were left out." if notes.get("leftOut") else ""
     return f"The session was written to {path}. Names, paths, keys and passwords are covered.{left_out}"

@@ -61,7 +61,7 @@ def write_bundle(
     """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as bundle:
         source = directory / ARTIFACTS_NAME
-        names = [name for name in _artifact_names(source) if part is None or name in artifacts_named_in(part)]
+        names = [name for name in artifact_names(source) if part is None or name in artifacts_named_in(part)]
         files, left_out = _write_artifacts(bundle, source, names, cover)
         if cover is None:
             log, head = _write_log_as_it_is(bundle, directory / LOG_NAME)
@@ -106,7 +106,8 @@ def _write_artifacts(
     return files, left_out
 
 
-def _artifact_names(source: Path) -> list[str]:
+def artifact_names(source: Path) -> list[str]:
+    """What is kept beside a log, without anything that somebody else put there."""
     if not source.is_dir() or source.is_symlink():
         return []
     names = []

@@ -17,6 +17,8 @@ COMMON_NAMES: Final = frozenset(
 SHORTEST_NAME: Final = 3
 COVERED: Final = "[covered]"
 DEEPEST: Final = 200
+# A short one is covered only here: elsewhere the same letters are part of ordinary words.
+PASSWORD_IN_URL: Final = re.compile(r"(://[^/@\s:]*+:)[^/@\s]++(?=@)")
 ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{NAME_LENGTH}}}(?![0-9a-f])")
 
 
@@ -36,7 +38,13 @@ class ExportRedactor:
         `words` are others that must not leave, whatever stands around them.
         """
         self._redactor = redactor
-        self._replacements = [
+        self._replacements: list[tuple[re.Pattern[str], str]] = []
+        # Before names, which may be a part of them.
+        secret = sorted({word for word in words if word}, key=len, reverse=True)
+        if secret:
+            self._replacements.append((re.compile("|".join(map(re.escape, secret)), re.IGNORECASE), COVERED))
+        self._replacements.append((PASSWORD_IN_URL, rf"\1{COVERED}"))
+        self._replacements += [
             (re.compile(re.escape(home) + r"(?![\w-]|\.[\w.-])"), "~")
             for home in sorted({home.rstrip("/") for home in homes if len(home.rstrip("/")) > 1}, key=len, reverse=True)
         ]
@@ -44,8 +52,6 @@ class ExportRedactor:
             if len(name) >= SHORTEST_NAME and name.lower() not in COMMON_NAMES:
                 pattern = rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])"
                 self._replacements.append((re.compile(pattern, re.IGNORECASE), word))
-        secret = sorted({word for word in words if word}, key=len, reverse=True)
-        self._replacements += [(re.compile(re.escape(word), re.IGNORECASE), COVERED) for word in secret]
         self._artifacts: dict[str, str] = {}
 
     def rename_artifact(self, name: str, new_name: str) -> None:

@@ -228,6 +228,46 @@ def test_a_report_replays_elsewhere_without_key_or_files_and_holds_no_secret(rob
     assert list(elsewhere.workspace.iterdir()) == []
 
 
+def test_what_a_session_says_is_secret_is_nowhere_in_its_report(robota: Robota, tmp_path: Path) -> None:
+    """Passwords have no shape of their own: they are known by what stands before them, and then covered everywhere."""
+    secrets = ("s3cretDbPw", "pw1", "correct-horse-battery", "Zm9vYmFyYmF6", "netrcPassw0rd", "x0auth9token8value")
+    (robota.workspace / "conf.env").write_text(f"DB_PASSWORD={secrets[0]}\nMASTER_KEY='{secrets[2]}'\n")
+    script(
+        robota,
+        {"reasoning": f"Is it {secrets[2]}?", "calls": [call("write_to_file", path=f"{secrets[0]}.txt", content="x")]},
+        {"calls": [call("execute_command", command=f"seq 1 30000; cat conf.env; echo https://me:{secrets[1]}@h.example")]},
+        {"calls": [call("execute_command", command=f"echo 'Authorization: Bearer {secrets[3]}'; ls")]},
+        {"text": f"machine h.example login me password {secrets[4]}"},
+    )
+    robota("-p", f"clone https://{secrets[5]}@h.example/x.git", *BYPASS)
+    out = tmp_path / "report.zip"
+    assert robota("report", "-o", str(out)).code == 0
+    with zipfile.ZipFile(out) as bundle:
+        held = b"".join(bundle.read(name) for name in bundle.namelist()).decode()
+    assert [secret for secret in secrets if f"{secret}@" in held or (len(secret) > 3 and secret in held)] == []
+    page = robota("sessions", "export", "--format", "markdown").stdout
+    assert "DB_PASSWORD=[covered]" in page and [secret for secret in secrets[2:] if secret in page] == []
+    elsewhere = Robota(tmp_path / "elsewhere", tmp_path / "other-home")
+    elsewhere.workspace.mkdir()
+    elsewhere.home.mkdir()
+    assert replayed(elsewhere, str(out))["identical"]
+
+
+def test_keys_in_files_that_the_log_has_covered_are_no_difference(robota: Robota) -> None:
+    first, second = "ghp_" + "A1b2C3d4E5" * 4, "sk-" + "a1B2" * 12
+    (robota.workspace / "AGENTS.md").write_text(f"The key is {first}.\n")
+    (robota.workspace / "keys.txt").write_text(f"{first}\nold\n")
+    script(
+        robota,
+        {"calls": [call("read_file", path="keys.txt")]},
+        {"calls": [call("edit_file", path="keys.txt", old_string="old", new_string=second)]},
+        {"text": "Done."},
+    )
+    robota("-p", "add a key", *BYPASS)
+    report = replayed(robota, sessions(robota)[-1].name)
+    assert report["identical"] and report["comparedFiles"], report
+
+
 PARTS: dict[tuple[str, ...], tuple[str, int]] = {
     ("--turns", "1"): ("aardvark", 3),
     ("--turns", "2-"): ("badger capybara", 6),

@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
             raise ConfigError(f"{path} is there already. It was left as it is. Choose another --output, or --force.")
         wanted = _part(options.turns, options.until_call)
         part = None if wanted.is_all else part_of(session.directory, wanted)
-        notes = write_export(path, "bundle", session, own_cover(options.cover), part)
+        notes = write_export(path, "bundle", session, own_cover(session, options.cover), part)
     except SessionNotFound as error:
         tell(str(error))
         return NOT_FOUND

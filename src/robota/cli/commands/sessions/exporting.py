@@ -36,7 +36,7 @@ REFUSED: Final = 1
 def run(options: argparse.Namespace) -> int:
     """Write the session in one of the formats."""
     session = named_or_newest_session(options)
-    cover = own_cover() if options.redact else None
+    cover = own_cover(session) if options.redact else None
     if options.format != "bundle" and options.output is None and not options.json:
         for piece in _pieces(session, options.format, cover):
             sys.stdout.buffer.write(piece)
@@ -56,8 +56,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def own_cover(words: Sequence[str] = ()) -> ExportRedactor:
-    """What covers the names of this machine and its person, and other words."""
+def own_cover(session: CataloguedSession, words: Sequence[str] = ()) -> ExportRedactor:
+    """What covers the names of this machine and its person, what the session says is secret, and other words."""
+    from robota.log.transfer.session_secrets import secrets_stated_in
+
     homes = []
     with suppress(ConfigError):
         home = home_directory(os.environ)
@@ -66,7 +68,8 @@ def own_cover(words: Sequence[str] = ()) -> ExportRedactor:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = os.environ.get("USER", "")
-    return ExportRedactor(homes, user, node(), Redactor(secret_variables(os.environ)), words)
+    secret = {*words, *secrets_stated_in(session.directory)}
+    return ExportRedactor(homes, user, node(), Redactor(secret_variables(os.environ)), secret)
 
 
 def _pieces(session: CataloguedSession, format: str, cover: ExportRedactor | None) -> Iterator[bytes]:
