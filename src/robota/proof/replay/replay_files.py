@@ -54,6 +54,12 @@ class ReplayFiles:
                 assert self.files is not None
                 self.files.note_read(self.files.read(path, MOST_BYTES))
 
+    def hold_a_key(self, call: RunCall) -> bool:
+        """See `ReplayPlace.hold_a_key`."""
+        places = (self._scratch.workspace / path for path in call.paths)
+        contents = (place.read_bytes() for place in places if place.is_file() and not place.is_symlink())
+        return any(self._cover(content) != content for content in contents)
+
     def take_over(self, call: RunCall) -> None:
         """See `ReplayPlace.take_over`."""
         if call.before and call.after and call.before != call.after:

@@ -261,6 +261,7 @@ def test_keys_in_files_that_the_log_has_covered_are_no_difference(robota: Robota
         robota,
         {"calls": [call("read_file", path="keys.txt")]},
         {"calls": [call("edit_file", path="keys.txt", old_string="old", new_string=second)]},
+        {"calls": [call("edit_file", path="keys.txt", old_string=first, new_string="none")]},
         {"text": "Done."},
     )
     robota("-p", "add a key", *BYPASS)
