@@ -13,7 +13,7 @@ from robota.secrets.stated_secrets import stated_secrets
         'db:\n  password: "correct-horse"',
         "aws_secret: abc123def",
         '{\\"apiKey\\": \\"abcdefgh\\"}',
-        'Authorization: Bearer Zm9vYmFy99',
+        "Authorization: Bearer Zm9vYmFy99",
         "curl -u me:pw4everyone https://x.example",
         "curl --user 'me:pw4everyone' https://x.example",
         "deploy --password pw4everyone --force",

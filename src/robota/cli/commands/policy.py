@@ -159,6 +159,7 @@ def _replayed_json(replayed: Replayed, sessions: int) -> dict[str, Any]:
         "before": replayed.before,
         "now": replayed.now,
         "changed": [_changed_json(changed) for changed in replayed.changed],
+        "refusedAllowed": replayed.refused_allowed,
         "answeredYes": replayed.answered_yes,
         "sparing": {
             "rules": replayed.sparing.rules,
@@ -189,6 +190,8 @@ def _print_replayed(replayed: Replayed, sessions: int) -> None:
         print(f"  {words:<12} {replayed.now.get(name, 0):>5}  (before {replayed.before.get(name, 0)})")
     if replayed.unknown:
         print(f"{replayed.unknown} could not be judged again: the log does not say what they were called with.")
+    if replayed.refused_allowed:
+        print(f"You refused {counted(replayed.refused_allowed, 'call')} that would be allowed now.")
     _print_sparing(replayed)
 
 

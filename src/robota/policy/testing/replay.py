@@ -46,7 +46,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """`unknown` are calls that cannot be judged again: their tool or their arguments are not known any more.
 
     `before` and `now` count the decisions about the others. `answered_yes` are the questions that would still be asked
-    and that a person said yes to; `sparing` are rules that would have spared them.
+    and that a person said yes to; `sparing` are rules that would have spared them. `refused_allowed` are calls that a
+    person refused and that would be allowed now, without those.
     """
 
     calls: int
@@ -56,6 +57,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     now: dict[str, int] = {}
     answered_yes: int = 0
     sparing: SparingRules = SparingRules()
+    refused_allowed: int = 0
 
 
 # What other rules, and these besides, say of a call; None if it cannot be judged any more.
@@ -93,8 +95,8 @@ def replay(calls: Iterable[RecordedCall], judge: JudgeAgain) -> Replayed:
     changed: list[Changed] = []
     before: Counter[str] = Counter()
     now: Counter[str] = Counter()
-    asked: list[Verdict] = []
-    refused: list[RecordedCall] = []
+    asked: list[tuple[RecordedCall, Verdict]] = []
+    refused: list[tuple[RecordedCall, Verdict]] = []
     for call in calls:
         count += 1
         verdict = None if call.input is None else judge(call, ())
@@ -106,9 +108,9 @@ def replay(calls: Iterable[RecordedCall], judge: JudgeAgain) -> Replayed:
         if verdict.decision is not call.decision:
             changed.append(Changed(call=call, verdict=verdict))
         if call.said_yes is False:
-            refused.append(call)
+            refused.append((call, verdict))
         elif call.said_yes and verdict.decision is Decision.ASK:
-            asked.append(verdict)
+            asked.append((call, verdict))
     return Replayed(
         calls=count,
         changed=tuple(changed),
@@ -116,19 +118,37 @@ def replay(calls: Iterable[RecordedCall], judge: JudgeAgain) -> Replayed:
         before=dict(before),
         now=dict(now),
         answered_yes=len(asked),
-        sparing=_sparing(asked, refused, judge),
+        sparing=_sparing(asked, [call for call, _ in refused], judge),
+        refused_allowed=sum(verdict.decision is Decision.ALLOW for _, verdict in refused),
     )
 
 
-def _sparing(asked: Sequence[Verdict], refused: Sequence[RecordedCall], judge: JudgeAgain) -> SparingRules:
-    """The fewest of the rules that were offered with the questions."""
+def _sparing(
+    asked: Sequence[tuple[RecordedCall, Verdict]], refused: Sequence[RecordedCall], judge: JudgeAgain
+) -> SparingRules:
+    """The fewest of the rules that were offered with the questions.
+
+    Rules hold in every permission mode, so what was refused is judged in those in which the questions were asked. What
+    is allowed there without a rule is not let through by one.
+    """
+    modes = {call.permission_mode for call, _ in asked}
+    kept_out = [
+        other
+        for call in refused
+        for mode in modes
+        if not _is_allowed(other := msgspec.structs.replace(call, permission_mode=mode), (), judge)
+    ]
 
     def lets_through(rules: frozenset[str]) -> bool:
-        verdicts = (judge(call, sorted(rules)) for call in refused)
-        return any(verdict is not None and verdict.decision is Decision.ALLOW for verdict in verdicts)
+        return any(_is_allowed(call, sorted(rules), judge) for call in kept_out)
 
-    options = [[frozenset(each.rules) for each in verdict.suggestions] for verdict in asked]
+    options = [[frozenset(each.rules) for each in verdict.suggestions] for _, verdict in asked]
     return fewest_rules(options, lets_through)
+
+
+def _is_allowed(call: RecordedCall, rules: Sequence[str], judge: JudgeAgain) -> bool:
+    verdict = judge(call, rules)
+    return verdict is not None and verdict.decision is Decision.ALLOW
 
 
 def _payload(record: Record) -> Payload | None:

@@ -235,7 +235,11 @@ def test_what_a_session_says_is_secret_is_nowhere_in_its_report(robota: Robota, 
     script(
         robota,
         {"reasoning": f"Is it {secrets[2]}?", "calls": [call("write_to_file", path=f"{secrets[0]}.txt", content="x")]},
-        {"calls": [call("execute_command", command=f"seq 1 30000; cat conf.env; echo https://me:{secrets[1]}@h.example")]},
+        {
+            "calls": [
+                call("execute_command", command=f"seq 1 30000; cat conf.env; echo https://me:{secrets[1]}@h.example")
+            ]
+        },
         {"calls": [call("execute_command", command=f"echo 'Authorization: Bearer {secrets[3]}'; ls")]},
         {"text": f"machine h.example login me password {secrets[4]}"},
     )
