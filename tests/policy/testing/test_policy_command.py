@@ -151,6 +151,16 @@ def test_a_file_of_tests_that_is_wrong_is_a_usage_error(robota: Robota, text: st
     assert robota("policy", "test").code == 2
 
 
+def test_a_test_that_cannot_be_judged_is_named_and_a_file_without_tests_does_not_pass(robota: Robota) -> None:
+    path = robota.workspace / "cases.yaml"
+    path.write_text("permissions: {}\ntests:\n- {command: ls, expect: allow}\n- {tool: nope, expect: deny}\n")
+    done = robota("policy", "test", str(path))
+    assert done.code == 2 and f"{path}, test 2 (nope {{}}): There is no tool 'nope'" in done.stderr
+    path.write_text("tests: []\n")
+    done = robota("policy", "test", str(path))
+    assert done.code == 2 and "there are no tests in it" in done.stderr
+
+
 def test_simulate_shows_which_recorded_calls_other_rules_would_judge_otherwise(robota: Robota) -> None:
     script(
         robota,

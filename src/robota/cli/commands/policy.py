@@ -113,6 +113,12 @@ def _test(options: argparse.Namespace) -> int:
     bench = PolicyBench.open(options.cwd, os.environ, rules, cases.permissions)
 
     def judge(case: Case) -> Verdict:
+        try:
+            return judged(case)
+        except ConfigError as error:
+            raise ConfigError(f"{path}, test {cases.tests.index(case) + 1} ({_line(case.title)}): {error}") from error
+
+    def judged(case: Case) -> Verdict:
         arguments = {"command": case.command} if case.command is not None else case.args
         if case.cwd is not None:
             arguments["cwd"] = case.cwd

@@ -61,6 +61,8 @@ def read_cases(document: Any) -> CaseFile:
         read = msgspec.convert(document, CaseFile)
     except msgspec.ValidationError as error:
         raise CaseProblem(str(error)) from error
+    if not read.tests:
+        raise CaseProblem("there are no tests in it")
     for number, case in enumerate(read.tests, start=1):
         if (case.command is None) == (case.tool is None):
             raise CaseProblem(f"test {number} must have either a command or a tool")
