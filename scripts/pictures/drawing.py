@@ -61,7 +61,7 @@ def svg(rows: Sequence[Sequence[Char]], colours: Colours, title: str, rename: Ma
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img">',
         f"<title>{escape(title)}</title>",
         f'<rect width="100%" height="100%" rx="8" fill="{colours.background}"/>',
-        f'<g font-family="{FONT}" font-size="14" fill="{colours.text}">',
+        f'<g xml:space="preserve" font-family="{FONT}" font-size="14" fill="{colours.text}">',
         *(piece for number, row in enumerate(rows) for piece in _row(row, number, colours, rename)),
         "</g></svg>",
     ]
