@@ -11,10 +11,10 @@ from robota.engine.context.recorded_context import recorded_context
 from robota.engine.runtime.task_runtime import requests_until
 from robota.log.artifacts import read_artifact
 from robota.log.chain.reader import load
-from robota.log.replay.context import model_context_of
+from robota.log.replay.context import Piece, model_context_of
 from robota.log.replay.requests import recorded_requests
 from robota.protocol.commands import Accepted, ContextRequest, Refused
-from robota.protocol.conversation import Turn, Usage
+from robota.protocol.conversation import ToolResultBlock, Turn, Usage, UserTurn
 from robota.protocol.events import ContextUpdate
 from robota.protocol.ledger import LedgerKind
 from robota.providers.chunks import ToolSpec, UsageChunk
@@ -73,6 +73,12 @@ def test_each_file_output_and_word_has_its_tokens_and_the_log_tells_the_same(wor
         {**DONE, "usage": {"input": 10_000, "output": 50, "cost": 0.25}},
     ]
     play_in_small_window(workspace, turns, story)
+
+
+def test_an_answer_to_a_question_is_titled_with_the_users_words_alone() -> None:
+    answer = ToolResultBlock(tool_use_id="call-1", content="<user_message>\nRaise ValueError\n</user_message>")
+    [entry] = ledger_items("", (), [Piece(number=1, turn=UserTurn(content=(answer,)))], FILE_READERS)[1:]
+    assert (entry.kind, entry.title) == (LedgerKind.PERSON, "Raise ValueError")
 
 
 def test_a_condensation_is_an_entry_and_starts_the_forecast_anew(workspace: Path) -> None:

@@ -184,7 +184,7 @@ def _kind_and_title(block: UserBlock, calls: dict[str, _AskedCall]) -> tuple[Led
 
 def _result(block: ToolResultBlock, asked: _AskedCall | None) -> tuple[LedgerKind, str]:
     if block.content.startswith(ANSWER_BEGIN):
-        return LedgerKind.PERSON, _short(block.content.removeprefix(ANSWER_BEGIN))
+        return LedgerKind.PERSON, _short(user_text(block))
     if asked is None:
         return LedgerKind.OUTPUT, "a call that is no longer there"
     if asked.reads_file and not block.is_error:
