@@ -1,11 +1,11 @@
 """Atomic writes: a file is replaced in one step and synced, so that readers see the old or the new, never a part.
 
-Sessions on one machine lock the directory from the last look at a file to its replacement. Against editors that do not
-lock, what is replaced is looked at once more after it was taken out, and put back if it is not what was expected
+Sessions on one machine lock the directory from the last check of a file to its replacement. Editors take no lock, so
+the replaced version is checked once more after it was taken out, and put back if it is not the expected one
 (`safe_replace.py`).
 
-For a moment the new or the old content has a name of its own: in a directory for `drafts` where there is one, so that
-what a process leaves that is killed in this moment can be found (`drafts.py`). All this is imported only to write.
+For a moment the new or the old content has a temporary name: in the directory for `drafts` if there is one, so that the
+leftovers of a killed process can be found (`drafts.py`). These modules are imported only to write.
 """
 
 import io
@@ -27,7 +27,7 @@ OLD_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Pieces(msgspec.Struct, frozen=True):
-    """New content in pieces, most of them views of the old: megabytes need not be copied to be written.
+    """New content in pieces, most of them views of the old content, so that large files are not copied in memory.
 
     `bytes(pieces)` joins them.
     """
@@ -45,7 +45,7 @@ Content = bytes | Pieces
 
 
 def create_file(parent: int, name: str, data: Content) -> None:
-    """A new file with the mode that the umask allows; `FileExistsError` if there is something by now."""
+    """Create a file with the mode that the umask allows; `FileExistsError` if the name is taken."""
     with _draft(parent, data, 0o666) as (file, draft):
         os.fsync(file)
         try:
@@ -55,7 +55,7 @@ def create_file(parent: int, name: str, data: Content) -> None:
                 os.link(draft, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
         except FileExistsError:
             raise
-        except OSError:  # a file system without hard links: nothing was there a moment ago, so replace nothing
+        except OSError:  # no hard links on this file system; the name was free a moment ago
             os.rename(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
     os.fsync(parent)
 
@@ -63,11 +63,11 @@ def create_file(parent: int, name: str, data: Content) -> None:
 def replace_file(
     parent: int, name: str, data: Content, look: Callable[[], os.stat_result], drafts: int | None = None
 ) -> os.stat_result:
-    """New content for a file that exists, with the owner, mode and attributes of the old one.
+    """Replace the content of an existing file, keeping owner, mode and attributes; returns the status of the new file.
 
-    `look` is called under the lock of the directory: it says what the old file is like, or raises if it must not be
-    replaced. `Overtaken` if it is another one in the very moment of the exchange, `NotPermitted` if another program
-    keeps it open for writing. Says what the new file is like.
+    `look` is called under the lock of the directory: it returns the status of the old file, or raises if that must not
+    be replaced. `Overtaken` if another program changes the file at the moment of the exchange, `NotPermitted` if one
+    keeps it open for writing.
     """
     from robota.workspace.files.drafts import draft_name
     from robota.workspace.files.open_for_writing import wait_until_closed
@@ -82,7 +82,7 @@ def replace_file(
             _copy_attributes(name, before, parent, file.fileno())
             ours = os.fstat(file.fileno())
             around, named = _named_draft(file.fileno(), draft, parent, drafts, draft_name(ours, before))
-            # Closed, so that whoever has it open for writing from now on is somebody else.
+            # Closed, so that any program that has it open for writing from now on is not us.
             file.close()
             safe_replace(around, named, parent, name, before)
             after = os.lstat(name, dir_fd=parent)
@@ -91,7 +91,7 @@ def replace_file(
 
 
 def remove_file(parent: int, name: str, look: Callable[[], os.stat_result], drafts: int | None = None) -> None:
-    """Delete a file or a link by its name. `look` and the problems are as for `replace_file`."""
+    """Delete a file or a link by its name. `look` and the errors are as for `replace_file`."""
     from robota.workspace.files.open_for_writing import wait_until_closed
     from robota.workspace.files.safe_replace import safe_remove
 
@@ -102,12 +102,12 @@ def remove_file(parent: int, name: str, look: Callable[[], os.stat_result], draf
 
 
 def _named_draft(descriptor: int, draft: str, parent: int, drafts: int | None, name: str) -> tuple[int, str]:
-    """The draft under a name that says what it is and replaces; and the directory in which it has that name."""
+    """Give the draft a name that encodes what it replaces; returns its directory and name."""
     if not _is_unnamed(descriptor):
         os.rename(draft, name, src_dir_fd=parent, dst_dir_fd=parent)
         return parent, name
     if drafts is not None:
-        with suppress(OSError):  # on another file system
+        with suppress(OSError):  # a different file system
             _give_name(descriptor, name, drafts)
             return drafts, name
     _give_name(descriptor, name, parent)
@@ -116,9 +116,9 @@ def _named_draft(descriptor: int, draft: str, parent: int, drafts: int | None, n
 
 @contextmanager
 def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[io.FileIO, str]]:
-    """A complete file beside the one it shall become, and the name that it has or can be given.
+    """A complete draft in the directory of its target, and the name that it has or can be given.
 
-    It has none where the system can do that, so that nothing stays if we are killed. What is left of it is removed.
+    Where the system supports it, the draft has no name yet, so that nothing is left if we are killed.
     """
     from robota.workspace.files.drafts import draft_name
 
@@ -135,7 +135,7 @@ def _draft(parent: int, data: Content, mode: int) -> Iterator[tuple[io.FileIO, s
 
 def _opened_draft(parent: int, name: str, mode: int) -> int:
     if _can_be_named_later():
-        with suppress(OSError):  # not every file system has files without names
+        with suppress(OSError):  # not every file system supports unnamed files
             return os.open(".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, mode, dir_fd=parent)
     return os.open(name, CREATE_FLAGS, mode, dir_fd=parent)
 
@@ -154,7 +154,7 @@ def _give_name(descriptor: int, name: str, parent: int) -> None:
 
 
 def remove_stale_drafts(directory: int, now: float) -> None:
-    """Remove what a process that was killed in the middle of a write, long ago, left in an open directory."""
+    """Remove the old drafts that killed processes left in an open directory."""
     from robota.workspace.files.drafts import BEGINNING, may_be_removed
 
     with suppress(OSError), os.scandir(directory) as entries:
@@ -168,7 +168,7 @@ def remove_stale_drafts(directory: int, now: float) -> None:
 
 
 def _few_parts(data: Content) -> tuple[bytes | memoryview, ...]:
-    """Each part is a system call, so many small ones are joined."""
+    """Join many small parts into one, because each part costs a system call."""
     if isinstance(data, bytes):
         return (data,)
     return data.parts if len(data.parts) <= MANY_PARTS else (bytes(data),)
@@ -181,10 +181,10 @@ def _write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 
 def _copy_attributes(name: str, before: os.stat_result, parent: int, draft: int) -> None:
-    with suppress(PermissionError):  # only root may give a file away; the content matters more
+    with suppress(PermissionError):  # only root may change the owner; the content matters more
         os.fchown(draft, before.st_uid, before.st_gid)
     if sys.platform == "linux":
-        with suppress(OSError):  # labels and access lists: kept where the file system lets us
+        with suppress(OSError):  # security labels and ACLs, where the file system supports them
             _copy_extended_attributes(name, parent, draft)
     os.fchmod(draft, stat.S_IMODE(before.st_mode))
 

@@ -1,7 +1,8 @@
-"""What several changes that belong together are about to do, kept until all are done.
+"""The journal of a set of changes: written before the first change, removed after the last one.
 
-Who is killed in between leaves the journal, and the next session undoes what was done (`interrupted_changes.py`). It
-lies outside the workspace: a repository could otherwise bring one along, and have anything written at the next start.
+A process that is killed in between leaves its journal, and the next session undoes the changes that were made
+(`interrupted_changes.py`). Journals are kept outside the workspace: otherwise a repository could ship one and have
+arbitrary files written at the next start.
 """
 
 import fcntl
@@ -19,9 +20,9 @@ SUFFIX: Final = ".journal"
 
 
 class FileMade(msgspec.Struct, frozen=True, kw_only=True, tag="write"):
-    """A file gets new content, of which only the SHA-256 is kept; `old` is None for a new file.
+    """A file gets new content, of which only the SHA-256 is recorded; `old` is None for a new file.
 
-    Paths are seen from the root, and bytes, because not every name is text.
+    Paths are relative to the root, and bytes because not every file name is valid text.
     """
 
     path: bytes
@@ -31,7 +32,7 @@ class FileMade(msgspec.Struct, frozen=True, kw_only=True, tag="write"):
 
 
 class LinkMade(msgspec.Struct, frozen=True, kw_only=True, tag="link"):
-    """A symbolic link is made."""
+    """A symbolic link is created."""
 
     path: bytes
     target: bytes
@@ -65,13 +66,13 @@ class ChangeJournal(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def journaled(directory: Path, root: Path, changes: Sequence[JournaledChange]) -> Iterator[None]:
-    """While this holds, the changes are on the disk, and locked by this process. They are dropped at the end."""
+    """Keep the changes in a journal on disk, locked by this process, until the context ends."""
     make_private_directory(directory)
     name = os.urandom(8).hex()
     draft, journal = directory / name, directory / f"{name}{SUFFIX}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        # Locked before it has its name: whoever finds an unlocked one takes its writer for dead.
+        # Locked before it gets its name: an unlocked journal means that its writer is dead.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with os.fdopen(os.dup(descriptor), "wb") as file:
             file.write(msgspec.msgpack.encode(ChangeJournal(root=os.fsencode(root), changes=tuple(changes))))

@@ -1,8 +1,7 @@
-"""Changes to several files that happen together or not at all.
+"""Apply changes to several files, all or none.
 
-Each change is made safely by itself; when one fails, those before it are undone. Files are removed last, so that
-whatever interrupts the work, no content is gone that does not stand somewhere. What is about to be done is kept in a
-journal meanwhile, from which the next session undoes it if this process is killed.
+Each change is atomic by itself; if one fails, the ones before it are undone. Files are removed last, so that an
+interruption at any point loses no content. If the process is killed, the next session undoes them from a journal.
 """
 
 import os
@@ -31,7 +30,7 @@ from robota.workspace.problems import FileProblem
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """New content for a file; `over` nothing means a new file. `mode_of` names a file whose mode it gets."""
+    """New content for a file; without `over`, the file is new. `mode_of` names a file whose mode is copied."""
 
     path: str
     data: Content
@@ -47,7 +46,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remove(msgspec.Struct, frozen=True, kw_only=True):
-    """Delete a file that still has the content `over`, or a link that still leads where `over` says."""
+    """Delete a file that still has the content `over`, or a link that still has the target in `over`."""
 
     path: str
     over: FileData | LinkData
@@ -57,11 +56,11 @@ Change = Write | Link | Remove
 
 
 class ChangesFailed(FileProblem):
-    """One of the changes failed; the text says what became of the others."""
+    """One of the changes failed; the message says what happened to the others."""
 
 
 class _Done(msgspec.Struct, frozen=True, kw_only=True):
-    """What is needed to undo a change: the mode of the file and the directories that were made for it."""
+    """What is needed to undo a change: the mode of the file and the directories that were created for it."""
 
     change: Change
     mode: int
@@ -69,11 +68,11 @@ class _Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_changes(files: EditableFiles, changes: Sequence[Change]) -> None:
-    """Make all of them, or raise `ChangesFailed` and leave everything as it was. No two may be about the same file."""
+    """Apply all changes, or raise `ChangesFailed` and restore everything. No two may concern the same file."""
     in_order = sorted(changes, key=lambda change: isinstance(change, Remove))
     with ExitStack() as stack:
         if files.journals_in is not None and len(in_order) > 1:
-            # A home that cannot be written is no reason not to work; what is wrong with a change shows when it is made.
+            # Without a writable home there is no journal, but the changes are made; invalid ones fail when applied.
             with suppress(OSError, FileProblem):
                 entries = [_journaled(files, change) for change in in_order]
                 stack.enter_context(journaled(journal_directory(files.journals_in, files.root), files.root, entries))
@@ -163,7 +162,7 @@ def _write(files: EditableFiles, change: Write) -> _Done:
 
 
 def _undone(files: EditableFiles, done: _Done) -> str:
-    """Undo one change; says what is wrong if that is impossible."""
+    """Undo one change; returns a message if that is impossible."""
     change = done.change
     try:
         match change:
@@ -201,7 +200,7 @@ def _put_back(files: EditableFiles, change: Remove, mode: int) -> None:
 
 
 def put_back_file(files: EditableFiles, path: str, data: bytes, mode: int) -> None:
-    """A file that was deleted, as it was."""
+    """Restore a deleted file with its content and mode."""
     files.write(path, data)
     _set_mode(files, path, mode)
 
@@ -220,14 +219,14 @@ def _report(error: FileProblem, count: int, left: Sequence[str]) -> str:
 
 
 def _missing_directories(files: EditableFiles, path: str) -> tuple[Path, ...]:
-    """The directories that a write will have to make, deepest first."""
+    """The directories that a write will have to create, deepest first."""
     real = files.resolve(path)
     above = [place for place in real.parents if place.is_relative_to(files.root)]
     return tuple(place for place in above if not place.exists())
 
 
 def remove_directories(files: EditableFiles, directories: Sequence[Path]) -> None:
-    """Remove those that are empty."""
+    """Remove those of the directories that are empty."""
     for place in directories:
         with suppress(OSError), directory_beneath(files.root, place.parent, walk_to_directory) as parent:
             os.rmdir(place.name, dir_fd=parent)

@@ -1,7 +1,7 @@
 """Paths beneath a root: resolved by name first, then opened by descriptor without following links.
 
 Resolving by name answers *where* a path leads. Opening by descriptor makes sure that what is opened is what
-was resolved, even if somebody swaps a directory for a symbolic link in between.
+was resolved, even if a directory is swapped for a symbolic link in between.
 """
 
 import os
@@ -22,7 +22,7 @@ from robota.workspace.problems import (
 
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
-OPENAT2 = 437  # the number of the system call, the same on every architecture
+OPENAT2 = 437  # system call number, the same on every architecture
 RESOLVE_NO_MAGICLINKS = 0x02
 RESOLVE_NO_SYMLINKS = 0x04
 RESOLVE_BENEATH = 0x08
@@ -34,11 +34,11 @@ DirectoryOpener = Callable[[int, str], int]
 
 
 def resolve_beneath(root: Path, path: str) -> Path:
-    """The real path that `path` means; `root` must be a real path itself."""
+    """The real path that `path` resolves to; `root` must itself be a real path."""
     _check_spelling(path)
     try:
         real = Path(os.path.realpath(root / path))
-    except OSError as error:  # a link was there and then was not
+    except OSError as error:  # a link vanished while it was resolved
         raise InvalidPath(f"{path!r} cannot be resolved: {error.strerror}. Nothing was touched. Try again.") from error
     if not real.is_relative_to(root):
         raise OutsideWorkspace(
@@ -49,7 +49,7 @@ def resolve_beneath(root: Path, path: str) -> Path:
 
 
 def resolve_name_beneath(root: Path, path: str) -> Path:
-    """The real path of a name itself: a link there is not followed, those on the way to it are."""
+    """The real path of a name: links in its directories are followed, a link at the end is not."""
     _check_spelling(path)
     parent, name = os.path.split(path)
     if name in ("", ".", ".."):
@@ -61,7 +61,7 @@ def resolve_name_beneath(root: Path, path: str) -> Path:
 def directory_beneath(
     root: Path, directory: Path, open_directory: DirectoryOpener, *, create: bool = False
 ) -> Iterator[int]:
-    """A descriptor of `directory`, which must be a resolved path beneath `root`."""
+    """Open `directory`, which must be a resolved path beneath `root`; yields its descriptor."""
     top = os.open(root, DIRECTORY_FLAGS)
     try:
         relative = str(directory.relative_to(root))
@@ -75,7 +75,7 @@ def directory_beneath(
 
 
 def walk_to_directory(root: int, relative: str) -> int:
-    """Open one directory after the other, following no link: works on every kernel."""
+    """Open one directory after the other without following links; works on every kernel."""
     descriptor = os.dup(root)
     for name in Path(relative).parts:
         try:
@@ -88,7 +88,7 @@ def walk_to_directory(root: int, relative: str) -> int:
 
 @cache
 def best_opener() -> DirectoryOpener:
-    """`openat2` where the kernel has it and a container does not forbid it, else a walk without following links."""
+    """`openat2` where the kernel has it and no container forbids it, otherwise a walk without following links."""
     if sys.platform != "linux":
         return walk_to_directory
     place = os.open("/", DIRECTORY_FLAGS)
@@ -102,7 +102,7 @@ def best_opener() -> DirectoryOpener:
 
 
 def openat2_or_walk(root: int, relative: str) -> int:
-    """Open a directory with `openat2`; the kernel gives up when names change meanwhile, and then the walk decides."""
+    """Open a directory with `openat2`, which fails when names change at the same time; then with the walk."""
     for _ in range(OPENAT2_TRIES):
         try:
             return openat2(root, relative)
@@ -112,14 +112,14 @@ def openat2_or_walk(root: int, relative: str) -> int:
 
 
 def openat2(root: int, relative: str) -> int:
-    """A descriptor of the directory; `OSError` if there is none or if a link or `..` leads to it."""
+    """Open the directory; `OSError` if it does not exist or the path contains a link or `..`."""
     return _openat2_call()(root, os.fsencode(relative))
 
 
 @cache
 def _openat2_call() -> Callable[[int, bytes], int]:
-    """The system call of Linux that checks every step of a path itself."""
-    # Loading it takes longer than the whole of `robota --version`.
+    """The Linux system call that confines every step of a path."""
+    # Importing ctypes takes longer than all of `robota --version`.
     import ctypes
 
     system_call = ctypes.CDLL(None, use_errno=True).syscall
@@ -134,7 +134,7 @@ def _openat2_call() -> Callable[[int, bytes], int]:
         if descriptor >= 0:
             return descriptor
         code = ctypes.get_errno()
-        # A missing directory is told as everywhere else; `OSError` picks its own subclass by the code.
+        # `OSError` picks the subclass for the code, so a missing directory raises FileNotFoundError.
         raise OSError(code, os.strerror(code), os.fsdecode(path))
 
     return call
@@ -142,7 +142,7 @@ def _openat2_call() -> Callable[[int, bytes], int]:
 
 @contextmanager
 def system_errors_as_problems(path: str) -> Iterator[None]:
-    """Turn what the system says into a problem that names the path as the caller wrote it."""
+    """Turn system errors into a `FileProblem` that names the path as the caller wrote it."""
     try:
         yield
     except FileNotFoundError as error:
@@ -171,7 +171,7 @@ def _check_spelling(path: str) -> None:
 
 
 def _check_fully_resolved(real: Path, root: Path, path: str) -> None:
-    """`realpath` passes over what it cannot look at; here that is a refusal, never a guess."""
+    """Refuse a path that `realpath` could not resolve completely: it silently keeps what it cannot inspect."""
     for place in (real, *real.parents):
         if place == root:
             return
@@ -203,6 +203,6 @@ def _open_or_make(root: int, relative: str, open_directory: DirectoryOpener, *, 
 
 
 def _make(name: str, parent: int) -> None:
-    with suppress(FileExistsError):  # there already, or made by somebody else; if it is no directory, opening says so
+    with suppress(FileExistsError):  # exists already; if it is not a directory, opening it fails
         os.mkdir(name, dir_fd=parent)
         os.fsync(parent)

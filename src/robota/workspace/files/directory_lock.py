@@ -1,4 +1,4 @@
-"""One writer at a time in a directory, across processes: from the last look at a file until it is replaced."""
+"""A lock on a directory across processes, held from the last check of a file until it is replaced."""
 
 import errno
 import fcntl
@@ -10,14 +10,14 @@ from robota.workspace.problems import NotPermitted
 
 MAX_WAIT_S = 10.0
 PAUSE_S = 0.002
-# Some network file systems have no locks; the second look of `atomic_write` is all there is then.
+# Some network file systems have no locks; only the second check in `atomic_write` protects files there.
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 
 @contextmanager
 def directory_lock(descriptor: int) -> Iterator[None]:
-    """Hold the lock of an open directory; `NotPermitted` if somebody else holds it for too long."""
-    is_held = _locked(descriptor)
+    """Hold the lock of an open directory; raise `NotPermitted` if another process holds it for too long."""
+    is_held = _lock(descriptor)
     try:
         yield
     finally:
@@ -25,8 +25,8 @@ def directory_lock(descriptor: int) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _locked(descriptor: int) -> bool:
-    # Any program that may read the directory can lock it too, so nobody waits without an end.
+def _lock(descriptor: int) -> bool:
+    # Any program that can read the directory can also lock it, so the wait is limited.
     deadline = time.monotonic() + MAX_WAIT_S
     while True:
         try:

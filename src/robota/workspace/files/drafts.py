@@ -1,9 +1,10 @@
-"""Where work in progress has a name for a moment: drafts of files in the workspace, journals of patches outside it.
+"""Temporary files of unfinished writes: drafts of files in the workspace, journals of patches outside it.
 
-The name of a draft tells what may be thrown away under it: the draft itself, and the version that it was meant to
-replace. Whatever else has such a name was written by somebody else, and came there by an unfinished exchange.
+The name of a draft encodes which versions may be deleted under that name: the draft itself and the version that it was
+going to replace. Anything else with such a name was written by another program and got there by an exchange that was
+interrupted.
 
-A session holds a shared lock on the directory of drafts meanwhile; whoever gets it alone may remove everything.
+A session that writes holds a shared lock on the directory of drafts; a process that gets it exclusively may clean up.
 """
 
 import fcntl
@@ -15,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-# In a workspace where sessions are kept, which is hidden from git.
+# Exists in workspaces that keep sessions, and is ignored by git.
 OWN_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"
 DRAFTS: Final = "drafts"
@@ -26,18 +27,18 @@ FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def journal_directory(user_directory: Path, root: Path) -> Path:
-    """Where the journals of patches in a workspace are (`change_journal.py`)."""
+    """The directory for the journals of patches to a workspace (`change_journal.py`)."""
     return user_directory / JOURNALS / sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:24]
 
 
 def draft_name(*removable: os.stat_result) -> str:
-    """A name that nobody else takes. Without `removable`, nothing but the draft ever gets it."""
+    """A unique name that encodes the versions in `removable`. Without any, only the draft itself ever has this name."""
     marks = "".join(f"-{_mark(status)}" for status in removable)
     return f"{BEGINNING}{os.urandom(8).hex()}{marks}.tmp"
 
 
 def may_be_removed(name: str, status: os.stat_result) -> bool:
-    """Whether a file with this name is a draft, or what a draft replaced, whose session was killed."""
+    """Whether this file is the draft of a killed session, or the version that the draft replaced."""
     found = DRAFT.fullmatch(name)
     if found is None:
         return False
@@ -51,7 +52,7 @@ def _mark(status: os.stat_result) -> str:
 
 @contextmanager
 def drafts_directory(root: Path) -> Iterator[int | None]:
-    """Opened and locked; None where there can be none, and drafts then stand beside the file they shall become."""
+    """Open and lock the directory of drafts; None if there cannot be one: drafts are then made beside their targets."""
     descriptor = _locked(root, fcntl.LOCK_SH)
     try:
         yield descriptor
@@ -61,9 +62,9 @@ def drafts_directory(root: Path) -> Iterator[int | None]:
 
 
 def remove_abandoned_drafts(root: Path) -> list[str]:
-    """Remove what killed sessions left, unless a session writes at this moment. Links are not followed.
+    """Remove the drafts of killed sessions, unless a session is writing right now. Links are not followed.
 
-    A version of somebody else's is kept under another name, which a person is told.
+    Versions written by other programs are kept under another name; the returned messages say where.
     """
     if not os.path.lexists(root / OWN_DIRECTORY / DRAFTS):
         return []
@@ -73,7 +74,7 @@ def remove_abandoned_drafts(root: Path) -> list[str]:
     try:
         with os.scandir(descriptor) as entries:
             drafts = [entry for entry in entries if entry.name.startswith(BEGINNING)]
-        kept = [name for entry in drafts if (name := _removed_or_kept(descriptor, entry))]
+        kept = [name for entry in drafts if (name := _remove_or_keep(descriptor, entry))]
     finally:
         os.close(descriptor)
     return [
@@ -83,8 +84,8 @@ def remove_abandoned_drafts(root: Path) -> list[str]:
     ]
 
 
-def _removed_or_kept(directory: int, draft: os.DirEntry[str]) -> str | None:
-    """The name under which it is kept, if it is."""
+def _remove_or_keep(directory: int, draft: os.DirEntry[str]) -> str | None:
+    """Remove a draft; return the new name of a file that has to be kept."""
     with suppress(OSError):
         if may_be_removed(draft.name, draft.stat(follow_symlinks=False)):
             os.unlink(draft.name, dir_fd=directory)
@@ -101,7 +102,7 @@ def _locked(root: Path, how: int) -> int | None:
     except OSError:
         return None
     try:
-        # Without sessions, this may be a directory that only stands there while a command runs.
+        # Without sessions, this may be a placeholder that exists only while a sandboxed command runs.
         os.stat(SESSIONS, dir_fd=own, follow_symlinks=False)
         with suppress(FileExistsError):
             os.mkdir(DRAFTS, 0o700, dir_fd=own)

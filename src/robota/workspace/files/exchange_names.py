@@ -1,4 +1,4 @@
-"""Two files change their names in one step, where the system can do that."""
+"""Exchange the names of two files atomically, on systems that support it."""
 
 import errno
 import os
@@ -10,9 +10,9 @@ UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV)
 
 
 def exchange_names(directory: int, one: str, other: str, other_directory: int | None = None) -> bool:
-    """Exchange two files in open directories; the second is in the same one unless `other_directory` is given.
+    """Exchange two files in open directories; both are in `directory` unless `other_directory` is given.
 
-    False, and nothing done, if this system or file system cannot. `OSError` if one is missing.
+    Returns False, with nothing done, if the system or file system does not support it. `OSError` if one is missing.
     """
     call = _renameat2()
     if call is None:
@@ -28,8 +28,8 @@ def exchange_names(directory: int, one: str, other: str, other_directory: int | 
 
 @cache
 def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
-    """The function of the C library, which gives the number of the error or 0; None if there is no such function."""
-    # Loading it takes longer than the whole of `robota --version`.
+    """`renameat2` of the C library, wrapped to return an errno or 0; None if the library does not have it."""
+    # Importing ctypes takes longer than all of `robota --version`.
     import ctypes
 
     function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)

@@ -62,14 +62,14 @@ class FileData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkData(msgspec.Struct, frozen=True, kw_only=True):
-    """A symbolic link itself, not what it leads to."""
+    """A symbolic link itself, not its target."""
 
     target: str
     stamp: Stamp
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a path led when it was looked up: a real path, and the directory that held it, if there was one."""
+    """Where a path resolved to: its real path, and the identity of the directory that held it, if there was one."""
 
     real: Path
     directory: Identity | None
@@ -84,18 +84,18 @@ class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditableFiles(Protocol):
-    """What reading a text for editing and making changes needs of files."""
+    """The operations that editing text and applying changes need."""
 
     @property
     def root(self) -> Path: ...
 
     @property
     def journals_in(self) -> Path | None:
-        """The person's own directory, where journals of changes that belong together are kept; None: none are kept."""
+        """The user directory, in which journals of change sets are kept; None to keep none."""
         ...
 
     def resolve(self, path: str) -> Path:
-        """The real path that `path` means, whether or not something is there."""
+        """The real path that `path` resolves to, whether or not it exists."""
         ...
 
     def read(self, path: str, max_bytes: int) -> FileData:
@@ -107,7 +107,7 @@ class EditableFiles(Protocol):
         ...
 
     def write(self, path: str, data: Content, *, over: FileData | None = None) -> WriteResult:
-        """Replace the whole file at once. `over`, which the new content was worked out from, must still be there."""
+        """Replace the whole file atomically, if it still is `over`, from which the new content was derived."""
         ...
 
     def read_link(self, path: str) -> LinkData | None:
@@ -115,7 +115,7 @@ class EditableFiles(Protocol):
         ...
 
     def make_link(self, path: str, target: str) -> None:
-        """A symbolic link where nothing is."""
+        """Create a symbolic link; nothing may exist at `path`."""
         ...
 
     def remove(self, path: str, *, over: FileData | LinkData) -> None:
@@ -140,11 +140,11 @@ class LocalFiles:
         journals_in: Path | None = None,
         drafts_in: Path | None = None,
     ) -> None:
-        """`open_directory` is how directories are opened; the best way this system has, unless given.
+        """`open_directory` opens directories beneath the root; by default the best way that this system has.
 
-        `is_forbidden` names further paths, from the root on, that must not be read: not even by a search.
-        `is_secret` names those that a person is asked about: a search leaves them out unless it is for them alone.
-        `drafts_in` is the workspace in whose own directory drafts may stand; the root, unless given.
+        `is_forbidden` matches further paths, relative to the root, that must not be read, not even by a search.
+        `is_secret` matches those that need approval: a search leaves them out unless it asks for them alone.
+        `drafts_in` is the workspace whose `.robota` directory may hold drafts; the root by default.
         """
         self._drafts_in = drafts_in or root
         self.journals_in = journals_in
@@ -165,11 +165,11 @@ class LocalFiles:
         return self._root
 
     def for_call(self) -> "LocalFiles":
-        """The same files for one call: a path goes on meaning the place that it meant when it was first looked up.
+        """The same files for one call: a path keeps resolving to the place that it resolved to first.
 
-        So what is judged is what is shown and done. Another place there, or a link in its stead, is refused.
+        So the place that policy judged is the one that is shown and changed. If it was swapped since, it is refused.
         """
-        # A shallow copy; the module of that name is a start-up cost for every session.
+        # A shallow copy without the `copy` module, whose import every session would pay for.
         held = LocalFiles.__new__(LocalFiles)
         held.__dict__.update(self.__dict__)
         held._places = {}
@@ -177,7 +177,7 @@ class LocalFiles:
         return held
 
     def stamps(self) -> dict[str, Stamp]:
-        """How the files look, by their path below the root, that were shown to the model or written through this.
+        """The stamps of the files that were shown to the model or written, by their path relative to the root.
 
         A file that is gone has an empty stamp.
         """
@@ -185,13 +185,13 @@ class LocalFiles:
         return {str(real.relative_to(self._root)): stamp for real, stamp in found.items()}
 
     def changed_by_others(self) -> dict[str, Stamp]:
-        """Files that are not as the model last read or wrote them, and how they look now; without stamp: gone."""
+        """Files that changed since the model last read or wrote them, with their new stamps; empty if gone."""
         return {str(real.relative_to(self._root)): now for real, now in self._read_tracker.changed()}
 
     def recall(self, stamps: Mapping[str, Stamp]) -> tuple[str, ...]:
-        """Remember what the model knew of these files in an earlier process; names those that look different now.
+        """Restore what the model knew of these files in an earlier process; returns those that have changed since.
 
-        These must be read again before they are overwritten or edited.
+        The model must read these again before it overwrites or edits them.
         """
         changed: list[str] = []
         for path, known in stamps.items():
@@ -200,7 +200,7 @@ class LocalFiles:
             except FileProblem:
                 continue
             now = stamp_at(real)
-            is_same = now[1:] == tuple(known)[1:]  # the number of a device may be another one after a restart
+            is_same = now[1:] == tuple(known)[1:]  # device numbers may change with a restart
             if not is_same:
                 changed.append(path)
             if now:
@@ -208,22 +208,22 @@ class LocalFiles:
         return tuple(changed)
 
     def resolve(self, path: str) -> Path:
-        """The real path beneath the root that `path` means, whether or not something is there."""
+        """The real path beneath the root that `path` resolves to, whether or not it exists."""
         return self._place(path).real
 
     def relative(self, path: str) -> str:
-        """The same as seen from the root, for showing to people."""
+        """The resolved path relative to the root, for display."""
         return str(self.resolve(path).relative_to(self._root))
 
     def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
-        """Whether a rule or a `.robotaignore` keeps this path, given from the root on, from the model."""
+        """Whether a rule or a `.robotaignore` hides this path, relative to the root, from the model."""
         try:
             return self._is_forbidden(relative) or self._kept.match(Path(relative).parts, is_directory=is_directory)
         except PathTooLong:
             return True
 
     def is_secret(self, relative: str) -> bool:
-        """Whether the name of a file, given from the root on, says that it holds secrets."""
+        """Whether a path, relative to the root, has the name of a file that holds secrets."""
         return self._is_secret(relative)
 
     def read(self, path: str, max_bytes: int) -> FileData:
@@ -237,30 +237,30 @@ class LocalFiles:
         return FileData(path=real, data=data, stamp=stamp_of(status))
 
     def read_part(self, path: str, start: int, most: int) -> FileData:
-        """At most so many bytes of a regular file, from `start` on; none after its end."""
+        """At most `most` bytes of a regular file from offset `start`; none after its end."""
         with self._opened(path) as (real, file, status):
             return FileData(path=real, data=os.pread(file, most, start), stamp=stamp_of(status))
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[Path, int, os.stat_result]]:
-        """A regular file, opened for reading."""
+        """Open a regular file for reading."""
         place = self._file(path)
         real = place.real
         with system_errors_as_problems(path), self._parent(place) as parent:
             check_regular(path, os.lstat(real.name, dir_fd=parent).st_mode)
-            # O_NONBLOCK: should a pipe take the file's place just now, opening it must not hang.
+            # O_NONBLOCK: if a pipe replaces the file at this moment, opening it must not hang.
             with os.fdopen(os.open(real.name, READ_FLAGS, dir_fd=parent), "rb", buffering=0) as file:
                 status = os.fstat(file.fileno())
                 check_regular(path, status.st_mode)
                 yield real, file.fileno(), status
 
     def note_read(self, file: FileData) -> None:
-        """The model has now been shown this content."""
+        """Record that the model has been shown this content."""
         self._read_tracker.note_read(file.path, file.data, file.stamp)
         self._noted[file.path] = file.stamp
 
     def forget_reads(self) -> None:
-        """The model does not know any more what it read and wrote: what is there must be read before it is replaced."""
+        """Forget what the model has read and written: it must read a file again before it replaces it."""
         self._read_tracker.forget_all()
 
     def check_read(self, path: str, file: FileData, *, required: bool) -> None:
@@ -268,9 +268,9 @@ class LocalFiles:
         self._read_tracker.check(path, file.path, file.data, file.stamp, required=required)
 
     def write(self, path: str, data: Content, *, over: FileData | None = None) -> WriteResult:
-        """Replace the whole file at once. `over` is what the new content was worked out from: it must still be there.
+        """Replace the whole file atomically, if it still is `over`, from which the new content was derived.
 
-        Without `over` whatever is there is replaced.
+        Without `over`, any existing content is replaced.
         """
         place = self._file(path)
         real = place.real
@@ -306,7 +306,7 @@ class LocalFiles:
             return None
 
     def make_link(self, path: str, target: str) -> None:
-        """A symbolic link where nothing is. Whatever it leads to is judged when the link is followed."""
+        """Create a symbolic link; nothing may exist at `path`. Its target is judged when the link is followed."""
         place = self._name(path)
         self._check_not_rules(path, place.real)
         with system_errors_as_problems(path), self._parent(place, create=True) as parent:
@@ -324,7 +324,7 @@ class LocalFiles:
         self._noted[place.real] = ()
 
     def list(self, path: str, recursive: bool, limit: int) -> "Listing":
-        """What is in a directory, in tree order, at most `limit` entries; nothing that an ignore file leaves out."""
+        """The entries of a directory in tree order, at most `limit`, without those that ignore files exclude."""
         from robota.workspace.files.listing import list_directory
 
         real = self.resolve(path)
@@ -345,7 +345,7 @@ class LocalFiles:
         return real
 
     def _file(self, path: str) -> Place:
-        """The place of something that could be a file and that the model may know of."""
+        """Resolve a path that could be a file and is not hidden from the model."""
         place = self._place(path)
         if place.real == self._root:
             raise not_regular(path, os.lstat(self._root).st_mode)
@@ -353,7 +353,7 @@ class LocalFiles:
         return place
 
     def _name(self, path: str) -> Place:
-        """The same, but a link at the end of the path is not followed."""
+        """Like `_file`, but a link at the end of the path is not followed."""
         place = self._place(path, follow=False)
         self._check_not_ignored(path, place)
         return place
@@ -375,7 +375,7 @@ class LocalFiles:
 
     @contextmanager
     def _parent(self, place: Place, *, create: bool = False) -> Iterator[int]:
-        """The directory that holds a place, opened without following a link; it must be the one that was judged."""
+        """Open the directory of a place without following links; it must be the directory that was judged."""
         with directory_beneath(self._root, place.real.parent, self._open, create=create) as parent:
             if place.directory is not None and _identity(os.fstat(parent)) != place.directory:
                 raise FileChanged(
@@ -385,17 +385,17 @@ class LocalFiles:
             yield parent
 
     def _open(self, root: int, relative: str) -> int:
-        # The best one is found when it is needed: that takes longer than to list a directory.
+        # Chosen when first needed: finding the best way takes longer than listing a directory.
         return (self._opener or best_opener())(root, relative)
 
     def _drafts(self) -> AbstractContextManager[int | None]:
-        # Only who writes needs it.
+        # Imported only to write.
         from robota.workspace.files.drafts import drafts_directory
 
         return drafts_directory(self._drafts_in)
 
     def _tidy_up(self, directory: Path, descriptor: int) -> None:
-        """Before the first write in a directory: what a session that was killed may have left there."""
+        """Before the first write in a directory, remove what a killed session may have left there."""
         if directory not in self._tidied:
             self._tidied.add(directory)
             remove_stale_drafts(descriptor, time.time())
@@ -421,7 +421,7 @@ def check_regular(path: str, mode: int) -> None:
 
 
 def not_regular(path: str, mode: int) -> NotARegularFile:
-    """The error for a path where something else than a regular file is."""
+    """The error for a path that exists and is not a regular file."""
     if stat.S_ISDIR(mode):
         return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
     kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
@@ -429,7 +429,7 @@ def not_regular(path: str, mode: int) -> NotARegularFile:
 
 
 def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
-    """What is in the file, and a byte more than allowed if there is more. Its size is a hint: /proc says 0."""
+    """The content, or one byte more than allowed if there is more. The size is a hint only: /proc reports 0."""
     pieces: list[bytes] = []
     room = max_bytes + 1
     while room and (piece := os.read(descriptor, min(room, max(size + 1, 65_536)))):
@@ -450,7 +450,7 @@ def _identity_at(directory: Path) -> Identity | None:
 
 
 def _expected(path: str, name: str, parent: int, over: FileData | LinkData | None) -> os.stat_result:
-    """What is there now, if it is still what a change was worked out from."""
+    """The status of the file, if it still is the version that a change was derived from."""
     if isinstance(over, LinkData):
         status: os.stat_result | None = os.lstat(name, dir_fd=parent)
     else:

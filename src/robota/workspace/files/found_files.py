@@ -1,17 +1,17 @@
-"""The files below a directory, as a command comes across them that searches it."""
+"""The files below a directory that a recursive search command would read."""
 
 import os
 from typing import Final
 
 MOST_ENTRIES: Final = 20_000
-# What others have written, or git: nothing in there is a secret of this person.
+# Third-party code and git data: they hold no secrets of the user.
 PASSED_OVER: Final = frozenset({".git", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
 
 
 def files_below(root: str, start: str) -> tuple[str, ...] | None:
-    """The paths, from the root on, of a file or of all files below a directory; None if there are too many.
+    """The paths, relative to the root, of a file or of all files below a directory; None if there are too many.
 
-    Links to files are among them, and links to directories are not followed.
+    Links to files are included; links to directories are not followed.
     """
     if os.path.isfile(os.path.join(root, start)):  # noqa: PTH113, PTH118 - paths are text here
         return (start,)

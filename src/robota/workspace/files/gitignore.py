@@ -1,4 +1,4 @@
-"""Patterns in the syntax of `.gitignore`, matched in time linear in the name, whatever the patterns are."""
+"""`.gitignore` patterns, matched in time linear in the length of the name, whatever the patterns are."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from itertools import groupby
 
 import msgspec
 
-# More would be felt at every file operation, and nobody writes so many by hand.
+# More would slow down every file operation, and nobody writes so many by hand.
 MAX_PATTERNS = 2_000
 MAX_PATTERN_CHARACTERS = 1_000
 DEEP = "**"
@@ -29,7 +29,7 @@ Fits = Callable[[str], object]
 
 
 class _Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """One line. `parts` are its names, each an expression; a single one fits at any depth unless `is_anchored`."""
+    """One line. `parts` are its path segments; a single segment matches at any depth unless `is_anchored`."""
 
     parts: tuple[str, ...]
     is_anchored: bool
@@ -38,7 +38,7 @@ class _Pattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """Neighbouring lines that say the same of what they match."""
+    """Adjacent lines with the same effect on what they match."""
 
     matches: Callable[[Sequence[str]], bool]
     takes_back: bool
@@ -55,9 +55,9 @@ class GitIgnore:
         self._rules = [_rule(list(group)) for _, group in groupby(patterns, key=_kind)]
 
     def check(self, parts: Sequence[str], *, is_directory: bool) -> bool | None:
-        """Whether the last pattern that fits the path ignores it or takes it back; None if none fits.
+        """Whether the last pattern that matches the path ignores (True) or re-includes it (False); None if none does.
 
-        The directories on the way to it must have been asked about before.
+        The caller must have checked the parent directories before.
         """
         for rule in reversed(self._rules):
             if (is_directory or not rule.only_directories) and rule.matches(parts):
@@ -66,9 +66,9 @@ class GitIgnore:
 
 
 def fits(segments: Sequence[Fits | None], parts: Sequence[str]) -> bool:
-    """Whether names fit segments one by one, of which None stands for any number of names.
+    """Whether path names match the segments in order, where None matches any number of names.
 
-    Going back to the last None is enough: what an earlier one could have taken, the last one can take too.
+    Backtracking to the last None is enough: whatever an earlier None could match, the last one can match too.
     """
     at = place = 0
     deep = -1
@@ -90,7 +90,7 @@ def fits(segments: Sequence[Fits | None], parts: Sequence[str]) -> bool:
 
 
 def _kind(pattern: _Pattern) -> tuple[bool, bool, bool | _Pattern]:
-    """Patterns for names are compared all at once; one for a path stands alone."""
+    """Group key: adjacent patterns for names are combined into one rule, a pattern for a path is a rule of its own."""
     return pattern.takes_back, pattern.only_directories, pattern if pattern.is_anchored else False
 
 
@@ -114,7 +114,7 @@ def _name_matcher(names: list[str]) -> Callable[[Sequence[str]], bool]:
 
 def _path_matcher(parts: tuple[str, ...]) -> Callable[[Sequence[str]], bool]:
     *before, last = [_segment(part) for part in parts]
-    if last is None:  # `a/**` is what is in a, not a itself
+    if last is None:  # `a/**` matches the content of a, not a itself
         before, last = [*before, None], re.compile(".+", re.DOTALL).fullmatch
     segments = [*before, last]
     return lambda path: fits(segments, path)
@@ -125,7 +125,7 @@ def _segment(part: str) -> Fits | None:
 
 
 def _pattern(line: str) -> _Pattern | None:
-    text = _without_blanks_at_the_end(line)
+    text = _without_trailing_spaces(line)
     if not text or text.startswith("#"):
         return None
     takes_back = text.startswith("!")
@@ -144,7 +144,7 @@ def _pattern(line: str) -> _Pattern | None:
     return _Pattern(parts=parts, is_anchored=is_anchored, takes_back=takes_back, only_directories=text.endswith("/"))
 
 
-def _without_blanks_at_the_end(line: str) -> str:
+def _without_trailing_spaces(line: str) -> str:
     text = line.rstrip("\r\n")
     while text.endswith(" ") and not _is_escaped(text, len(text) - 1):
         text = text[:-1]
@@ -157,7 +157,7 @@ def _is_escaped(text: str, place: int) -> bool:
 
 
 def expression_of(name: str) -> str:
-    """A regular expression for one name. What a `*` has found is never given back, so that nothing is tried twice."""
+    """A regular expression for one name. `*` becomes an atomic group, so that matching does not backtrack."""
     pieces = [""]
     place = 0
     while place < len(name):
@@ -179,13 +179,13 @@ def expression_of(name: str) -> str:
     if not rest:
         return first
     *middle, last = rest
-    # The first fit of each piece leaves the most room for the others; only the last one has to be at the end.
+    # The first match of each piece leaves the most room for the rest; only the last piece must match at the end.
     found = "".join(f"(?>.*?{piece})" for piece in middle if piece)
     return f"{first}{found}.*{last}"
 
 
 def _character_class(name: str, start: int) -> tuple[str, int]:
-    """The class that begins at a `[`, and where it ends; an unclosed one fits nothing, as in git."""
+    """The character class that starts at a `[`, and where it ends; an unclosed one matches nothing, as in git."""
     place = start + 1
     negated = place < len(name) and name[place] in "!^"
     place += negated

@@ -1,4 +1,4 @@
-"""Ignore files in the syntax of `.gitignore`, in any directory: which paths they match."""
+"""Ignore files in `.gitignore` syntax, in any directory: which paths they match."""
 
 import errno
 import os
@@ -23,16 +23,16 @@ Stamp = tuple[int, int, int]
 
 
 class PathTooLong(Ignored):
-    """Nobody can say what an ignore file says of a path that no call takes, so it is passed over."""
+    """The path is too long for any system call, so the ignore files that apply to it cannot be found."""
 
 
 class Patterns(msgspec.Struct, frozen=True):
-    """The ignore files that speak about one directory, from the top down; `above` counts the directories over each."""
+    """The ignore files that apply to one directory, top down, each with the depth of the directory that holds it."""
 
     files: tuple[tuple[int, "GitIgnore"], ...] = ()
 
     def match(self, parts: PathParts, *, is_directory: bool) -> bool:
-        """Whether a path, from the root on, is matched; its directories must have been asked about before."""
+        """Whether a path relative to the root is matched; the caller has checked its parent directories before."""
         matched = False
         for above, spec in self.files:
             verdict = spec.check(parts[above:], is_directory=is_directory)
@@ -41,7 +41,7 @@ class Patterns(msgspec.Struct, frozen=True):
 
 
 class IgnoreFiles:
-    """All ignore files of one name beneath a root. They are read when asked about, and again when they changed."""
+    """All ignore files of one name beneath a root. They are read when first needed, and again when they change."""
 
     def __init__(self, root: Path, name: str) -> None:
         self._root = root
@@ -49,7 +49,7 @@ class IgnoreFiles:
         self._read: dict[PathParts, tuple[Stamp, GitIgnore]] = {}
 
     def match(self, parts: PathParts, *, is_directory: bool = False) -> bool:
-        """Whether the path, or a directory on the way to it, is matched."""
+        """Whether the path, or one of its parent directories, is matched."""
         last = len(parts) - 1
         patterns = Patterns()
         for depth in range(len(parts)):
@@ -59,19 +59,19 @@ class IgnoreFiles:
         return False
 
     def patterns(self, directory: PathParts) -> Patterns:
-        """What speaks about the entries of a directory."""
+        """The patterns that apply to the entries of a directory."""
         patterns = Patterns()
         for depth in range(len(directory) + 1):
             patterns = self.with_file_of(directory[:depth], patterns)
         return patterns
 
     def with_file_of(self, directory: PathParts, above: Patterns) -> Patterns:
-        """What speaks about the entries of a directory, given what speaks about the directory itself."""
+        """The patterns that apply to the entries of a directory, given those that apply to the directory itself."""
         spec = self._spec(directory)
         return above if spec is None else Patterns((*above.files, (len(directory), spec)))
 
     def _spec(self, directory: PathParts) -> "GitIgnore | None":
-        place = os.path.join(self._root, *directory, self.name)  # noqa: PTH118 - asked for at every file operation
+        place = os.path.join(self._root, *directory, self.name)  # noqa: PTH118 - called at every file operation
         try:
             status = os.stat(place)  # noqa: PTH116
         except (FileNotFoundError, NotADirectoryError):
@@ -81,7 +81,7 @@ class IgnoreFiles:
                 raise PathTooLong(f"{place[:100]!r}… is too long a path. Nothing was read or changed.") from error
             raise _unusable(place, error.strerror or str(error)) from error
         if stat.S_ISDIR(status.st_mode):
-            return None  # nothing is written in it; the sandbox puts one there while a command runs
+            return None  # not an ignore file; the sandbox puts such a placeholder there while a command runs
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
         known = self._read.get(directory)
         if known is None or known[0] != stamp:
@@ -90,7 +90,7 @@ class IgnoreFiles:
 
 
 def _compiled(place: str) -> "GitIgnore":
-    # Most workspaces have no such file, and then this is not needed.
+    # Imported late: most workspaces have no such file.
     from robota.workspace.files.gitignore import GitIgnore
 
     try:
@@ -110,7 +110,7 @@ def _content(place: str) -> str:
 
 
 def _unusable(place: str, problem: str) -> Ignored:
-    """What is meant to be hidden is not known, so nothing is shown."""
+    """Fail closed: what the file was meant to hide is unknown, so nothing is shown."""
     return Ignored(
         f"The ignore file {place!r} cannot be used: {problem}. No file was read or changed. Ask the person to mend it."
     )

@@ -1,4 +1,4 @@
-"""Changes to several files whose session was killed in between: what was done of them is undone at the next start."""
+"""Undo, at the next start, the change sets of sessions that were killed while they applied them."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ MOST_NAMES: Final = 10
 
 
 def undo_interrupted_changes(root: Path, directory: Path) -> list[str]:
-    """Undo what killed sessions left half done in the workspace; what a person should know of it."""
+    """Undo the incomplete change sets of killed sessions in the workspace; returns messages for the user."""
     notices: list[str] = []
     with suppress(OSError):
         for file in sorted(directory.iterdir()):
@@ -38,7 +38,7 @@ def undo_interrupted_changes(root: Path, directory: Path) -> list[str]:
 
 
 def _undo_journal(root: Path, file: Path) -> list[str]:
-    """Nothing is done while its session lives, or somebody else is at it."""
+    """Undo one journal, unless its session is alive or another process is undoing it."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -47,7 +47,7 @@ def _undo_journal(root: Path, file: Path) -> list[str]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(descriptor).st_nlink == 0:
             return []
-        if file.suffix != SUFFIX:  # not written to the end, so nothing has been done
+        if file.suffix != SUFFIX:  # the journal is incomplete, so no change has been made
             file.unlink()
             return []
         with os.fdopen(os.dup(descriptor), "rb") as stream:
@@ -132,7 +132,7 @@ def _undo_one(files: LocalFiles, change: JournaledChange) -> None:
 
 
 def _content(files: LocalFiles, path: str) -> bytes | None:
-    """What is in the file; None if there is none."""
+    """The content of the file; None if it does not exist."""
     if not os.path.lexists(files.root / path):
         return None
     return files.read(path, MOST_BYTES).data

@@ -1,4 +1,4 @@
-"""What a directory holds, bounded in entries and in work, never following a symbolic link."""
+"""List a directory with bounded entries and bounded work, without following symbolic links."""
 
 import os
 from collections import deque
@@ -10,7 +10,7 @@ import msgspec
 from robota.workspace.files.confined_paths import best_opener, walk_to_directory
 from robota.workspace.files.ignore import IgnoreFiles, PathParts, PathTooLong, Patterns
 
-# Named, but not entered: they are large, generated, or not the project's own.
+# Listed but not entered: large, generated, or third-party.
 NOT_ENTERED = frozenset(
     {"node_modules", "__pycache__", "env", "venv", "dist", "out", "bundle"}
     | {"vendor", "tmp", "temp", "deps", "pkg", "Pods"}
@@ -25,7 +25,7 @@ Row = tuple[bool, str]  # whether it is a file, so that directories sort first, 
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths relative to the listed directory; directories end with `/`. Names are as the system has them."""
+    """Paths relative to the listed directory; directories end with `/`. Names are as the file system has them."""
 
     entries: tuple[str, ...]
     truncated: bool
@@ -86,7 +86,7 @@ def _scan(directory: int, parts: PathParts, budget: int) -> tuple[list[Row], boo
 def _with_files_in(
     place: PathParts, rows: list[Row], cut: bool, over: Iterable[tuple[IgnoreFiles, Patterns]]
 ) -> list[Patterns]:
-    """What speaks about the entries of a directory; only one that has an ignore file is asked for it."""
+    """The patterns that apply to the entries of a directory; ignore files are looked up only where one is listed."""
     names = {name for _, name in rows}
     return [files.with_file_of(place, each) if cut or files.name in names else each for files, each in over]
 
@@ -103,14 +103,14 @@ def _shown(rows: list[Row], place: PathParts, patterns: list[Patterns]) -> list[
 
 
 def _open(directory: int, parts: PathParts) -> int | None:
-    """A directory further down that vanished, or that we may not enter, is simply not shown from inside."""
+    """Open a directory further down; None if it vanished or may not be entered: its content is not listed."""
     try:
-        # Near the top a walk is as quick, and needs no system call that takes a while to get ready.
+        # Near the top a walk is as fast, and does not need ctypes to be imported for `openat2`.
         opener = walk_to_directory if len(parts) <= SHALLOW else best_opener()
         return opener(directory, "/".join(parts))
     except OSError:
         pass
-    try:  # a path too long for one step
+    try:  # the path is too long for one system call
         return walk_to_directory(directory, "/".join(parts))
     except OSError:
         return None

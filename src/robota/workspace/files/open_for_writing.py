@@ -1,4 +1,4 @@
-"""Whether some program has a file open for writing: what it writes would be lost with a file that was replaced."""
+"""Detect whether another program has a file open for writing, because its writes to a replaced file would be lost."""
 
 import errno
 import fcntl
@@ -9,16 +9,16 @@ from pathlib import Path
 
 from robota.workspace.problems import NotPermitted
 
-# As long as a program that saves a file keeps it open. One that appends to it all the time is not waited for.
+# Long enough for a program that is saving the file; one that keeps appending to it is not waited for.
 MAX_WAIT_S = 0.5
 PAUSE_S = 0.002
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-# These give no lease for reasons of their own.
+# These file systems refuse leases for other reasons.
 NETWORK = ("nfs", "cifs", "smb", "ceph", "9p", "afs", "fuse")
 
 
 def wait_until_closed(directory: int, name: str) -> None:
-    """Wait for whoever has the file open for writing; `NotPermitted` if they keep it open."""
+    """Wait until no program has the file open for writing; raise `NotPermitted` if one keeps it open."""
     deadline = time.monotonic() + MAX_WAIT_S
     while is_open_for_writing(directory, name):
         if time.monotonic() > deadline:
@@ -30,12 +30,12 @@ def wait_until_closed(directory: int, name: str) -> None:
 
 
 def is_open_for_writing(directory: int, name: str) -> bool:
-    """Whether any program has it open, or mapped, for writing. False where this system cannot tell."""
+    """Whether any program has the file open, or mapped, for writing. False where the system cannot tell."""
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
     try:
         file = os.open(name, FLAGS, dir_fd=directory)
-    except OSError:  # gone, a link, or not readable for us
+    except OSError:  # gone, a link, or not readable
         return False
     try:
         return _is_lease_refused(file) and not _is_on_network(os.fstat(file).st_dev)
@@ -44,9 +44,9 @@ def is_open_for_writing(directory: int, name: str) -> bool:
 
 
 def _is_lease_refused(file: int) -> bool:
-    """A lease for reading is given only where nobody writes. Closing the file gives it back."""
+    """A read lease is granted only while the file is not open for writing. Closing the file releases it."""
     try:
-        # Who wants to write in this instant waits for us, and we are sent a signal: one that does nothing.
+        # A program that opens the file for writing now waits until we close it, and we get this signal, which is inert.
         fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the model last read or wrote of each file."""
+"""Tracks the version of each file that the model last read or wrote."""
 
 import os
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ import msgspec
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.problems import FileChanged, NotRead
 
-# Files up to this size are always compared by content; larger ones only if the system says that they were touched.
+# Files up to this size are always compared by content; larger ones only if their stamp changed.
 SMALL = 1024 * 1024
 
 Stamp = tuple[int, ...]
-# Python's own keyed 64-bit hash: it never leaves the process, and takes a third of the time of SHA-256.
+# Python's own keyed 64-bit hash: it never leaves the process, and is three times as fast as SHA-256.
 Digest = tuple[int, int]
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file as it was last read or written. One that was just written and is large, or is known only from an earlier
-    process, has no digest.
+    """A file as it was last read or written. It has no digest if it is large and was just written, or if it is known
+    only from an earlier process.
     """
 
     stamp: Stamp | None
@@ -27,41 +27,41 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 class ReadTracker:
-    """Remembers what the model last read or wrote of each file, so that newer content is not overwritten by mistake."""
+    """Keeps the version of each file that the model knows, so that newer content is not overwritten by mistake."""
 
     def __init__(self) -> None:
         self._files: dict[Path, FileState] = {}
 
     def note_read(self, real: Path, data: bytes, stamp: Stamp) -> None:
-        """The model has read this content."""
+        """Record that the model has read this content."""
         self._files[real] = FileState(stamp, _digest(data))
 
     def note_written(self, real: Path, data: Content, stamp: Stamp | None) -> None:
-        """The model has written this content."""
+        """Record that the model has written this content."""
         is_enough = stamp is not None and len(data) > SMALL
         self._files[real] = FileState(stamp, None if is_enough else _digest(bytes(data)))
 
     def recall(self, real: Path, stamp: Stamp) -> None:
-        """The model knew the file in an earlier process, when it had this stamp."""
+        """Record that the model knew the file in an earlier process, when it had this stamp."""
         self._files[real] = FileState(stamp, None)
 
     def forget(self, real: Path) -> None:
-        """The file is gone."""
+        """Record that the file is gone."""
         self._files.pop(real, None)
 
     def forget_all(self) -> None:
-        """The model knows of no file any more."""
+        """Record that the model knows no file any more."""
         self._files.clear()
 
     def changed(self) -> Iterator[tuple[Path, Stamp]]:
-        """Each file that is another one now, or has another size or time, and its stamp; empty if it is gone."""
+        """Each file whose inode, size or modification time changed, with its new stamp; empty if it is gone."""
         for real, known in list(self._files.items()):
             now = stamp_at(real)
             if known.stamp is not None and now[1:4] != known.stamp[1:4]:
                 yield real, now
 
     def check(self, path: str, real: Path, data: bytes, stamp: Stamp, *, required: bool) -> None:
-        """Refuse content that is not what the model read; `required`: also what it never read."""
+        """Raise `FileChanged` if the model knows other content; if `required`, `NotRead` if it knows none."""
         known = self._files.get(real)
         if known is None:
             if required:
@@ -80,12 +80,12 @@ class ReadTracker:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Device and inode, size, and the times of content and inode."""
+    """Device, inode, size, modification time and status change time."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def stamp_at(real: Path) -> Stamp:
-    """Of what is there now; empty if nothing is, or nothing that can be looked at."""
+    """The stamp of what is at the path now; empty if nothing is, or if it cannot be inspected."""
     try:
         return stamp_of(os.lstat(real))
     except OSError:

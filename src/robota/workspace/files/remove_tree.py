@@ -1,4 +1,4 @@
-"""Removing a directory with everything in it, whatever a program has done to make that hard."""
+"""Remove a directory tree, even one that ordinary tools fail to remove."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ HEAP_PREFIX: Final = "robota-tmp-"
 
 
 def remove_tree(directory: Path) -> None:
-    """Also what is closed to its owner, as Go's cache of modules is, or lies deeper than a path can be long."""
+    """Remove a tree, even with read-only directories, as in Go's module cache, or paths over the system's limit."""
     with suppress(OSError):
         heap = Path(tempfile.mkdtemp(prefix=HEAP_PREFIX, dir=directory.parent))
         with suppress(OSError):
@@ -20,7 +20,7 @@ def remove_tree(directory: Path) -> None:
 
 
 def _remove_on(heap: Path, directory: Path) -> None:
-    """Every directory is first laid on the heap, beside the one it was in, so that none is ever deep."""
+    """Move every directory to the top level of `heap` before its content is removed, so that no path gets long."""
     free = (heap / str(number) for number in count())
     waiting = [_moved(directory, next(free))]
     while waiting:

@@ -1,7 +1,7 @@
-"""Names of files that steer other programs: what stands in them is executed or obeyed by somebody else later. Data.
+"""Data: names of files that other programs execute or obey later.
 
-One table for policy, which asks before such a file is written, and for the sandbox, which closes them to commands.
-What the configuration of git names (hooks, included files, filters) is asked of git: `workspace/git/obeyed_files.py`.
+One table for policy, which asks before such a file is written, and for the sandbox, which protects them from commands.
+Files named in git's configuration (hooks, includes, filters) are found by asking git: `workspace/git/obeyed_files.py`.
 """
 
 from enum import StrEnum
@@ -11,15 +11,15 @@ import msgspec
 
 
 class Guard(StrEnum):
-    """How much is done about a name. Each does what the one before does, and more."""
+    """How a name is protected. Each level includes the one before."""
 
-    ASK = "ask"  # a person is asked before it is written
-    READ_ONLY = "read_only"  # where it exists, commands in the sandbox cannot change it
-    KEPT_FREE = "kept_free"  # nor create it at the top of the workspace
+    ASK = "ask"  # writing it needs approval
+    READ_ONLY = "read_only"  # if it exists, sandboxed commands cannot change it
+    KEPT_FREE = "kept_free"  # nor can they create it at the top of the workspace
 
 
 class SteeringName(msgspec.Struct, frozen=True):
-    """A name or pattern as in `.gitignore`, and who obeys what stands there."""
+    """A name or `.gitignore` pattern, and which program obeys the file."""
 
     pattern: str
     obeyed_by: str
@@ -30,7 +30,7 @@ def _each(guard: Guard, obeyed_by: str, patterns: str) -> tuple[SteeringName, ..
     return tuple(SteeringName(pattern, obeyed_by, guard) for pattern in patterns.split())
 
 
-# Obeyed as soon as somebody looks at, enters or opens the directory, without being asked for.
+# Obeyed as soon as the directory is inspected, entered or opened, without an explicit command.
 AT_ONCE: Final = (
     *_each(Guard.KEPT_FREE, "git runs hooks, filters, monitors and todo lists from there", ".git"),
     *_each(Guard.KEPT_FREE, "git fetches from where it says and updates as it says", ".gitmodules"),
@@ -111,7 +111,7 @@ OF_SHELLS: Final = (
         ".zlogout .kshrc .cshrc .tcshrc .config/fish .inputrc .xprofile .xinitrc .tmux.conf .screenrc .tmuxinator.yml",
     ),
 )
-# Obeyed when somebody runs that tool, as its sources are; commands that work with the tool may need to write them.
+# Obeyed only when that tool is run; commands that use the tool may need to write them.
 OF_TOOLS: Final = (
     *_each(
         Guard.ASK,
@@ -135,6 +135,6 @@ STEERING_NAMES: Final = (*AT_ONCE, *OF_GIT, *OF_AGENTS, *OF_EDITORS, *OF_SHELLS,
 
 
 def names_guarded_by(guard: Guard) -> tuple[str, ...]:
-    """The patterns of the names for which this is done."""
+    """The patterns of the names with at least this protection."""
     order = list(Guard)
     return tuple(name.pattern for name in STEERING_NAMES if order.index(name.guard) >= order.index(guard))

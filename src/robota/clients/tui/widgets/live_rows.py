@@ -29,7 +29,12 @@ BACKGROUND_ROLES: Final = {
 TOOLS_SHOWN: Final = 5
 TITLE_LENGTH: Final = 300
 END_SHOWN: Final = 30
-TODO_MARKS: Final = {"completed": (ENDED_MARK, Role.SUCCESS), "in_progress": (RUNNING_MARK, Role.ACTIVE)}
+# Mark, role of the mark, role of the text. The text differs too: without colours the marks are the same.
+TODO_LOOKS: Final = {
+    "completed": (ENDED_MARK, Role.SUCCESS, Role.DIM),
+    "in_progress": (RUNNING_MARK, Role.ACTIVE, Role.BOLD),
+}
+PENDING_LOOK: Final = (RUNNING_MARK, Role.DIM, Role.PLAIN)
 
 
 def live_rows(view: ViewModel, theme: Theme, width: int, retry_s: int | None = None) -> Iterator[str]:
@@ -121,6 +126,5 @@ def _todos(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
     done = sum(todo.status == "completed" for todo in view.todos)
     yield theme.row([(f"Plan ({done} of {len(view.todos)} done)", Role.DIM)], width)
     for todo in view.todos[first : first + TODO_ROWS]:
-        mark, role = TODO_MARKS.get(todo.status, (RUNNING_MARK, Role.DIM))
-        words = Role.DIM if todo.status == "completed" else Role.PLAIN
-        yield theme.row([(f"  {mark} ", role), (single_line(todo.content, TITLE_LENGTH), words)], width)
+        mark, mark_role, text_role = TODO_LOOKS.get(todo.status, PENDING_LOOK)
+        yield theme.row([(f"  {mark} ", mark_role), (single_line(todo.content, TITLE_LENGTH), text_role)], width)
