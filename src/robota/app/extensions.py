@@ -44,7 +44,7 @@ def configured_servers(
     brings_some = any(source.path in WORKSPACE_SERVERS for source in sources)
     if not settings.values.mcp_servers and not brings_some and not any(each.contents.servers for each in plugins):
         return None, ()
-    from robota.extensions.mcp.configured_servers import WrittenServer, configured
+    from robota.extensions.mcp.configured_servers import WrittenServer, load_servers
     from robota.extensions.mcp.pinned_tools import PinnedToolStore
     from robota.extensions.mcp.servers import McpServers
 
@@ -53,7 +53,7 @@ def configured_servers(
         for plugin in plugins
         for name, entry in plugin.servers.items()
     }
-    found = configured(settings, env, of_plugins)
+    found = load_servers(settings, env, of_plugins)
     place = root if settings.is_trusted else NEUTRAL_PLACE
     if not found.servers:
         return None, found.notices

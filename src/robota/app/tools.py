@@ -79,13 +79,13 @@ class SessionTools:
 
 def _described(tools: Sequence[AnyTool], context_window: int) -> tuple[Sequence[AnyTool], tuple[Notice, ...]]:
     """The tools that the model is told of: all of these, or those that find them."""
-    from robota.extensions.mcp.deferred_tools import deferring_tools, fill_too_much, tokens_of
+    from robota.extensions.mcp.deferred_tools import deferring_tools, estimated_tokens, exceed_share_of_window
 
     specs = _specs(tools)
-    if not fill_too_much(specs, context_window):
+    if not exceed_share_of_window(specs, context_window):
         return tools, ()
     message = (
-        f"The {len(specs)} tools of the MCP servers would take about {tokens_of(specs):,} tokens of the context "
+        f"The {len(specs)} tools of the MCP servers would take about {estimated_tokens(specs):,} tokens of the context "
         "window, more than a tenth of it. The model searches for them instead of being told of each."
     )
     return deferring_tools(specs), (Notice(level="info", text=message),)

@@ -1,4 +1,4 @@
-"""What others add to Robota: tools of MCP servers.
+"""Extensions by others: MCP servers and plugins.
 
 May use contracts, log, providers, workspace, config, protocol; never tools, policy or hooks.
 """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.extensions.mcp.elicitation import DECLINE, filled_in
+from robota.extensions.mcp.elicitation import DECLINE, request_values
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.protocol.asks.seed import question_in
 from robota.protocol.commands import CancelTask, QueueMessage
@@ -116,5 +116,5 @@ def test_no_form_makes_asking_fail(schema: dict[str, Any], words: str) -> None:
     async def ask(asked: ElicitationAsk) -> str | None:
         return words
 
-    values = asyncio.run(filled_in("s", "m", schema, ask))
+    values = asyncio.run(request_values("s", "m", schema, ask))
     assert values is None or isinstance(values, dict)

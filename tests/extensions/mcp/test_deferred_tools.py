@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from robota.extensions.mcp.deferred_tools import MOST_FOUND, found_tools
+from robota.extensions.mcp.deferred_tools import MAX_FOUND, search_tools
 from robota.protocol.events import Notice
 from robota.providers.chunks import ToolSpec
 from tests.cli.scripts import call
@@ -72,6 +72,6 @@ def test_few_tools_are_described(workspace: Path, tmp_path: Path) -> None:
 def test_the_best_come_first_and_not_all_of_them() -> None:
     specs = [ToolSpec(name=f"mcp__s__t{n}", description="reads files", schema={}) for n in range(50)]
     wanted = ToolSpec(name="mcp__s__delete_file", description="Deletes files.", schema={})
-    found = found_tools([*specs, wanted], "delete files")
-    assert found[0] is wanted and len(found) == MOST_FOUND
-    assert found_tools(specs, "weather") == ()
+    found = search_tools([*specs, wanted], "delete files")
+    assert found[0] is wanted and len(found) == MAX_FOUND
+    assert search_tools(specs, "weather") == ()

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.extensions.mcp.remote_prompt import (
-    MOST_PROMPTS,
+    MAX_PROMPTS,
     MissingArgument,
     PromptParameter,
     RemotePrompt,
-    read_arguments_of,
+    parse_prompt_arguments,
 )
 from tests.cli.scripts import sessions
 from tests.engine.stage import Stage
@@ -76,7 +76,7 @@ def test_prompts_are_offered_within_bounds_and_visibly(workspace: Path, tmp_path
         assert prompts is not None
         first, *rest = prompts.commands()
         assert first.name == "mcp__plain__a__2J_b" and "\x1b" not in first.description + first.argument_hint
-        assert len(rest) == MOST_PROMPTS - 1 and all(len(each.description) < 310 for each in rest)
+        assert len(rest) == MAX_PROMPTS - 1 and all(len(each.description) < 310 for each in rest)
 
     entry = PlainServer(tmp_path).entry(prompts=[*hostile, *MANY])
     play_story(workspace, {"plain": entry}, [DONE], story)
@@ -93,12 +93,12 @@ def test_prompts_are_offered_within_bounds_and_visibly(workspace: Path, tmp_path
     ],
 )
 def test_words_become_values(typed: str, values: dict[str, str]) -> None:
-    assert read_arguments_of(REVIEW, typed) == values
+    assert parse_prompt_arguments(REVIEW, typed) == values
 
 
 @given(st.text())
 def test_any_words_are_values_or_missing(typed: str) -> None:
     try:
-        assert "file" in read_arguments_of(REVIEW, typed)
+        assert "file" in parse_prompt_arguments(REVIEW, typed)
     except MissingArgument as missing:
         assert str(missing) == "file"

@@ -12,7 +12,7 @@ from robota.config.trust.sources import ConfigSource, Snapshot
 from robota.extensions.plugins.contents import PluginContents, read_contents
 from robota.extensions.plugins.manifest import InvalidPlugin, parse_manifest
 from robota.extensions.plugins.marketplace import parse_marketplace
-from robota.extensions.plugins.origins import GitOrigin, typed_place
+from robota.extensions.plugins.origins import GitOrigin, parse_typed_source
 from robota.knowledge.agent_file import AgentFile, agent_file
 
 JSON = st.recursive(
@@ -161,7 +161,7 @@ def test_our_own_manifest_comes_first_and_both_forms_of_hooks_are_read() -> None
 )
 def test_addresses_that_trick_git_are_none(typed: str) -> None:
     try:
-        assert typed_place(typed, Path("/")) is None
+        assert parse_typed_source(typed, Path("/")) is None
     except InvalidPlugin:
         return
 
@@ -176,7 +176,7 @@ def test_addresses_that_trick_git_are_none(typed: str) -> None:
     ],
 )
 def test_addresses_that_people_type(typed: str, meant: GitOrigin) -> None:
-    assert typed_place(typed, Path("/")) == meant
+    assert parse_typed_source(typed, Path("/")) == meant
 
 
 def test_agents_are_read_to_be_shown() -> None:

@@ -29,7 +29,7 @@ from robota.extensions.plugins.active import installed_for
 from robota.extensions.plugins.contents import read_contents
 from robota.extensions.plugins.installer import PluginCandidate, PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
-from robota.extensions.plugins.origins import MarketplaceOrigin, Origin, typed_place
+from robota.extensions.plugins.origins import MarketplaceOrigin, Origin, parse_typed_source
 from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin, PluginStore
 from robota.extensions.plugins.versions import is_older
 from robota.text.visible import single_line
@@ -211,7 +211,7 @@ class PluginActions:
 
     def _origin(self, what: str) -> tuple[Origin, str | None]:
         """Where a plugin is to come from, and its name there."""
-        place = typed_place(what, self._project)
+        place = parse_typed_source(what, self._project)
         if place is not None:
             return place, None
         name, _, marketplace = what.partition("@")

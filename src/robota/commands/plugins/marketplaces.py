@@ -16,7 +16,7 @@ from robota.commands.plugins.requests import (
 from robota.config.settings.load import Settings
 from robota.extensions.plugins.installer import PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
-from robota.extensions.plugins.origins import Place, typed_place, written_place
+from robota.extensions.plugins.origins import Source, parse_typed_source, parse_written_source
 from robota.extensions.plugins.store import KnownMarketplace
 from robota.text.visible import single_line
 
@@ -24,17 +24,17 @@ from robota.text.visible import single_line
 class DeclaredMarketplaces(msgspec.Struct, frozen=True, kw_only=True):
     """The marketplaces that the settings name, and what is wrong with others."""
 
-    places: dict[str, Place]
+    places: dict[str, Source]
     problems: tuple[str, ...] = ()
 
 
 def declared_marketplaces(settings: Settings, project: Path) -> DeclaredMarketplaces:
     """Those of `extraKnownMarketplaces`; paths begin at the project."""
-    places: dict[str, Place] = {}
+    places: dict[str, Source] = {}
     problems: list[str] = []
     for name, entry in settings.values.extra_known_marketplaces.items():
         try:
-            places[name] = written_place(entry.get("source"), project)
+            places[name] = parse_written_source(entry.get("source"), project)
         except InvalidPlugin as error:
             problems.append(f"The marketplace {single_line(name)} of the settings is left out: {error}.")
     return DeclaredMarketplaces(places=places, problems=tuple(problems))
@@ -66,7 +66,7 @@ class MarketplaceActions:
         known = self._installer.marketplaces()
         lines = list(self._problems)
         for each in known:
-            lines.append(f"{single_line(each.name)}  {single_line(each.place.label, 4096)}")
+            lines.append(f"{single_line(each.name)}  {single_line(each.source.label, 4096)}")
             if not each.updated_ms:
                 lines.append(f"  not looked at yet: robota plugin marketplace update {single_line(each.name)}")
             lines += [f"  {offer.name}@{each.name}  {offer.version}  {offer.description}" for offer in each.offered]
@@ -75,12 +75,12 @@ class MarketplaceActions:
         return PluginReply(text="\n".join(lines) or nothing, data=[_as_json(each) for each in known])
 
     async def _add(self, source: str) -> PluginReply:
-        place = typed_place(source, self._project)
+        place = parse_typed_source(source, self._project)
         if place is None:
             raise InvalidPlugin(
                 f"{single_line(source)!r} is no path (./x), address (https://…) or owner/name of GitHub"
             )
-        known = await self._installer.look_at_marketplace(place)
+        known = await self._installer.refresh_marketplace(place)
         text = f"{known.name} is added. It offers {len(known.offered)} plugins: robota plugin marketplace list"
         return PluginReply(text="\n".join((text, *(f"Note: {each}." for each in known.problems))), data=_as_json(known))
 
@@ -90,7 +90,7 @@ class MarketplaceActions:
 
     async def _update_one(self, known: KnownMarketplace) -> PluginReply:
         try:
-            looked = await self._installer.look_at_marketplace(known.place, known.name)
+            looked = await self._installer.refresh_marketplace(known.source, known.name)
         except InvalidPlugin as error:
             text = f"{single_line(known.name)}: {refusal(error)}"
             return PluginReply(text=text, data={"name": known.name, "error": str(error)}, is_done=False)
@@ -115,7 +115,7 @@ class MarketplaceActions:
 def _as_json(known: KnownMarketplace) -> dict[str, Any]:
     return {
         "name": known.name,
-        "origin": known.place,
+        "origin": known.source,
         "commit": known.commit,
         "plugins": known.offered,
         "problems": known.problems,

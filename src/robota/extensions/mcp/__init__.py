@@ -1,4 +1,5 @@
-"""Tools of MCP servers: who is configured, what each offers, what of it a person has seen, and how it is called.
+"""MCP servers: their configuration, connections, tools, prompts and resources, and the pinning of tool definitions.
 
-Only `sdk`, `results` and `http_client` load the SDK, which takes long; they are imported when a server is started.
+Only `sdk`, `results`, `sign_in`, `served_tools` and `http_client` load the SDK or HTTP, which is slow; they are
+imported when a server starts.
 """

@@ -1,4 +1,4 @@
-"""The arguments of a call, looked at lightly before anybody is asked: the server checks them all again."""
+"""Checks the arguments of MCP calls superficially before the user is asked; the server validates them fully."""
 
 import json
 from collections.abc import Mapping
@@ -6,24 +6,24 @@ from typing import Any, Final
 
 import msgspec
 
-# A model without function calling writes every value as text.
+# Models without function calling write every value as text; these types are then parsed as JSON.
 NOT_TEXT: Final = frozenset({"integer", "number", "boolean", "array", "object"})
 
 
 class McpArguments(msgspec.Struct, frozen=True):
-    """The arguments of a call to an MCP tool, checked against its schema."""
+    """The arguments of a call to an MCP tool."""
 
     values: dict[str, Any]
 
 
 def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> McpArguments:
-    """The arguments, or `msgspec.ValidationError` if one is missing, or is one that the tool does not have."""
+    """Check for missing and unknown arguments. Raises `msgspec.ValidationError`."""
     known = schema.get("properties", {})
     for name in schema.get("required", []):
         if name not in given:
             raise msgspec.ValidationError(f"Object missing required field `{name}`")
-    takes_more = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
-    if known and not takes_more:
+    allows_unknown = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
+    if known and not allows_unknown:
         for name in given:
             if name not in known:
                 raise msgspec.ValidationError(f"Object contains unknown field `{name}`")

@@ -1,4 +1,4 @@
-"""Which servers a session has: those of the settings, and after trust those of the workspace's own files."""
+"""Collects the MCP servers of a session: from settings, plugins, and the files of a trusted workspace."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,32 +15,32 @@ SECTION: Final = "mcpServers"
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
-    """The servers in the order of their names, and lines for the person about what was left out."""
+    """The servers, sorted by name, and notices for the user about invalid entries."""
 
     servers: tuple[Server, ...] = ()
     notices: tuple[str, ...] = ()
 
 
 class WrittenServer(msgspec.Struct, frozen=True):
-    """An entry as it stands in a file, right or wrong. `variables` it may name and gets, besides the environment."""
+    """An entry as written, not validated. It may use its own `variables`, which its program gets in its environment."""
 
     entry: Any
     where: str
     variables: dict[str, str] = {}
 
 
-def configured(
-    settings: Settings, env: Mapping[str, str], of_plugins: Mapping[str, WrittenServer] | None = None
+def load_servers(
+    settings: Settings, env: Mapping[str, str], from_plugins: Mapping[str, WrittenServer] | None = None
 ) -> Configured:
-    """The servers that can be started; those of plugins come after all others."""
-    written, problems = written_servers(settings)
-    written = {**(of_plugins or {}), **written}
-    notices = list(problems)
+    """The servers that can be started. Entries of plugins have the lowest precedence."""
+    own_servers, file_notices = written_servers(settings)
+    written = {**(from_plugins or {}), **own_servers}
+    notices = list(file_notices)
     servers: list[Server] = []
     for name in sorted(written):
         own = written[name].variables
-        server, problems = read_server(name, written[name].entry, written[name].where, {**env, **own})
-        notices += problems
+        server, entry_notices = read_server(name, written[name].entry, written[name].where, {**env, **own})
+        notices += entry_notices
         if isinstance(server, StdioServer) and own:
             server = msgspec.structs.replace(server, env={**own, **server.env})
         if server is not None:
@@ -49,7 +49,7 @@ def configured(
 
 
 def written_servers(settings: Settings) -> tuple[dict[str, WrittenServer], tuple[str, ...]]:
-    """The entries by name, and notices. A whole entry wins: settings over `.robota/mcp.json` over `.mcp.json`."""
+    """Entries by name, and notices. Settings override `.robota/mcp.json`, which overrides `.mcp.json`; never merged."""
     written: dict[str, WrittenServer] = {}
     notices: list[str] = []
     trust = settings.trust
@@ -63,7 +63,7 @@ def written_servers(settings: Settings) -> tuple[dict[str, WrittenServer], tuple
 
 
 def _of_file(snapshot: Snapshot, path: str, notices: list[str]) -> dict[str, WrittenServer]:
-    """The very bytes that were trusted, not read again."""
+    """The entries of a file of the workspace, from the bytes that the user trusted."""
     if all(source.path != path for source in snapshot.sources):
         return {}
     where = str(snapshot.root / path)

@@ -1,6 +1,7 @@
-"""Tools of servers that would fill too much of the window: the model searches for them and calls them by name.
+"""Two tools that replace many MCP tools: one searches for them, one calls them by name.
 
-The list of tools in a request stays the same from turn to turn, so that a provider can keep it in its cache.
+For servers whose tool definitions would fill too much of the context window. The tool list of a request does not
+change when tools are found, so that the prompt cache of the provider hits.
 """
 
 from collections.abc import Sequence
@@ -23,10 +24,10 @@ from robota.contracts.tool import (
 )
 from robota.providers.chunks import ToolSpec
 
-CHARACTERS_OF_TOKEN: Final = 4
-SHARE_OF_WINDOW: Final = 10  # one part of so many
-MOST_FOUND: Final = 10
-NAMES_TOLD: Final = 4000  # characters
+CHARACTERS_PER_TOKEN: Final = 4
+SHARE_OF_WINDOW: Final = 10  # a tenth
+MAX_FOUND: Final = 10
+MAX_NAMES_LENGTH: Final = 4000  # characters
 SEARCH: Final = "search_mcp_tools"
 CALL: Final = "use_mcp_tool"
 
@@ -40,33 +41,33 @@ class CallParams(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Annotated[dict[str, Any], msgspec.Meta(description="Its arguments, as its schema says.")] = {}
 
 
-def tokens_of(specs: Sequence[ToolSpec]) -> int:
-    """About how many tokens the descriptions of tools take."""
+def estimated_tokens(specs: Sequence[ToolSpec]) -> int:
+    """The estimated number of tokens of tool definitions."""
     characters = sum(len(spec.description) + len(msgspec.json.encode(spec.schema)) for spec in specs)
-    return characters // CHARACTERS_OF_TOKEN
+    return characters // CHARACTERS_PER_TOKEN
 
 
-def fill_too_much(specs: Sequence[ToolSpec], context_window: int) -> bool:
-    """Whether the descriptions would take more than a tenth of the window."""
-    return tokens_of(specs) * SHARE_OF_WINDOW > context_window
+def exceed_share_of_window(specs: Sequence[ToolSpec], context_window: int) -> bool:
+    """Whether tool definitions would take more than a tenth of the context window."""
+    return estimated_tokens(specs) * SHARE_OF_WINDOW > context_window
 
 
 def deferring_tools(specs: Sequence[ToolSpec]) -> tuple[AnyTool, ...]:
-    """The two tools that stand for all of these: one that finds them, one that calls them."""
+    """The search tool and the call tool for these definitions."""
     return _search_tool(tuple(specs)), _call_tool()
 
 
 def _search_tool(specs: tuple[ToolSpec, ...]) -> AnyTool:
     names = ", ".join(spec.name for spec in specs)
-    shown = names if len(names) <= NAMES_TOLD else f"{names[:NAMES_TOLD]} …"
+    shown = names if len(names) <= MAX_NAMES_LENGTH else f"{names[:MAX_NAMES_LENGTH]} …"
     description = (
         f"Finds tools of MCP servers. There are {len(specs)}, too many to be described here. It gives the description "
-        f"and the schema of those that fit; call one with {CALL}. Their names: {shown}"
+        f"and the schema of those that score; call one with {CALL}. Their names: {shown}"
     )
 
     async def prepare(params: SearchParams, context: ToolContext) -> Prepared:
         async def run() -> ToolResult:
-            return ToolResult(content=_told(found_tools(specs, params.query)))
+            return ToolResult(content=_found_text(search_tools(specs, params.query)))
 
         asked = {"tool": SEARCH, "query": params.query}
         return Prepared(preview=Preview(ask="tool", text=msgspec.json.encode(asked).decode()), run=run)
@@ -83,21 +84,21 @@ def _search_tool(specs: tuple[ToolSpec, ...]) -> AnyTool:
     )
 
 
-def found_tools(specs: Sequence[ToolSpec], query: str) -> tuple[ToolSpec, ...]:
-    """The tools that fit best: those that most words of the query occur in, a word in the name counting more."""
+def search_tools(specs: Sequence[ToolSpec], query: str) -> tuple[ToolSpec, ...]:
+    """The best matches by the words of the query; a word in the name counts more than in the description."""
     words = query.casefold().replace("_", " ").split()
 
-    def fit(spec: ToolSpec) -> int:
+    def score(spec: ToolSpec) -> int:
         name, text = spec.name.casefold(), spec.description.casefold()
         if spec.name == query.strip():
             return 1000
         return sum(3 * (word in name) + (word in text) for word in words)
 
-    ranked = sorted((spec for spec in specs if fit(spec)), key=fit, reverse=True)
-    return tuple(ranked[:MOST_FOUND])
+    ranked = sorted((spec for spec in specs if score(spec)), key=score, reverse=True)
+    return tuple(ranked[:MAX_FOUND])
 
 
-def _told(found: Sequence[ToolSpec]) -> str:
+def _found_text(found: Sequence[ToolSpec]) -> str:
     if not found:
         return "No tool fits. Try other words."
     parts = (

@@ -1,4 +1,4 @@
-"""MCP servers as people write them down, in settings and in `.mcp.json`; one that is wrong costs only itself."""
+"""Validates entries for MCP servers, as written in settings and `.mcp.json`, and expands their variables."""
 
 import math
 import re
@@ -9,7 +9,7 @@ import msgspec
 
 from robota.text.visible import single_line
 
-# The name is part of the names of tools, which rules speak of: `a__b` would pass for a tool of `a`.
+# Without `__`, because `mcp__a__b` in a rule would otherwise be ambiguous.
 NAME: Final = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}(?<!_)")
 STDIO: Final = frozenset({"stdio"})
 HTTP: Final = frozenset({"http", "streamable-http"})
@@ -18,7 +18,7 @@ VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 class StdioServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that we start. `written` is the entry as it stands in the file, `where` that file."""
+    """A server that Robota starts as a program. `written` is its entry, `where` the file that has it."""
 
     name: str
     where: str
@@ -30,7 +30,7 @@ class StdioServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HttpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that runs elsewhere."""
+    """A server that is reached over HTTP."""
 
     name: str
     where: str
@@ -44,7 +44,7 @@ Server = StdioServer | HttpServer
 
 
 class InvalidServer(Exception):
-    """The entry cannot be used; the text says why."""
+    """The entry is invalid; the message says why."""
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,29 +64,29 @@ SERVER_FIELDS: Final = tuple(field.encode_name for field in msgspec.structs.fiel
 def read_server(
     name: str, written: Mapping[str, Any], where: str, env: Mapping[str, str]
 ) -> tuple[Server | None, tuple[str, ...]]:
-    """The server, None if there is none to start, and lines for the person about what is wrong."""
-    place = f"MCP server {single_line(name)} in {single_line(where, 4096)}"
+    """The server, or None if its entry is invalid or disabled, and notices for the user."""
+    label = f"MCP server {single_line(name)} in {single_line(where, 4096)}"
     try:
-        entry = _checked(name, written)
+        entry = _validated(name, written)
         if entry.disabled:
             return None, ()
         server, unset = _server(name, entry, written, where, env)
     except InvalidServer as problem:
-        return None, (f"{place} was left out: {problem}. Correct the entry; the other servers work.",)
+        return None, (f"{label} was left out: {problem}. Correct the entry; the other servers work.",)
     names = ", ".join(f"${{{variable}}}" for variable in unset)
-    return server, (f"{place}: {names} is not set, and stays as it is written.",) if unset else ()
+    return server, (f"{label}: {names} is not set, and stays as it is written.",) if unset else ()
 
 
 def problem_with_server(name: str, written: Mapping[str, Any]) -> str | None:
-    """Why an entry would be left out; None if it can be used."""
+    """Why an entry is invalid; None if it is valid."""
     try:
-        _server(name, _checked(name, written), written, "", {})
+        _server(name, _validated(name, written), written, "", {})
     except InvalidServer as problem:
         return str(problem)
     return None
 
 
-def _checked(name: str, written: Mapping[str, Any]) -> _Entry:
+def _validated(name: str, written: Mapping[str, Any]) -> _Entry:
     if NAME.fullmatch(name) is None:
         raise InvalidServer("its name can have letters, digits, single _ and -, at most 32, and begins with no _")
     try:
@@ -136,7 +136,7 @@ def _kind(entry: _Entry) -> str:
 
 
 def expand_variables(text: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """The text with `${VAR}` and `${VAR:-default}` replaced, and the names that are not set and stay as they are."""
+    """Expand `${VAR}` and `${VAR:-default}`. Also returns the names that are not set, which stay as they are."""
     unset: list[str] = []
 
     def value_of(found: re.Match[str]) -> str:

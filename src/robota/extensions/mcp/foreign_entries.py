@@ -1,4 +1,4 @@
-"""MCP servers in the configurations of other agents, as entries of ours. Nothing of them is started or changed."""
+"""Reads MCP servers from the configurations of other agents and converts them to entries of Robota."""
 
 import re
 import tomllib
@@ -12,15 +12,15 @@ from robota.config.durable_file import read_file
 from robota.config.errors import ConfigError
 from robota.config.settings.json_text import NotAnObject, read_object
 
-# `//` and `/* */` outside of strings, and a comma before a closing bracket, which JSON with comments may have.
+# `//` and `/* */` outside of strings, and trailing commas, which JSON with comments may have.
 COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-LAST_COMMA: Final = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
+TRAILING_COMMA: Final = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 NOT_IN_SERVER_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]+")
-LONGEST_SERVER_NAME: Final = 32
+MAX_SERVER_NAME: Final = 32
 
 
 class ForeignEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A server of another agent: its name there, our entry for it, and what of it has no meaning here."""
+    """A server of another agent, converted. `left_out` names its fields that Robota does not have."""
 
     name: str
     where: str
@@ -28,45 +28,45 @@ class ForeignEntry(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
     @property
-    def our_name(self) -> str:
-        """The name made of what names of servers may have here."""
+    def robota_name(self) -> str:
+        """The name with only the characters that server names may have in Robota."""
         plain = re.sub(r"__+", "_", NOT_IN_SERVER_NAMES.sub("-", self.name))
-        return plain[:LONGEST_SERVER_NAME].strip("-_")
+        return plain[:MAX_SERVER_NAME].strip("-_")
 
 
 class ForeignAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent keeps its servers, in the home directory and in a workspace, and how they are read."""
+    """The configuration files of an agent, relative to the home directory and the workspace, and their reader."""
 
     at_home: tuple[str, ...]
     in_workspace: tuple[str, ...] = ()
     read: Callable[[Path, Path], Iterator[ForeignEntry]]
 
 
-def entries_of(agent: str, root: Path, home: Path, file: Path | None = None) -> tuple[ForeignEntry, ...]:
-    """The servers of an agent; of one name, the workspace's is meant. Raises `ConfigError` for an unreadable file."""
-    known = AGENTS[agent]
-    places = [*(home / path for path in known.at_home), *(root / path for path in known.in_workspace)]
+def read_foreign_entries(agent: str, root: Path, home: Path, file: Path | None = None) -> tuple[ForeignEntry, ...]:
+    """The servers of an agent; the workspace overrides the home directory. Raises `ConfigError`."""
+    definition = AGENTS[agent]
+    places = [*(home / path for path in definition.at_home), *(root / path for path in definition.in_workspace)]
     found: dict[str, ForeignEntry] = {}
     for path in [file] if file is not None else places:
         if file is None and not path.is_file():
             continue
         try:
-            found |= {entry.name: entry for entry in known.read(path, root)}
+            found |= {entry.name: entry for entry in definition.read(path, root)}
         except (OSError, UnicodeDecodeError, NotAnObject, tomllib.TOMLDecodeError, RecursionError) as error:
             raise ConfigError(f"{path} cannot be read: {error}. Nothing was written.") from error
     return tuple(found.values())
 
 
 def _claude(path: Path, root: Path) -> Iterator[ForeignEntry]:
-    """Of everywhere, then of this workspace, which win."""
+    """Servers for all projects, then those for this one, which override them."""
     raw = _json(path)
     here = _object(_object(raw.get("projects")).get(str(root)))
     for section in (_object(raw.get("mcpServers")), _object(here.get("mcpServers"))):
         for name, written in section.items():
             entry = dict(_object(written))
-            if "url" in entry:  # Cursor, whose form is the same, says no type
+            if "url" in entry:  # Cursor has the same format without a type
                 entry.setdefault("type", "http")
-            yield _kept(name, path, entry)
+            yield _entry(name, path, entry)
 
 
 def _codex(path: Path, root: Path) -> Iterator[ForeignEntry]:
@@ -90,7 +90,7 @@ def _codex(path: Path, root: Path) -> Iterator[ForeignEntry]:
             entry["timeout"] = seconds * 1000
         if entry.pop("enabled", True) is False:
             entry["disabled"] = True
-        yield _kept(name, path, entry)
+        yield _entry(name, path, entry)
 
 
 def _gemini(path: Path, root: Path) -> Iterator[ForeignEntry]:
@@ -100,7 +100,7 @@ def _gemini(path: Path, root: Path) -> Iterator[ForeignEntry]:
             entry |= {"type": "http", "url": entry.pop("httpUrl")}
         elif "url" in entry:
             entry.setdefault("type", "sse")
-        yield _kept(name, path, _with_variables(entry, r"\$(\w+)"))
+        yield _entry(name, path, _with_robota_variables(entry, r"\$(\w+)"))
 
 
 def _opencode(path: Path, root: Path) -> Iterator[ForeignEntry]:
@@ -114,7 +114,7 @@ def _opencode(path: Path, root: Path) -> Iterator[ForeignEntry]:
             entry["env"] = entry.pop("environment")
         if entry.pop("enabled", True) is False:
             entry["disabled"] = True
-        yield _kept(name, path, _with_variables(entry, r"\{env:(\w+)\}"))
+        yield _entry(name, path, _with_robota_variables(entry, r"\{env:(\w+)\}"))
 
 
 AGENTS: Final[Mapping[str, ForeignAgent]] = {
@@ -130,28 +130,28 @@ AGENTS: Final[Mapping[str, ForeignAgent]] = {
 KEPT_FIELDS: Final = frozenset({"type", "command", "args", "env", "url", "headers", "timeout", "disabled"})
 
 
-def _kept(name: str, path: Path, entry: Mapping[str, Any]) -> ForeignEntry:
-    """With the fields that mean something here."""
-    ours = {key: value for key, value in entry.items() if key in KEPT_FIELDS}
+def _entry(name: str, path: Path, entry: Mapping[str, Any]) -> ForeignEntry:
+    """An entry with only the fields that Robota has."""
+    kept = {key: value for key, value in entry.items() if key in KEPT_FIELDS}
     left_out = tuple(sorted(key for key in entry if key not in KEPT_FIELDS))
-    return ForeignEntry(name=name, where=str(path), entry=ours, left_out=left_out)
+    return ForeignEntry(name=name, where=str(path), entry=kept, left_out=left_out)
 
 
-def _with_variables(value: Any, pattern: str) -> Any:
-    """The same with variables written as `${NAME}`."""
+def _with_robota_variables(value: Any, pattern: str) -> Any:
+    """Rewrite variables that match `pattern` as `${NAME}`, in nested values too."""
     if isinstance(value, str):
         return re.sub(pattern, r"${\1}", value)
     if isinstance(value, list):
-        return [_with_variables(each, pattern) for each in value]
+        return [_with_robota_variables(each, pattern) for each in value]
     if isinstance(value, dict):
-        return {key: _with_variables(each, pattern) for key, each in value.items()}
+        return {key: _with_robota_variables(each, pattern) for key, each in value.items()}
     return value
 
 
 def _json(path: Path) -> dict[str, Any]:
     text = read_file(path).decode("utf-8-sig")
     without_comments = COMMENT.sub(lambda found: found[1] or " ", text)
-    return read_object(LAST_COMMA.sub(lambda found: found[1] or "", without_comments))[0]
+    return read_object(TRAILING_COMMA.sub(lambda found: found[1] or "", without_comments))[0]
 
 
 def _object(value: Any) -> dict[str, Any]:

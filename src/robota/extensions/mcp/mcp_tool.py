@@ -1,4 +1,4 @@
-"""A tool of a server as one of ours: it passes the same policy, hooks, log and limits as every other."""
+"""Wraps a tool of an MCP server as a `Tool`, with the same policy, hooks, log and limits as any other."""
 
 from typing import Any, Final
 
@@ -11,14 +11,14 @@ from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool, offered_
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
 
-# What it does is known to its server alone, so it counts as one that writes and sends, whatever it claims of itself.
+# Only the server knows what its tool does, so it counts as writing and sending, whatever its annotations claim.
 EFFECTS: Final = frozenset({Effect.WRITE, Effect.NETWORK})
-MOST_PROGRESS: Final = 100
-LONGEST_PROGRESS: Final = 300
+MAX_PROGRESS_LINES: Final = 100
+MAX_PROGRESS_TEXT: Final = 300
 
 
 def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
-    """The tool, or `UnusableTool` if no model could be offered it."""
+    """Wrap a remote tool. Raises `UnusableTool` if it cannot be offered to a model."""
     if remote.needs_task:
         raise UnusableTool("it can only be called as a long-running task of the server, which Robota does not do yet")
     server, schema = connection.server.name, offered_schema(remote)
@@ -67,16 +67,16 @@ def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
 
 
 class _Progress:
-    """What the server says while it works, for the person: some of it."""
+    """Shows the progress messages of a server to the user, up to a limit."""
 
     def __init__(self, context: ToolContext) -> None:
         self._context = context
-        self._left = MOST_PROGRESS
+        self._left = MAX_PROGRESS_LINES
 
     def show(self, text: str) -> None:
         if self._left > 0:
             self._left -= 1
-            self._context.show(visible(text)[:LONGEST_PROGRESS] + "\n")
+            self._context.show(visible(text)[:MAX_PROGRESS_TEXT] + "\n")
 
 
 def _with_declined(result: ToolResult, declined: list[str]) -> ToolResult:

@@ -1,7 +1,7 @@
-"""The definitions of tools that a person has seen: kept with `robota.lock`, so that a later change is noticed.
+"""Pins the tool definitions of MCP servers in `robota.lock`, so that later changes are noticed.
 
-A server can describe a tool harmlessly until it is trusted and otherwise from then on. What differs from what was
-pinned is not offered to the model until a person approves it.
+A server could describe a tool harmlessly until it is trusted, and differently afterwards. A tool that differs from
+its pin is not offered to the model until the user approves it.
 """
 
 import difflib
@@ -30,13 +30,13 @@ from robota.text.visible import visible
 
 
 class PinnedTools(msgspec.Struct, frozen=True, kw_only=True):
-    """What was pinned of one server in one workspace."""
+    """The pinned tools of one server in one workspace."""
 
     tools: tuple[RemoteTool, ...] = ()
 
 
 class ToolChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that is not as it was pinned. `before` is None for one that was not there."""
+    """A tool that differs from its pin. `before` is None for a new tool."""
 
     after: RemoteTool
     before: RemoteTool | None = None
@@ -48,24 +48,24 @@ class ToolChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PinnedToolStore:
-    """The pins of one workspace. A server is known by its name and its entry as written: another entry is new."""
+    """The pins of one workspace. A server is identified by its name and entry: a changed entry is a new server."""
 
     def __init__(self, workspace: Path, env: Mapping[str, str]) -> None:
         self._workspace = os.path.realpath(workspace)
         self._env = env
 
-    def of(self, server: Server) -> PinnedTools | None:
-        """None if this server was never seen here. Raises `ConfigError` if that cannot be known."""
+    def load(self, server: Server) -> PinnedTools | None:
+        """The pins of a server; None if it is new here. Raises `ConfigError` if they cannot be read."""
         try:
             agreement = agreements(AgreementKind.MCP_SERVER, self._env).get(self._key(server))
         except ConfigError as error:
             raise ConfigError(f"{error} What you approved of the MCP server {server.name} is among it.") from error
         if agreement is None:
             return None
-        return PinnedTools(tools=tuple(self._seen(name, digest) for name, digest in agreement.parts.items()))
+        return PinnedTools(tools=tuple(self._pinned_tool(name, digest) for name, digest in agreement.parts.items()))
 
     def pin(self, server: Server, tools: Iterable[RemoteTool]) -> None:
-        """From now on these, and no others. Raises `ConfigError` if it cannot be kept."""
+        """Replace the pins of a server. Raises `ConfigError` if they cannot be written."""
         parts = [Part(name=tool.name, digest=tool.digest, data=msgspec.json.encode(tool)) for tool in tools]
         agreement = Agreement(
             said="yes",
@@ -80,12 +80,12 @@ class PinnedToolStore:
             raise ConfigError(f"What {server.name} offers cannot be kept in {path}: {error}.") from error
 
     def _key(self, server: Server) -> str:
-        """The name and the workspace are for a person who looks into the file, the rest is the identity."""
+        """The key in the lock file: name and workspace for people who read it, and a hash that identifies the entry."""
         identity = msgspec.json.encode([self._workspace, server.name, server.written], order="deterministic")
         return f"{server.name} in {self._workspace} as {hashlib.sha256(identity).hexdigest()}"
 
-    def _seen(self, name: str, digest: str) -> RemoteTool:
-        """The tool as it was seen. One whose words are lost looks like a change, which has to be approved again."""
+    def _pinned_tool(self, name: str, digest: str) -> RemoteTool:
+        """A pinned tool. If its content is lost, it looks changed and has to be approved again."""
         try:
             return msgspec.json.decode(kept_content(digest, self._env) or b"", type=RemoteTool)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -93,7 +93,7 @@ class PinnedToolStore:
 
 
 def changes(pins: PinnedTools, tools: Iterable[RemoteTool]) -> tuple[ToolChange, ...]:
-    """What of the tools is different now, or was not there."""
+    """The tools that are new or differ from their pins."""
     before = {tool.name: tool for tool in pins.tools}
     return tuple(
         ToolChange(before=before.get(tool.name), after=tool)

@@ -1,4 +1,4 @@
-"""A prompt of a server as a slash command: `/mcp__server__prompt`, with arguments in the order that it declares."""
+"""A prompt of an MCP server as the slash command `/mcp__server__prompt`, and the parsing of its arguments."""
 
 import re
 import shlex
@@ -10,20 +10,20 @@ from robota.extensions.mcp.remote_tool import tool_name
 from robota.protocol.slash_commands import CommandSource, SlashCommandInfo
 from robota.text.visible import single_line
 
-MOST_PROMPTS: Final = 256
-LONGEST_TOLD: Final = 300
+MAX_PROMPTS: Final = 256
+MAX_DESCRIPTION: Final = 300
 NAMED: Final = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 
 
 class PromptParameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that the prompt is filled with."""
+    """A parameter of a prompt."""
 
     name: str
     is_required: bool = False
 
 
 class RemotePrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt as its server describes it."""
+    """A prompt as described by its server."""
 
     name: str
     description: str = ""
@@ -31,23 +31,23 @@ class RemotePrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissingArgument(Exception):
-    """A value that the prompt needs was not given; the text names it."""
+    """Required arguments are missing; the message names them."""
 
 
 def command_info(server: str, prompt: RemotePrompt) -> SlashCommandInfo:
-    """How the command is offered."""
+    """The slash command for a prompt."""
     hint = " ".join(f"<{each.name}>" if each.is_required else f"[{each.name}]" for each in prompt.parameters)
     return SlashCommandInfo(
         name=tool_name(server, prompt.name),
-        description=single_line(prompt.description or f"a prompt of the MCP server {server}", LONGEST_TOLD),
+        description=single_line(prompt.description or f"a prompt of the MCP server {server}", MAX_DESCRIPTION),
         source=CommandSource.MCP,
-        argument_hint=single_line(hint, LONGEST_TOLD),
+        argument_hint=single_line(hint, MAX_DESCRIPTION),
         needs_model=True,
     )
 
 
-def read_arguments_of(prompt: RemotePrompt, typed: str) -> dict[str, str]:
-    """The words as values: `name=value`, or in the order of the parameters, the last of which takes the rest."""
+def parse_prompt_arguments(prompt: RemotePrompt, typed: str) -> dict[str, str]:
+    """Parse `name=value` words and positional ones, of which the last takes the rest. Raises `MissingArgument`."""
     names = [parameter.name for parameter in prompt.parameters]
     values: dict[str, str] = {}
     rest: list[str] = []
@@ -57,11 +57,11 @@ def read_arguments_of(prompt: RemotePrompt, typed: str) -> dict[str, str]:
             values[named[1]] = named[2]
         else:
             rest.append(word)
-    open_names = [name for name in names if name not in values]
-    for place, name in enumerate(open_names):
+    positional = [name for name in names if name not in values]
+    for number, name in enumerate(positional, start=1):
         if not rest:
             break
-        is_last = place == len(open_names) - 1
+        is_last = number == len(positional)
         values[name], rest = (" ".join(rest), []) if is_last else (rest[0], rest[1:])
     missing = [each.name for each in prompt.parameters if each.is_required and each.name not in values]
     if missing:

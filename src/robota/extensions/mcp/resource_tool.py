@@ -1,4 +1,4 @@
-"""The tool that lists and reads the resources of a server, for the model and for mentions like `@docs:file:///a`."""
+"""The tool that lists and reads the resources of an MCP server, for the model and for mentions (`@docs:file:///a`)."""
 
 from typing import Final
 
@@ -11,20 +11,20 @@ from robota.extensions.mcp.remote_tool import tool_name
 from robota.text.visible import single_line, visible
 
 RESOURCE_TOOL: Final = "read_mcp_resource"
-LONGEST_URI: Final = 2000
+MAX_URI: Final = 2000
 DESCRIPTION: Final = (
     "Reads a resource of the MCP server {server}: text that it offers by a URI. Without a URI it lists what there is."
 )
 
 
 class ReadResource(msgspec.Struct, frozen=True, kw_only=True):
-    """The URI of what is to be read; empty to list what there is."""
+    """The URI to read; empty to list the resources."""
 
     uri: str = ""
 
 
 def resource_tool(connection: McpConnection) -> AnyTool:
-    """The tool for the resources of a server, judged like every other tool of that server."""
+    """The tool for the resources of a server. Policy treats it like any other tool of that server."""
     server = connection.server.name
     name, description = resource_tool_name(server), DESCRIPTION.format(server=server)
 
@@ -35,7 +35,7 @@ def resource_tool(connection: McpConnection) -> AnyTool:
             listed = await connection.resources()
         except ServerFailed as failure:
             return ToolResult(content=f"The MCP server {server} failed: {failure}.", is_error=True)
-        lines = (f"{single_line(each.uri, LONGEST_URI)}  {single_line(each.name)}" for each in listed)
+        lines = (f"{single_line(each.uri, MAX_URI)}  {single_line(each.name)}" for each in listed)
         return ToolResult(content="\n".join(lines) or "It lists no resources.")
 
     async def prepare(params: ReadResource, context: ToolContext) -> Prepared:

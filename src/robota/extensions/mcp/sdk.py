@@ -1,4 +1,4 @@
-"""The one place where the MCP SDK is driven: from a line process or a URL to a session that lists and calls tools."""
+"""The client side of the MCP SDK: transports over stdio and HTTP, and a session that lists and calls tools."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,60 +17,65 @@ from mcp.shared.message import SessionMessage
 from pydantic import FileUrl, TypeAdapter, ValidationError
 
 from robota.extensions.mcp.definitions import HttpServer
-from robota.extensions.mcp.elicitation import AskPerson, filled_in, is_agreed_to, page_question
+from robota.extensions.mcp.elicitation import AskUser, is_confirmed, open_page_question, request_values
 from robota.extensions.mcp.http_client import NotSignedIn, http_client
-from robota.extensions.mcp.remote_prompt import MOST_PROMPTS, PromptParameter, RemotePrompt
-from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool
-from robota.extensions.mcp.sign_in import Browser, kept_sign_in, new_sign_in
+from robota.extensions.mcp.remote_prompt import MAX_PROMPTS, PromptParameter, RemotePrompt
+from robota.extensions.mcp.remote_tool import MAX_TOOLS, RemoteTool
+from robota.extensions.mcp.sign_in import Browser, new_sign_in, stored_sign_in
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.version import VERSION
 from robota.workspace.process.line_process import LONGEST_LINE, LineProcess
 
-MOST_PAGES: Final = 50
-# What goes wrong on the way is told by whoever called; on standard error it would only be in the way.
+MAX_PAGES: Final = 50
+# Errors reach the caller; log lines on standard error would disturb the terminal.
 logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
 
-MOST_RESOURCES: Final = 1000
-MOST_ROUNDS: Final = 10
-# What a server may do wrong when it lists its prompts, and yet be used for its tools.
-UNUSABLE_LIST: Final = (MCPError, ValidationError)
-CALL_ANSWER: Final = TypeAdapter[mcp_types.CallToolResult | mcp_types.InputRequiredResult](
+MAX_RESOURCES: Final = 1000
+MAX_INPUT_ROUNDS: Final = 10
+# Errors in listing prompts, after which a server is still used for its tools.
+LISTING_ERRORS: Final = (MCPError, ValidationError)
+CALL_RESULT: Final = TypeAdapter[mcp_types.CallToolResult | mcp_types.InputRequiredResult](
     mcp_types.CallToolResult | mcp_types.InputRequiredResult
 )
 
 Streams = tuple[Any, Any]
 
 
-class ClientSide(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server may use of us: the directories it may work in, and questions to the person."""
+class ClientCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server may use of the client: the directories it may work in, and questions to the user."""
 
     roots: tuple[Path, ...]
-    ask: AskPerson
+    ask: AskUser
 
 
 class RemoteResource(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a server lets us read."""
+    """A resource that a server lists."""
 
     uri: str
     name: str
 
 
 class RemoteSession:
-    """A server that has greeted us. `list_is_stale` becomes true when it says that its tools changed."""
+    """An initialised session with a server. `list_is_stale` becomes true when it says that its tools changed."""
 
     def __init__(
-        self, transport: AbstractAsyncContextManager[Streams], server: str, client: ClientSide, *, the_old_way: bool
+        self,
+        transport: AbstractAsyncContextManager[Streams],
+        server: str,
+        client: ClientCapabilities,
+        *,
+        is_legacy: bool,
     ) -> None:
-        """A server is asked first which version it speaks, which `the_old_way` leaves out."""
+        """`is_legacy` leaves out the request for the protocol version, which some old servers do not survive."""
         self._server = server
-        self._side = client
+        self._capabilities = client
         self._client = Client(
             transport,
-            mode="legacy" if the_old_way else "auto",
+            mode="legacy" if is_legacy else "auto",
             cache=None,
             client_info=mcp_types.Implementation(name="robota", version=VERSION),
-            message_handler=self._hear,
+            message_handler=self._on_message,
             list_roots_callback=self._list_roots,
             elicitation_callback=self._elicit,
         )
@@ -84,16 +89,16 @@ class RemoteSession:
         await self._client.__aexit__(*ended)
 
     async def tools(self) -> tuple[RemoteTool, ...]:
-        """What it offers now, page by page within bounds. One more than may be used shows that there are more."""
+        """The current tools, up to one more than `MAX_TOOLS`, which shows that there are more."""
         self.list_is_stale = False
-        found = await _all_pages(lambda cursor: self._client.list_tools(cursor=cursor), "tools", MOST_TOOLS + 1)
+        found = await _all_pages(lambda cursor: self._client.list_tools(cursor=cursor), "tools", MAX_TOOLS + 1)
         return tuple(map(_remote_tool, found))
 
     async def prompts(self) -> tuple[RemotePrompt, ...]:
-        """The prompts it has, within bounds; none where it says that it has none."""
+        """The prompts of the server, up to `MAX_PROMPTS`."""
         if self._client.server_capabilities.prompts is None:
             return ()
-        found = await _all_pages(lambda cursor: self._client.list_prompts(cursor=cursor), "prompts", MOST_PROMPTS)
+        found = await _all_pages(lambda cursor: self._client.list_prompts(cursor=cursor), "prompts", MAX_PROMPTS)
         return tuple(map(_remote_prompt, found))
 
     @property
@@ -101,8 +106,8 @@ class RemoteSession:
         return self._client.server_capabilities.resources is not None
 
     async def resources(self) -> tuple[RemoteResource, ...]:
-        """The resources it lists, within bounds."""
-        found = await _all_pages(lambda cursor: self._client.list_resources(cursor=cursor), "resources", MOST_RESOURCES)
+        """The resources that the server lists, up to `MAX_RESOURCES`."""
+        found = await _all_pages(lambda cursor: self._client.list_resources(cursor=cursor), "resources", MAX_RESOURCES)
         return tuple(RemoteResource(uri=str(each.uri), name=each.name) for each in found)
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> mcp_types.GetPromptResult:
@@ -114,9 +119,9 @@ class RemoteSession:
     async def call(
         self, tool: str, arguments: dict[str, Any], on_progress: Callable[[str], None]
     ) -> mcp_types.CallToolResult:
-        """Call a tool, and answer what the server wants to know for it."""
+        """Call a tool, and answer the input requests of the server."""
         answer = await self._send_call(on_progress, name=tool, arguments=arguments)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_INPUT_ROUNDS):
             if isinstance(answer, mcp_types.CallToolResult):
                 return answer
             responses = {key: await self._respond(key, each) for key, each in (answer.input_requests or {}).items()}
@@ -131,9 +136,9 @@ class RemoteSession:
             share = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
             on_progress(f"{share} {message or ''}".rstrip())
 
-        # Not `call_tool`: that checks the result by a schema of the server's, and a pattern in one can take for ever.
+        # Not `call_tool`: it validates the result by a schema of the server, in which a pattern can take for ever.
         request = mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(**params))
-        return await self._client.session.send_request(request, CALL_ANSWER, progress_callback=show)
+        return await self._client.session.send_request(request, CALL_RESULT, progress_callback=show)
 
     async def _respond(self, key: str, request: mcp_types.InputRequest) -> mcp_types.InputResponse:
         context = ClientRequestContext(session=self._client.session, request_id=key)
@@ -142,37 +147,39 @@ class RemoteSession:
             raise MCPError.from_error_data(response)
         return response
 
-    async def _hear(self, message: IncomingMessage) -> None:
+    async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self.list_is_stale = True
 
     async def _list_roots(self, context: ClientRequestContext) -> mcp_types.ListRootsResult:
-        roots = [mcp_types.Root(uri=FileUrl(path.as_uri()), name=path.name) for path in self._side.roots]
+        roots = [mcp_types.Root(uri=FileUrl(path.as_uri()), name=path.name) for path in self._capabilities.roots]
         return mcp_types.ListRootsResult(roots=roots)
 
     async def _elicit(
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult:
         if isinstance(params, mcp_types.ElicitRequestURLParams):
-            question = page_question(self._server, params.message, params.url)
-            is_agreed = await is_agreed_to(self._server, question, self._side.ask)
+            question = open_page_question(self._server, params.message, params.url)
+            is_agreed = await is_confirmed(self._server, question, self._capabilities.ask)
             return mcp_types.ElicitResult(action="accept" if is_agreed else "decline")
-        values = await filled_in(self._server, params.message, dict(params.requested_schema), self._side.ask)
+        values = await request_values(
+            self._server, params.message, dict(params.requested_schema), self._capabilities.ask
+        )
         if values is None:
             return mcp_types.ElicitResult(action="decline")
         return mcp_types.ElicitResult(action="accept", content={**values})
 
 
-async def _all_pages(fetch: Callable[[str | None], Awaitable[Any]], items: str, most: int) -> list[Any]:
+async def _all_pages(fetch: Callable[[str | None], Awaitable[Any]], items: str, limit: int) -> list[Any]:
     found: list[Any] = []
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = await fetch(cursor)
         found += getattr(page, items)
         cursor = page.next_cursor
-        if cursor is None or len(found) >= most:
+        if cursor is None or len(found) >= limit:
             break
-    return found[:most]
+    return found[:limit]
 
 
 def _remote_prompt(prompt: mcp_types.Prompt) -> RemotePrompt:
@@ -190,8 +197,8 @@ def _remote_tool(tool: mcp_types.Tool) -> RemoteTool:
 
 
 @asynccontextmanager
-async def over_lines(process: LineProcess, on_nonsense: Callable[[bytes], None]) -> AsyncIterator[Streams]:
-    """The streams of a program that speaks one JSON message a line. Lines that are none go to `on_nonsense`."""
+async def stdio_transport(process: LineProcess, on_invalid_line: Callable[[bytes], None]) -> AsyncIterator[Streams]:
+    """The streams of a program that speaks one JSON message per line. Other lines go to `on_invalid_line`."""
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -201,7 +208,7 @@ async def over_lines(process: LineProcess, on_nonsense: Callable[[bytes], None])
                 try:
                     message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
-                    on_nonsense(line)
+                    on_invalid_line(line)
                     continue
                 await to_us.send(SessionMessage(message))
 
@@ -212,7 +219,7 @@ async def over_lines(process: LineProcess, on_nonsense: Callable[[bytes], None])
                 try:
                     await process.write_line(text.encode())
                 except OSError:
-                    # It does not listen any more; the session learns that it is alone.
+                    # The program does not read any more: end the stream, so that the session notices.
                     await to_us.aclose()
                     return
 
@@ -226,8 +233,8 @@ async def over_lines(process: LineProcess, on_nonsense: Callable[[bytes], None])
 
 
 @asynccontextmanager
-async def over_http(server: HttpServer, auth: OAuthClientProvider | None = None) -> AsyncIterator[Streams]:
-    """Streams to a server that is reached by its URL."""
+async def http_transport(server: HttpServer, auth: OAuthClientProvider | None = None) -> AsyncIterator[Streams]:
+    """The streams of a server over HTTP."""
     async with (
         http_client(server.headers, LONGEST_LINE, auth) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=LONGEST_LINE) as streams,
@@ -235,29 +242,29 @@ async def over_http(server: HttpServer, auth: OAuthClientProvider | None = None)
         yield streams
 
 
-def over_http_as_kept(server: HttpServer, sign_ins: SignInStore) -> AbstractAsyncContextManager[Streams]:
-    """The same with the sign-in that is kept, unless the entry itself says who we are."""
-    says_who = any(name.lower() == "authorization" for name in server.headers)
-    return over_http(server, None if says_who else kept_sign_in(server.name, server.url, sign_ins))
+def signed_in_http_transport(server: HttpServer, sign_ins: SignInStore) -> AbstractAsyncContextManager[Streams]:
+    """The streams of a server over HTTP with the stored sign-in, unless its entry has an Authorization header."""
+    has_own_header = any(name.lower() == "authorization" for name in server.headers)
+    return http_transport(server, None if has_own_header else stored_sign_in(server.name, server.url, sign_ins))
 
 
-async def sign_in_by(server: HttpServer, sign_ins: SignInStore, browser: Browser) -> int:
-    """Let a person sign in, and see that it works; returns how many tools the server has."""
+async def sign_in(server: HttpServer, sign_ins: SignInStore, browser: Browser) -> int:
+    """Let the user sign in and list the tools of the server; returns their number."""
 
     async def nobody(asked: ElicitationAsk) -> str | None:
         return None
 
-    transport = over_http(server, new_sign_in(server.url, sign_ins, browser))
-    side = ClientSide(roots=(), ask=nobody)
-    async with RemoteSession(transport, server.name, side, the_old_way=False) as session:
+    transport = http_transport(server, new_sign_in(server.url, sign_ins, browser))
+    side = ClientCapabilities(roots=(), ask=nobody)
+    async with RemoteSession(transport, server.name, side, is_legacy=False) as session:
         return len(await session.tools())
 
 
-def is_cut_off(error: Exception) -> bool:
-    """Whether the line is broken, and the other side did not merely answer with an error."""
+def is_disconnect(error: Exception) -> bool:
+    """Whether the connection is broken, rather than the server having answered with an error."""
     return isinstance(error, MCPError) and error.code == mcp_types.CONNECTION_CLOSED
 
 
 def is_not_signed_in(error: BaseException) -> bool:
-    """Whether the server wants a sign-in that there is not."""
+    """Whether the server requires a sign-in and there is none."""
     return isinstance(error, NotSignedIn)

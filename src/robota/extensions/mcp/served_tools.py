@@ -1,4 +1,4 @@
-"""Robota as an MCP server: its tools over standard input and output, until the client hangs up."""
+"""Runs Robota as an MCP server that offers its tools over standard input and output."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +21,7 @@ CallServedTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 
 
 async def serve_tools(specs: Sequence[ToolSpec], call: CallServedTool) -> None:
-    """Answer requests of one client. Calls run one after the other; one that the client cancels is ended."""
+    """Serve one client until it disconnects. Calls run one at a time; a call that the client cancels is stopped."""
     one_at_a_time = asyncio.Lock()
     tools = [mcp_types.Tool(name=each.name, description=each.description, input_schema=each.schema) for each in specs]
 
@@ -31,7 +31,7 @@ async def serve_tools(specs: Sequence[ToolSpec], call: CallServedTool) -> None:
     async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         async with one_at_a_time:
             result = await call(params.name, params.arguments or {})
-        return _answer(result)
+        return _sdk_result(result)
 
     server = SdkServer(
         "robota", version=VERSION, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
@@ -40,7 +40,7 @@ async def serve_tools(specs: Sequence[ToolSpec], call: CallServedTool) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def _answer(result: ToolResult) -> mcp_types.CallToolResult:
+def _sdk_result(result: ToolResult) -> mcp_types.CallToolResult:
     content: list[mcp_types.ContentBlock] = [mcp_types.TextContent(type="text", text=result.content)]
     content += [
         mcp_types.ImageContent(type="image", data=image.data, mime_type=image.media_type) for image in result.images

@@ -1,37 +1,37 @@
-"""The prompts of a session's servers: the commands they make, and what a typed one stands for."""
+"""The prompts of MCP servers as slash commands, and their expansion."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from robota.contracts.knowledge import ExpandedPrompt, PromptNotSent
 from robota.extensions.mcp.connection import McpConnection, ServerFailed
-from robota.extensions.mcp.remote_prompt import MissingArgument, RemotePrompt, command_info, read_arguments_of
+from robota.extensions.mcp.remote_prompt import MissingArgument, RemotePrompt, command_info, parse_prompt_arguments
 from robota.extensions.mcp.servers import McpServers
 from robota.protocol.slash_commands import SlashCommandInfo, typed_command
 
-LONGEST_PROMPT: Final = 200_000
+MAX_PROMPT: Final = 200_000
 
 
 class ServerPrompts:
-    """A `PromptService`. The servers say what prompts they have when they have started."""
+    """A `PromptService`. Prompts are known once the servers have started."""
 
     def __init__(self, servers: McpServers) -> None:
         self._servers = servers
 
     def commands(self) -> Sequence[SlashCommandInfo]:
-        """A command for each prompt; of two with one name the first is meant."""
-        return tuple(info for info, _, _ in self._offered().values())
+        """A command for each prompt; the first of a name wins."""
+        return tuple(info for info, _, _ in self._by_name().values())
 
     async def expand(self, prompt: str) -> ExpandedPrompt | None:
-        """What a server makes of a line that names a prompt of its own; None if the line names none."""
+        """Expand a typed `/mcp__server__prompt`; None for any other prompt. Raises `PromptNotSent`."""
         typed = typed_command(prompt)
-        found = None if typed is None else self._offered().get(typed.name)
+        found = None if typed is None else self._by_name().get(typed.name)
         if typed is None or found is None:
             return None
         info, connection, remote = found
         name = connection.server.name
         try:
-            arguments = read_arguments_of(remote, typed.arguments)
+            arguments = parse_prompt_arguments(remote, typed.arguments)
             text = await connection.prompt_text(remote, arguments)
         except MissingArgument as missing:
             usage = f"/{info.name} {info.argument_hint}".rstrip()
@@ -40,12 +40,12 @@ class ServerPrompts:
             raise PromptNotSent(f"the MCP server {name} failed: {failure}") from failure
         if not text.strip():
             raise PromptNotSent(f"the MCP server {name} gave an empty prompt")
-        return ExpandedPrompt(text=text[:LONGEST_PROMPT])
+        return ExpandedPrompt(text=text[:MAX_PROMPT])
 
-    def _offered(self) -> dict[str, tuple[SlashCommandInfo, McpConnection, RemotePrompt]]:
-        offered: dict[str, tuple[SlashCommandInfo, McpConnection, RemotePrompt]] = {}
+    def _by_name(self) -> dict[str, tuple[SlashCommandInfo, McpConnection, RemotePrompt]]:
+        by_name: dict[str, tuple[SlashCommandInfo, McpConnection, RemotePrompt]] = {}
         for connection in self._servers.usable:
             for remote in connection.prompts:
                 info = command_info(connection.server.name, remote)
-                offered.setdefault(info.name, (info, connection, remote))
-        return offered
+                by_name.setdefault(info.name, (info, connection, remote))
+        return by_name

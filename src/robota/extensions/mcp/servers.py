@@ -1,4 +1,4 @@
-"""All servers of a session: started side by side, compared with what a person has seen, and ended together."""
+"""The MCP servers of a session: starts them concurrently, checks their tools against the pins, and stops them."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,11 +9,11 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
-from robota.extensions.mcp.connection import McpConnection, ServerFailed, ServerPlace
+from robota.extensions.mcp.connection import McpConnection, ServerEnvironment, ServerFailed
 from robota.extensions.mcp.definitions import Server
 from robota.extensions.mcp.mcp_tool import mcp_tool
 from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, ToolChange, changes
-from robota.extensions.mcp.remote_tool import MOST_TOOLS, RemoteTool, UnusableTool, tool_name
+from robota.extensions.mcp.remote_tool import MAX_TOOLS, RemoteTool, UnusableTool, tool_name
 from robota.extensions.mcp.resource_tool import resource_tool
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.events import McpServerState, McpServerStatus, Notice
@@ -22,15 +22,15 @@ from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldV
 
 START_LIMIT_S: Final = 30.0
 START_LIMIT_VARIABLE: Final = "MCP_TIMEOUT"  # milliseconds
-LATE_S: Final = 3.0  # from here on a person wants to know what they wait for
-MOST_NAMED: Final = 10
+SLOW_START_S: Final = 3.0  # after this the user is told what they wait for
+MAX_NAMED: Final = 10
 
 
 class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How one server is: `failure` says why it cannot be used; `pins` is None if it was never seen here.
+    """The state of one server after its start.
 
-    `unknown` says why nobody can tell what a person has seen of it; then nothing of it is used. `has_more`: it offers
-    more tools than these, which are never used.
+    `failure` says why it does not work. `pins` is None if it is new in this workspace; if the pins cannot be read,
+    `pin_problem` says why, and no tool of it is used. `has_more`: it offers more than `MAX_TOOLS` tools.
     """
 
     connection: McpConnection
@@ -38,7 +38,7 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     failure: str | None = None
     pins: PinnedTools | None = None
     changes: tuple[ToolChange, ...] = ()
-    unknown: str | None = None
+    pin_problem: str | None = None
     has_more: bool = False
 
     @property
@@ -47,17 +47,17 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_usable(self) -> bool:
-        return self.failure is None and self.unknown is None
+        return self.failure is None and self.pin_problem is None
 
     @property
     def state(self) -> McpServerState:
-        """What clients are told of it."""
+        """Its state for clients."""
         status = McpServerStatus.CONNECTED if self.is_usable else McpServerStatus.FAILED
         return McpServerState(name=self.server.name, status=status)
 
 
 class GatheredTools(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session gets of its servers, and what the person should know of them."""
+    """The tools and states of all servers, and notices for the user."""
 
     tools: tuple[AnyTool, ...] = ()
     servers: tuple[McpServerState, ...] = ()
@@ -75,15 +75,15 @@ class McpServers:
         env: Mapping[str, str],
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """`withheld` says which variables of our environment they do not get."""
+        """`withheld` are the environment variables that servers do not get."""
         roots = () if cwd == Path(cwd.anchor) else (cwd,)
-        self._place = ServerPlace(cwd=cwd, sign_ins=SignInStore(env), withheld=withheld, roots=roots)
+        self._environment = ServerEnvironment(cwd=cwd, sign_ins=SignInStore(env), withheld=withheld, roots=roots)
         self.pins = pins
         self._servers = servers
         self._limit_s = _start_limit_s(env)
         self._connections: list[McpConnection] = []
         self._not_ready: set[str] = set()
-        self.usable: tuple[McpConnection, ...] = ()  # those that work, once they were gathered
+        self.usable: tuple[McpConnection, ...] = ()  # those that work, after `gather`
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,23 +91,23 @@ class McpServers:
 
     @property
     def pending(self) -> tuple[McpServerState, ...]:
-        """All of them, before they are started."""
+        """The states of all servers before they start."""
         return tuple(McpServerState(name=name, status=McpServerStatus.PENDING) for name in self.names)
 
-    async def gather(self, taken: Collection[str], tell: Callable[[Notice], None]) -> GatheredTools:
-        """Start all, and take what may be used. Names that are `taken` stay with who has them.
+    async def gather(self, taken: Collection[str], notify: Callable[[Notice], None]) -> GatheredTools:
+        """Start all servers and collect their tools, except those whose names are `taken`.
 
-        `tell` is called while somebody has to wait.
+        `notify` is called if starting them takes long.
         """
         names, tools, notices = set(taken), list[AnyTool](), list[str]()
-        late = asyncio.get_running_loop().call_later(LATE_S, lambda: tell(self._waiting_notice()))
+        late = asyncio.get_running_loop().call_later(SLOW_START_S, lambda: notify(self._waiting_notice()))
         try:
             reports = await self.inspect()
         finally:
             late.cancel()
         self.usable = tuple(report.connection for report in reports if report.is_usable)
         for report in reports:
-            problem = self._problem_with(report)
+            problem = _problem_with(report)
             if problem is not None:
                 notices.append(problem)
             if report.is_usable:
@@ -119,10 +119,10 @@ class McpServers:
         )
 
     async def inspect(self, only: str | None = None) -> tuple[ServerReport, ...]:
-        """Start all, or only one, and look at them. Nothing is pinned."""
+        """Start all servers, or only one, and report on them. Pins nothing."""
         await self.close()
         wanted = [server for server in self._servers if only is None or server.name == only]
-        self._connections += [McpConnection(server, self._place) for server in wanted]
+        self._connections += [McpConnection(server, self._environment) for server in wanted]
         self._not_ready = {server.name for server in wanted}
         return tuple(await asyncio.gather(*map(self._inspect_one, self._connections)))
 
@@ -133,12 +133,12 @@ class McpServers:
     async def _inspect_one(self, connection: McpConnection) -> ServerReport:
         try:
             offered = await connection.open(self._limit_s)
-            tools = offered[:MOST_TOOLS]
-            pins = self.pins.of(connection.server)
+            tools = offered[:MAX_TOOLS]
+            pins = self.pins.load(connection.server)
         except ServerFailed as failure:
             return ServerReport(connection=connection, failure=str(failure))
         except ConfigError as problem:
-            return ServerReport(connection=connection, tools=tools, unknown=str(problem))
+            return ServerReport(connection=connection, tools=tools, pin_problem=str(problem))
         finally:
             self._not_ready.discard(connection.server.name)
         different = () if pins is None else changes(pins, tools)
@@ -150,26 +150,12 @@ class McpServers:
         text = f"Waiting for MCP servers to start: {names}. Each has {self._limit_s:g} s."
         return Notice(level="warning", text=text)
 
-    def _problem_with(self, report: ServerReport) -> str | None:
-        name = report.server.name
-        if report.failure is not None:
-            return f"The MCP server {name} does not work: {report.failure}. Its tools are missing; all else goes on."
-        if report.unknown is not None:
-            return report.unknown
-        if report.changes:
-            return (
-                f"The MCP server {name} changed its tools since you approved them: "
-                f"{_named([change.after for change in report.changes])}. They are blocked. "
-                f"Look at the changes with: robota mcp list. Accept them with: robota mcp approve {name}"
-            )
-        return None
-
     def _add_tools(self, report: ServerReport, names: set[str], tools: list[AnyTool]) -> list[str]:
-        """Add the tools that are as a person has seen them, or are seen for the first time."""
+        """Add the tools that match their pins, or pin those of a new server; returns notices."""
         notices: list[str] = []
         server, changed = report.server, {change.after.name for change in report.changes}
         if report.has_more:
-            notices.append(f"The MCP server {server.name} offers more than {MOST_TOOLS} tools; the rest are left out.")
+            notices.append(f"The MCP server {server.name} offers more than {MAX_TOOLS} tools; the rest are left out.")
         if report.pins is None:
             try:
                 self.pins.pin(server, report.tools)
@@ -198,13 +184,28 @@ class McpServers:
         return notices
 
 
+def _problem_with(report: ServerReport) -> str | None:
+    name = report.server.name
+    if report.failure is not None:
+        return f"The MCP server {name} does not work: {report.failure}. Its tools are missing; all else goes on."
+    if report.pin_problem is not None:
+        return report.pin_problem
+    if report.changes:
+        return (
+            f"The MCP server {name} changed its tools since you approved them: "
+            f"{_named([change.after for change in report.changes])}. They are blocked. "
+            f"Look at the changes with: robota mcp list. Accept them with: robota mcp approve {name}"
+        )
+    return None
+
+
 def _left_out(server: Server, tool: RemoteTool, why: str) -> str:
     return f"The tool {single_line(tool.name)} of the MCP server {server.name} was left out: {why}."
 
 
 def _named(tools: Sequence[RemoteTool]) -> str:
-    names = ", ".join(single_line(tool.name) for tool in tools[:MOST_NAMED]) or "none"
-    return names + (f" and {len(tools) - MOST_NAMED} more" if len(tools) > MOST_NAMED else "")
+    names = ", ".join(single_line(tool.name) for tool in tools[:MAX_NAMED]) or "none"
+    return names + (f" and {len(tools) - MAX_NAMED} more" if len(tools) > MAX_NAMED else "")
 
 
 def _start_limit_s(env: Mapping[str, str]) -> float:

@@ -1,4 +1,4 @@
-"""OAuth for MCP servers: kept tokens are used and refreshed; only `robota mcp login` asks a person for new ones."""
+"""OAuth for MCP servers: sessions use and refresh stored tokens; only `robota mcp login` obtains new ones."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -16,24 +16,24 @@ from pydantic import AnyUrl, ValidationError
 
 from robota.extensions.mcp.sign_in_store import SignIn, SignInStore
 
-NOWHERE: Final = "http://127.0.0.1/callback"  # where nobody is sent
+UNUSED_REDIRECT: Final = "http://127.0.0.1/callback"  # the SDK requires one
 
 
 class SignInNeeded(Exception):
-    """The server does not take the tokens that are kept, or there are none."""
+    """The server rejects the stored tokens, or there are none."""
 
 
 class Browser(msgspec.Struct, frozen=True, kw_only=True):
-    """How a person signs in: they go to an address, and what they bring back arrives at `redirect_to`."""
+    """How the user signs in: `go_to` shows the authorization URL, `come_back` waits for the redirect."""
 
     redirect_to: str
     go_to: Callable[[str], Awaitable[None]]
     come_back: Callable[[], Awaitable[AuthorizationCodeResult]]
 
 
-def kept_sign_in(name: str, url: str, store: SignInStore) -> OAuthClientProvider | None:
-    """What authenticates requests with the tokens that are kept; None if there are none."""
-    if store.of(url) is None:
+def stored_sign_in(name: str, url: str, store: SignInStore) -> OAuthClientProvider | None:
+    """Authentication with stored tokens; None if there are none. Requests raise `SignInNeeded` if they are rejected."""
+    if store.load(url) is None:
         return None
 
     async def refuse(address: str) -> None:
@@ -42,11 +42,11 @@ def kept_sign_in(name: str, url: str, store: SignInStore) -> OAuthClientProvider
     async def never() -> AuthorizationCodeResult:
         raise SignInNeeded(name)
 
-    return _provider(url, store, Browser(redirect_to=NOWHERE, go_to=refuse, come_back=never))
+    return _provider(url, store, Browser(redirect_to=UNUSED_REDIRECT, go_to=refuse, come_back=never))
 
 
 def new_sign_in(url: str, store: SignInStore, browser: Browser) -> OAuthClientProvider:
-    """What authenticates requests by letting the person sign in when the server wants it."""
+    """Authentication that lets the user sign in through the browser. Forgets stored tokens first."""
     store.forget(url)
     return _provider(url, store, browser)
 
@@ -60,7 +60,7 @@ def _provider(url: str, store: SignInStore, browser: Browser) -> OAuthClientProv
 
 
 class _Storage:
-    """A `TokenStorage` of the SDK. It also keeps where and when tokens are refreshed, which the SDK forgets."""
+    """A `TokenStorage` of the SDK that also stores the expiry and the refresh endpoint, which the SDK does not."""
 
     provider: OAuthClientProvider
 
@@ -69,7 +69,7 @@ class _Storage:
         self._store = store
 
     async def get_tokens(self) -> OAuthToken | None:
-        kept = self._kept()
+        kept = self._stored()
         if kept.tokens is None:
             return None
         try:
@@ -84,15 +84,15 @@ class _Storage:
     async def set_tokens(self, tokens: OAuthToken) -> None:
         metadata = self.provider.context.oauth_metadata
         changed = msgspec.structs.replace(
-            self._kept(),
+            self._stored(),
             tokens=tokens.model_dump(mode="json", exclude_none=True),
             expires_at=self.provider.context.token_expiry_time,
             metadata=None if metadata is None else metadata.model_dump(mode="json", exclude_none=True),
         )
-        self._store.keep(changed)
+        self._store.save(changed)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        client = self._kept().client
+        client = self._stored().client
         try:
             return None if client is None else OAuthClientInformationFull.model_validate(client)
         except ValidationError:
@@ -100,7 +100,7 @@ class _Storage:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         client = client_info.model_dump(mode="json", exclude_none=True)
-        self._store.keep(msgspec.structs.replace(self._kept(), client=client))
+        self._store.save(msgspec.structs.replace(self._stored(), client=client))
 
-    def _kept(self) -> SignIn:
-        return self._store.of(self._url) or SignIn(url=self._url)
+    def _stored(self) -> SignIn:
+        return self._store.load(self._url) or SignIn(url=self._url)

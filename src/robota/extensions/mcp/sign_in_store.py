@@ -1,4 +1,4 @@
-"""What a person signed in to: the tokens for MCP servers, each in a file of its own that nobody else can read."""
+"""Stores the OAuth tokens for MCP servers, one private file per server."""
 
 import hashlib
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ DIRECTORY: Final = "mcp-sign-in"
 
 
 class SignIn(msgspec.Struct, frozen=True, kw_only=True):
-    """The tokens, when they expire (seconds since 1970), who we are to the server, and where to refresh them."""
+    """The sign-in to one server: tokens, their expiry (Unix time), our client registration, and the server metadata."""
 
     url: str
     tokens: dict[str, Any] | None = None
@@ -25,21 +25,21 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignInStore:
-    """The sign-ins of a person, by the address of the server."""
+    """The sign-ins of the user, by the URL of the server."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._directory = user_directory(env) / DIRECTORY
 
-    def of(self, url: str) -> SignIn | None:
-        """None if there is none, or what is there cannot be used."""
+    def load(self, url: str) -> SignIn | None:
+        """The sign-in for a server; None if there is none, or its file is damaged."""
         try:
             found = msgspec.json.decode(read_file(self._path(url)), type=SignIn)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
         return found if found.url == url else None
 
-    def keep(self, sign_in: SignIn) -> None:
-        """Replace what was kept of this server. Raises `ConfigError` if it cannot be written."""
+    def save(self, sign_in: SignIn) -> None:
+        """Replace the sign-in for its server. Raises `ConfigError` if it cannot be written."""
         try:
             with only_writer(self._directory):
                 replace_file(self._path(sign_in.url), msgspec.json.encode(sign_in))
@@ -47,11 +47,12 @@ class SignInStore:
             raise ConfigError(f"The sign-in cannot be kept in {self._directory}: {error}.") from error
 
     def forget(self, url: str) -> bool:
-        """Whether there was something to forget."""
-        path = self._path(url)
-        is_there = path.exists()
-        path.unlink(missing_ok=True)
-        return is_there
+        """Delete the sign-in for a server; returns whether there was one."""
+        try:
+            self._path(url).unlink()
+        except FileNotFoundError:
+            return False
+        return True
 
     def _path(self, url: str) -> Path:
         return self._directory / f"{hashlib.sha256(url.encode()).hexdigest()}.json"

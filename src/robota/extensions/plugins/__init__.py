@@ -1,1 +1,1 @@
-"""Plugins: what they bring, where they come from, which are installed. Nothing of one runs before a person agreed."""
+"""Plugins and marketplaces: reading, fetching, installing. Nothing of a plugin runs before the user agreed to it."""

@@ -1,4 +1,4 @@
-"""The plugins of a session: installed, switched on, and exactly as the person agreed to them."""
+"""Loads the plugins of a session: installed, enabled, and with exactly the content that the user agreed to."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.store import InstalledPlugin, PluginState, PluginStore
 from robota.text.visible import single_line
 
-LONGEST_SERVER_NAME: Final = 32
+MAX_SERVER_NAME: Final = 32
 
 
 class ActivePlugin(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin whose parts a session uses."""
+    """A plugin that a session uses. `root` holds its files, `data` what it stores itself."""
 
     plugin: InstalledPlugin
     contents: PluginContents
@@ -33,7 +33,7 @@ class ActivePlugin(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def variables(self) -> dict[str, str]:
-        """What its hooks, servers and skills may name."""
+        """The variables that its hooks, servers and skills may use."""
         return {
             "CLAUDE_PLUGIN_ROOT": str(self.root),
             "ROBOTA_PLUGIN_ROOT": str(self.root),
@@ -43,19 +43,19 @@ class ActivePlugin(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def servers(self) -> dict[str, Any]:
-        """Its MCP servers, by names that no other plugin and no setting has."""
+        """Its MCP servers, by names with the prefix `plugin_NAME_`."""
         return {server_name(self.name, server): entry for server, entry in self.contents.servers.items()}
 
 
 class ActivePlugins(msgspec.Struct, frozen=True, kw_only=True):
-    """The plugins of a session, and lines for the person about those that are not used."""
+    """The plugins of a session, and notices for the user about those that are not used."""
 
     plugins: tuple[ActivePlugin, ...] = ()
     notices: tuple[str, ...] = ()
 
 
 def active_plugins(project: Path, switched: Mapping[str, bool], env: Mapping[str, str]) -> ActivePlugins:
-    """The plugins for a project. `switched` are those that the settings switch off, or want."""
+    """Load the plugins for a project. `switched` is `enabledPlugins` of the settings: on or off by plugin id."""
     store = PluginStore(env)
     try:
         state = store.read()
@@ -74,26 +74,26 @@ def active_plugins(project: Path, switched: Mapping[str, bool], env: Mapping[str
         else:
             notices.append(found)
     installed = {plugin.id for plugin in state.plugins if plugin.project in ("", os.path.realpath(project))}
-    notices += [_wanted_notice(each) for each, is_on in switched.items() if is_on and each not in installed]
+    notices += [_not_installed_notice(each) for each, is_on in switched.items() if is_on and each not in installed]
     return ActivePlugins(plugins=tuple(plugins), notices=tuple(notices))
 
 
 def installed_for(state: PluginState, project: Path) -> Sequence[InstalledPlugin]:
-    """What is installed for a project: its own first, which hide those of the person with the same name."""
+    """The plugins installed for a project: its own first, which take precedence, then those of the user."""
     here = os.path.realpath(project)
     return sorted((each for each in state.plugins if each.project in ("", here)), key=lambda each: not each.project)
 
 
 def server_name(plugin: str, server: str) -> str:
-    """The name of a plugin's MCP server; a long one is cut and ends with a hash of the whole."""
+    """The name of a plugin's MCP server. A long one is cut and ends with a hash."""
     name = f"plugin_{plugin}_{server}"
-    if len(name) <= LONGEST_SERVER_NAME:
+    if len(name) <= MAX_SERVER_NAME:
         return name
-    return f"{name[: LONGEST_SERVER_NAME - 9].rstrip('_-')}-{sha256(name.encode()).hexdigest()[:8]}"
+    return f"{name[: MAX_SERVER_NAME - 9].rstrip('_-')}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _load(store: PluginStore, plugin: InstalledPlugin, agreed: str) -> ActivePlugin | str:
-    """The plugin, or why it is not used."""
+    """The loaded plugin, or a notice why it is not used."""
     root = store.files_of(plugin)
     snapshot = snapshot_of_tree(root)
     if snapshot.problem is not None or not plugin.digest == agreed == snapshot.digest:
@@ -108,7 +108,7 @@ def _load(store: PluginStore, plugin: InstalledPlugin, agreed: str) -> ActivePlu
     return ActivePlugin(plugin=plugin, contents=contents, root=root, data=store.data_of(plugin))
 
 
-def _wanted_notice(plugin: str) -> str:
+def _not_installed_notice(plugin: str) -> str:
     name = single_line(plugin)
     return (
         f"This project wants the plugin {name}, which is not installed: nothing of it runs. "

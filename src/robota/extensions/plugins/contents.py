@@ -1,11 +1,10 @@
-"""What a plugin brings: skills, commands, output styles, hooks, MCP servers, agents, read from a snapshot of its files.
+"""Reads what a plugin contains, from a snapshot of its files: skills, commands, output styles, hooks, servers, agents.
 
-Hooks and servers come out in one plain form each. What a person is shown and what a session runs are both made from
-that form, so that nothing can run that was not shown.
+What the user is shown before installation and what a session runs are both made from `PluginContents`, so nothing
+can run that was not shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 import msgspec
@@ -13,13 +12,14 @@ import msgspec
 from robota.config.settings.json_text import NotAnObject, read_object
 from robota.config.trust.sources import ConfigSource, Snapshot
 from robota.extensions.plugins.manifest import MANIFEST_FILES, InvalidPlugin, PluginManifest, parse_manifest
+from robota.extensions.plugins.origins import contained_path
 from robota.text.visible import single_line
 
 SKILL_FILE: Final = "SKILL.md"
 COMMAND_ENDINGS: Final = (".md", ".toml")
 HOOK_FILE: Final = "hooks/hooks.json"
 SERVER_FILE: Final = ".mcp.json"
-# What other agents find in a plugin and Robota does not use.
+# Parts of plugins that other agents use and Robota does not.
 UNUSED: Final = (
     ("workflows", "workflows"),
     ("themes", "themes"),
@@ -31,14 +31,14 @@ UNUSED: Final = (
 
 
 class ComponentFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a skill or a command. `relative` is the part of its path that names it."""
+    """The file of a component. `relative` is the part of its path that determines its name."""
 
     relative: str
     source: ConfigSource
 
 
 class PluginHook(msgspec.Struct, frozen=True, kw_only=True):
-    """One handler for one event, as it is written."""
+    """One hook handler for one event, as written."""
 
     event: str
     matcher: str
@@ -46,7 +46,7 @@ class PluginHook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> str:
-        """What it runs, for a person; the whole handler where that is not plain."""
+        """The command or URL, to be shown; the whole handler if it has another form."""
         match self.handler:
             case {"type": "command", "command": str(command), "args": list(words)}:
                 return " ".join((command, *map(str, words)))
@@ -58,11 +58,10 @@ class PluginHook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a plugin brings. `unused` names what Robota does nothing with, `problems` what is wrong.
+    """Everything that a plugin contains.
 
-    `agents` are shown, and not run yet.
-
-    `other_files` are those that only its hooks, servers and skills use.
+    `agents` are only listed, not run yet. `other_files` are used only by its hooks, servers and skills. `unused` names
+    parts that Robota does not support, `problems` what is wrong.
     """
 
     manifest: PluginManifest
@@ -78,7 +77,7 @@ class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hook_settings(self) -> dict[str, list[dict[str, Any]]]:
-        """The hooks in the form that settings have."""
+        """The hooks in the format of settings."""
         settings: dict[str, list[dict[str, Any]]] = {}
         for hook in self.hooks:
             settings.setdefault(hook.event, []).append({"matcher": hook.matcher, "hooks": [hook.handler]})
@@ -86,14 +85,14 @@ class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_contents(snapshot: Snapshot, fallback_name: str) -> PluginContents:
-    """What the files of a plugin bring. Raises `InvalidPlugin` if it is none; lesser problems are named."""
+    """Read a plugin. Raises `InvalidPlugin` if it has no valid manifest; other errors become `problems`."""
     if snapshot.problem is not None:
         raise InvalidPlugin(snapshot.problem)
     return _Reader(snapshot, fallback_name).contents()
 
 
 class _Reader:
-    """Reads the parts of one plugin and notes what is wrong with them."""
+    """Reads the components of one plugin and collects problems."""
 
     def __init__(self, snapshot: Snapshot, fallback_name: str) -> None:
         self._sources = {source.path: source for source in snapshot.sources}
@@ -140,7 +139,7 @@ class _Reader:
         return any(each == path or each.startswith(f"{path}/") for each in self._sources)
 
     def _below(self, written: str) -> Iterator[ComponentFile]:
-        """The plain files at or below a path that the plugin names."""
+        """The regular files at or below a path of the manifest."""
         top = self._path(written)
         if top is None:
             return
@@ -158,7 +157,7 @@ class _Reader:
         return iter(found.values())
 
     def _skills(self, paths: Iterable[str]) -> Iterator[ComponentFile]:
-        """A skill is named by the directory that it stands in."""
+        """Skills, named after the directory of their SKILL.md."""
         for each in self._files(paths):
             *above, name = each.source.path.split("/")
             if name == SKILL_FILE:
@@ -167,11 +166,11 @@ class _Reader:
 
     def _path(self, written: str) -> str | None:
         """A path within the plugin; None, and a problem, for one that leads out of it."""
-        path = PurePosixPath(written)
-        if path.is_absolute() or ".." in path.parts or "\\" in written or not written.isprintable():
+        try:
+            return contained_path(written)
+        except InvalidPlugin:
             self._problems.append(f"{single_line(written, 200)!r} is no path within the plugin, and is left out")
             return None
-        return "" if str(path) == "." else str(path)
 
     def _hooks(self) -> Iterator[PluginHook]:
         for written in (HOOK_FILE, *self._manifest.hooks):
@@ -198,7 +197,7 @@ class _Reader:
         return found
 
     def _section(self, written: str | Mapping[str, Any], name: str, *, is_default: bool) -> dict[str, Any]:
-        """An object that stands in the manifest or in a file, alone or under its name."""
+        """An object of the manifest or of a file, which may be wrapped in a key `name`."""
         whole: Any = written
         if isinstance(written, str):
             path = self._path(written)

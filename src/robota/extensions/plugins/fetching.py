@@ -1,4 +1,4 @@
-"""Bringing the files of a plugin or marketplace into a staging directory: plain files only, few and small enough."""
+"""Fetches plugins and marketplaces into a staging directory: regular files only, within limits."""
 
 import asyncio
 import os
@@ -16,16 +16,16 @@ import msgspec
 from robota.config.errors import ConfigError
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.marketplace import MARKETPLACE_FILES, Marketplace, parse_marketplace
-from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, Place
+from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, Source
 from robota.workspace.git.remote_tree import DEEPEST, MOST_BYTES, MOST_FILES, FetchedCommit, fetch_commit
 from robota.workspace.git.run import GitError
 
 ABANDONED_S: Final = 24 * 3600.0
-LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """A place that can be read from now: a directory, or a commit that was fetched."""
+class OpenSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A source that can be read: a directory, or a fetched commit."""
 
     directory: Path | None = None
     fetched: FetchedCommit | None = None
@@ -35,7 +35,7 @@ class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
         return "" if self.fetched is None else self.fetched.commit
 
     async def marketplace(self) -> Marketplace:
-        """What it offers. Raises `InvalidPlugin`."""
+        """Its `marketplace.json`. Raises `InvalidPlugin`."""
         for path in MARKETPLACE_FILES:
             data = await self._read(path)
             if data is not None:
@@ -43,7 +43,7 @@ class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
         raise InvalidPlugin(f"it has no {MARKETPLACE_FILES[-1]}")
 
     async def copy(self, path: str, into: Path) -> tuple[str, ...]:
-        """Write the files below a path of it into an empty directory; returns the paths that were left out.
+        """Copy the files below a path into an empty directory; returns the paths that were left out.
 
         Raises `InvalidPlugin`.
         """
@@ -53,7 +53,7 @@ class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
             except GitError as error:
                 raise InvalidPlugin(f"its files cannot be taken from the repository: {error}") from error
         assert self.directory is not None
-        return await asyncio.to_thread(copy_files, self.directory, path, into)
+        return await asyncio.to_thread(_copy_files, self.directory, path, into)
 
     async def _read(self, path: str) -> bytes | None:
         if self.fetched is not None:
@@ -63,13 +63,13 @@ class OpenPlace(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidPlugin(f"the file {path} cannot be read from the repository: {error}") from error
         assert self.directory is not None
         with suppress(OSError):
-            return _read_plain(self.directory / path, MOST_BYTES)
+            return _read_regular(self.directory / path, MOST_BYTES)
         return None
 
 
 @asynccontextmanager
 async def staging_directory(parent: Path) -> AsyncIterator[Path]:
-    """A directory of our own that is gone afterwards; what a killed process left there for a day goes, too."""
+    """A temporary directory below `parent`. Also removes what killed processes left there more than a day ago."""
     try:
         directory = await asyncio.to_thread(_new_directory, parent)
     except OSError as error:
@@ -80,23 +80,23 @@ async def staging_directory(parent: Path) -> AsyncIterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-async def open_place(place: Place, staging: Path, env: Mapping[str, str]) -> OpenPlace:
-    """Make a place readable. Raises `InvalidPlugin`."""
-    match place:
+async def open_source(source: Source, staging: Path, env: Mapping[str, str]) -> OpenSource:
+    """Open a directory, or fetch a repository. Raises `InvalidPlugin`."""
+    match source:
         case DirectoryOrigin(path=path):
             if not await asyncio.to_thread(Path(path).is_dir):
                 raise InvalidPlugin(f"there is no directory {path}")
-            return OpenPlace(directory=Path(path))
+            return OpenSource(directory=Path(path))
         case GitOrigin(url=url, ref=ref, commit=commit):
             try:
                 bare = Path(tempfile.mkdtemp(dir=staging))
-                return OpenPlace(fetched=await fetch_commit(url, commit or ref, bare, env))
+                return OpenSource(fetched=await fetch_commit(url, commit or ref, bare, env))
             except GitError as error:
-                raise InvalidPlugin(f"the repository {place.label} cannot be fetched: {error}") from error
+                raise InvalidPlugin(f"the repository {source.label} cannot be fetched: {error}") from error
 
 
-def copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
-    """Copy the plain files below `root/path`, which must lie in `root` also by its links. Raises `InvalidPlugin`."""
+def _copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
+    """Copy the regular files below `root/path`, which must not lead out of `root`. Raises `InvalidPlugin`."""
     top = (root / path).resolve()
     if not top.is_relative_to(root.resolve()) or not top.is_dir():
         raise InvalidPlugin(f"there is no directory {path or root} in {root}")
@@ -104,7 +104,7 @@ def copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
     count, size = 0, 0
     for relative in _walk(top, "", left_out):
         try:
-            data, mode = _read_plain(top / relative, MOST_BYTES), os.lstat(top / relative).st_mode
+            data, mode = _read_regular(top / relative, MOST_BYTES), os.lstat(top / relative).st_mode
         except OSError:
             left_out.append(relative)
             continue
@@ -118,9 +118,9 @@ def copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
     return tuple(left_out)
 
 
-def _walk(top: Path, below: str, left_out: list[str]) -> Iterator[str]:
-    for entry in sorted(os.scandir(top / below), key=lambda each: each.name):
-        relative = f"{below}/{entry.name}".lstrip("/")
+def _walk(top: Path, directory: str, left_out: list[str]) -> Iterator[str]:
+    for entry in sorted(os.scandir(top / directory), key=lambda each: each.name):
+        relative = f"{directory}/{entry.name}".lstrip("/")
         if entry.name.lower() == ".git":
             continue
         if entry.is_symlink() or not entry.name.isprintable() or relative.count("/") >= DEEPEST:
@@ -133,11 +133,11 @@ def _walk(top: Path, below: str, left_out: list[str]) -> Iterator[str]:
             left_out.append(relative)
 
 
-def _read_plain(path: Path, most: int) -> bytes:
-    with os.fdopen(os.open(path, LOOK), "rb") as file:
+def _read_regular(path: Path, limit: int) -> bytes:
+    with os.fdopen(os.open(path, OPEN_FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("not a plain file")
-        return file.read(most + 1)
+        return file.read(limit + 1)
 
 
 def _new_directory(parent: Path) -> Path:

@@ -1,6 +1,7 @@
-"""Installing, updating and removing plugins, and knowing marketplaces.
+"""Installs, updates and removes plugins, and registers marketplaces.
 
-A plugin is fetched into a staging directory and looked at there; what was looked at is moved into place, nothing else.
+A plugin is fetched into a staging directory and read there. Exactly these files are moved into place after the user
+agreed, so nothing is fetched twice.
 """
 
 import shutil
@@ -24,10 +25,10 @@ from robota.config.trust.lock_file import (
 )
 from robota.config.trust.sources import Snapshot, snapshot_of_tree
 from robota.extensions.plugins.contents import PluginContents, read_contents
-from robota.extensions.plugins.fetching import OpenPlace, open_place, staging_directory
+from robota.extensions.plugins.fetching import OpenSource, open_source, staging_directory
 from robota.extensions.plugins.manifest import MANIFEST_FILES, InvalidPlugin
 from robota.extensions.plugins.marketplace import Marketplace, MarketplaceEntry, PathInMarketplace
-from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, MarketplaceOrigin, Origin, Place
+from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, MarketplaceOrigin, Origin, Source
 from robota.extensions.plugins.store import (
     FROM_DIRECTORY,
     FROM_GIT,
@@ -42,7 +43,7 @@ from robota.extensions.plugins.store import (
 class PluginCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A plugin that was fetched and is not installed yet.
 
-    `replaces` is what is installed of it now, `changes` what is different from what the person agreed to there.
+    `replaces` is the installed version, and `changes` the differences from what the user agreed to then.
     """
 
     plugin: InstalledPlugin
@@ -55,34 +56,34 @@ class PluginCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Fetched(msgspec.Struct, frozen=True, kw_only=True):
-    place: OpenPlace
+    source: OpenSource
     path: str = ""
     entry: MarketplaceEntry | None = None
 
 
 class PluginInstaller:
-    """Changes what is installed for the person, or for one project of theirs."""
+    """Installs and removes plugins of the user or of one project."""
 
-    def __init__(self, store: PluginStore, declared: Mapping[str, Place], env: Mapping[str, str]) -> None:
-        """`declared` are marketplaces that the settings name; one that the person added has its name first."""
+    def __init__(self, store: PluginStore, declared: Mapping[str, Source], env: Mapping[str, str]) -> None:
+        """`declared` are the marketplaces of the settings; those that the user added take precedence."""
         self._store = store
         self._declared = declared
         self._env = env
 
     def marketplaces(self) -> tuple[KnownMarketplace, ...]:
-        """Those that the person added, and those of the settings."""
+        """The marketplaces that the user added, and those of the settings."""
         known = {each.name: each for each in self._store.read().marketplaces}
-        declared = (KnownMarketplace(name=name, place=place) for name, place in self._declared.items())
+        declared = (KnownMarketplace(name=name, source=source) for name, source in self._declared.items())
         return (*known.values(), *(each for each in declared if each.name not in known))
 
     @asynccontextmanager
     async def candidate(self, origin: Origin, name: str | None, project: str) -> AsyncIterator[PluginCandidate]:
-        """Fetch a plugin to look at it. Raises `InvalidPlugin` or `ConfigError`; nothing is installed."""
+        """Fetch and read a plugin without installing it. Raises `InvalidPlugin` or `ConfigError`."""
         async with staging_directory(self._store.staging) as staging:
             files = staging / "files"
             files.mkdir(mode=0o700)
             found = await self._open(origin, name, staging)
-            left_out = await found.place.copy(found.path, files)
+            left_out = await found.source.copy(found.path, files)
             if found.entry is not None:
                 _add_manifest(files, found.entry)
             snapshot = snapshot_of_tree(files)
@@ -94,7 +95,7 @@ class PluginInstaller:
                 digest=snapshot.digest,
                 project=project,
                 version=contents.manifest.version or (found.entry.version if found.entry else ""),
-                commit=found.place.commit,
+                commit=found.source.commit,
                 installed_ms=_now_ms(),
             )
             before = next((each for each in self._store.read().plugins if each.key == plugin.key), None)
@@ -111,9 +112,9 @@ class PluginInstaller:
             )
 
     def install(self, candidate: PluginCandidate) -> InstalledPlugin:
-        """Move a candidate into place, as it was looked at, and remember that the person agreed to it."""
+        """Move the files of a candidate into place, and record that the user agreed to them."""
         plugin, before = candidate.plugin, candidate.replaces
-        self._refuse_second_of_name(plugin, self._store.read())
+        self._with_unique_name(plugin, self._store.read())
         if before is not None:
             plugin = msgspec.structs.replace(plugin, is_enabled=before.is_enabled)
         parts = candidate.snapshot.parts
@@ -127,14 +128,14 @@ class PluginInstaller:
             self._move_into_place(candidate)
             self._store.data_of(plugin).mkdir(parents=True, exist_ok=True, mode=0o700)
             agree(AgreementKind.PLUGIN, plugin.key, agreement, parts, self._env)
-            self._store.change(lambda state: state.with_plugin(self._refuse_second_of_name(plugin, state)))
+            self._store.change(lambda state: state.with_plugin(self._with_unique_name(plugin, state)))
         except OSError as error:
             raise ConfigError(f"The plugin cannot be kept: {error}. What was installed before still is.") from error
         self._remove_versions(plugin, keep=before)
         return plugin
 
     def uninstall(self, plugin: InstalledPlugin) -> None:
-        """Remove a plugin and the agreement about it. What it kept for itself goes with the last of it."""
+        """Remove a plugin and its agreement; its data too, unless it is also installed elsewhere."""
         self._store.change(lambda state: state.without_plugin(plugin))
         forget_agreement(AgreementKind.PLUGIN, plugin.key, self._env)
         if not any(each.id == plugin.id for each in self._store.read().plugins):
@@ -142,18 +143,18 @@ class PluginInstaller:
             shutil.rmtree(self._store.data_of(plugin), ignore_errors=True)
 
     def enable(self, plugin: InstalledPlugin, *, is_enabled: bool) -> None:
-        """Switch a plugin on or off; it stays installed."""
+        """Enable or disable an installed plugin."""
         self._store.change(lambda state: state.with_plugin(msgspec.structs.replace(plugin, is_enabled=is_enabled)))
 
-    async def look_at_marketplace(self, place: Place, name: str | None = None) -> KnownMarketplace:
-        """Read a marketplace and remember it. One with another name than `name` is refused."""
+    async def refresh_marketplace(self, source: Source, name: str | None = None) -> KnownMarketplace:
+        """Fetch a marketplace and store what it offers. Raises `InvalidPlugin`, also if its name is not `name`."""
         async with staging_directory(self._store.staging) as staging:
-            opened = await open_place(place, staging, self._env)
+            opened = await open_source(source, staging, self._env)
             marketplace = await opened.marketplace()
-            _refuse_other_name(marketplace, name)
+            _require_name(marketplace, name)
             known = KnownMarketplace(
                 name=marketplace.name,
-                place=place,
+                source=source,
                 commit=opened.commit,
                 updated_ms=_now_ms(),
                 offered=tuple(
@@ -163,15 +164,15 @@ class PluginInstaller:
                 problems=marketplace.problems,
             )
         for other in self.marketplaces():
-            if other.name == known.name and other.place != place:
+            if other.name == known.name and other.source != source:
                 raise InvalidPlugin(
-                    f"there is a marketplace {known.name} already, from {other.place.label}; remove that one first"
+                    f"there is a marketplace {known.name} already, from {other.source.label}; remove that one first"
                 )
         self._store.change(lambda state: state.with_marketplace(known))
         return known
 
     def remove_marketplace(self, known: KnownMarketplace) -> tuple[InstalledPlugin, ...]:
-        """Forget a marketplace and remove the plugins that came from it; returns these."""
+        """Remove a marketplace and the plugins installed from it; returns these plugins."""
         removed = tuple(each for each in self._store.read().plugins if each.marketplace == known.name)
         for plugin in removed:
             self.uninstall(plugin)
@@ -181,9 +182,9 @@ class PluginInstaller:
     async def _open(self, origin: Origin, name: str | None, staging: Path) -> _Fetched:
         match origin:
             case DirectoryOrigin():
-                return _Fetched(place=await open_place(origin, staging, self._env))
+                return _Fetched(source=await open_source(origin, staging, self._env))
             case GitOrigin(path=path):
-                return _Fetched(place=await open_place(origin, staging, self._env), path=path)
+                return _Fetched(source=await open_source(origin, staging, self._env), path=path)
             case MarketplaceOrigin(marketplace=marketplace):
                 return await self._open_from_marketplace(marketplace, name or "", staging)
 
@@ -191,23 +192,23 @@ class PluginInstaller:
         known = next((each for each in self.marketplaces() if each.name == wanted), None)
         if known is None:
             raise InvalidPlugin(f"there is no marketplace {wanted}; add it with: robota plugin marketplace add SOURCE")
-        opened = await open_place(known.place, staging, self._env)
+        opened = await open_source(known.source, staging, self._env)
         marketplace = await opened.marketplace()
-        _refuse_other_name(marketplace, wanted)
+        _require_name(marketplace, wanted)
         entry = marketplace.entry(name)
         if entry is None:
             offered = ", ".join(each.name for each in marketplace.entries) or "nothing"
             raise InvalidPlugin(f"the marketplace {wanted} has no plugin {name}; it offers {offered}")
         match entry.origin:
             case PathInMarketplace(path=path):
-                return _Fetched(place=opened, path=path, entry=entry)
-            case DirectoryOrigin() as place:
-                return _Fetched(place=await open_place(place, staging, self._env), entry=entry)
-            case GitOrigin(path=path) as place:
-                return _Fetched(place=await open_place(place, staging, self._env), path=path, entry=entry)
+                return _Fetched(source=opened, path=path, entry=entry)
+            case DirectoryOrigin() as source:
+                return _Fetched(source=await open_source(source, staging, self._env), entry=entry)
+            case GitOrigin(path=path) as source:
+                return _Fetched(source=await open_source(source, staging, self._env), path=path, entry=entry)
 
-    def _refuse_second_of_name(self, plugin: InstalledPlugin, state: PluginState) -> InstalledPlugin:
-        """`name:command` must mean one plugin."""
+    def _with_unique_name(self, plugin: InstalledPlugin, state: PluginState) -> InstalledPlugin:
+        """Return `plugin`, or raise `InvalidPlugin` if another one has its name: `name:command` must be unambiguous."""
         for other in state.plugins:
             if (other.name, other.project) == (plugin.name, plugin.project) and other.id != plugin.id:
                 raise InvalidPlugin(
@@ -225,7 +226,7 @@ class PluginInstaller:
             candidate.files.rename(target)
 
     def _remove_versions(self, plugin: InstalledPlugin, keep: InstalledPlugin | None) -> None:
-        """Sessions that run may still use what was just replaced; what is older goes."""
+        """Remove old versions, except the one just replaced, which running sessions may still use."""
         installed = (each for each in self._store.read().plugins if each.id == plugin.id)
         used = {self._store.files_of(each) for each in (*installed, plugin, keep or plugin)}
         with suppress(OSError):
@@ -234,13 +235,13 @@ class PluginInstaller:
                     shutil.rmtree(version, ignore_errors=True)
 
 
-def _refuse_other_name(marketplace: Marketplace, name: str | None) -> None:
+def _require_name(marketplace: Marketplace, name: str | None) -> None:
     if name is not None and marketplace.name != name:
         raise InvalidPlugin(f"the marketplace calls itself {marketplace.name} and not {name}, so it is not used")
 
 
 def _add_manifest(files: Path, entry: MarketplaceEntry) -> None:
-    """A plugin without a plugin.json is what its entry in the marketplace says."""
+    """Write the manifest from the entry of the marketplace, if the plugin has none."""
     if not any((files / path).exists() for path in MANIFEST_FILES):
         target = files / MANIFEST_FILES[0]
         target.parent.mkdir(exist_ok=True, mode=0o700)

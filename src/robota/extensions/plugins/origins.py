@@ -1,4 +1,4 @@
-"""Where plugins and marketplaces come from: a directory, a git repository, or an entry of a marketplace."""
+"""The origins of plugins and marketplaces (a directory, a git repository, a marketplace), and their parsing."""
 
 import re
 from pathlib import Path, PurePosixPath
@@ -11,7 +11,7 @@ from robota.text.visible import single_line
 from robota.workspace.git.remote_tree import is_address, is_revision
 
 GITHUB: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
-LOCAL_MARKS: Final = ("/", "./", "../", "~/")
+LOCAL_PREFIXES: Final = ("/", "./", "../", "~/")
 
 
 class DirectoryOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="directory", tag_field="kind"):
@@ -25,7 +25,7 @@ class DirectoryOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="directory"
 
 
 class GitOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="git", tag_field="kind"):
-    """A repository, or a directory (`path`) in it. `commit` is one that must be had, and no other."""
+    """A git repository, or the directory `path` in it. If `commit` is set, exactly that commit is used."""
 
     url: str
     ref: str = ""
@@ -38,7 +38,7 @@ class GitOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="git", tag_field=
 
 
 class MarketplaceOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="marketplace", tag_field="kind"):
-    """What a marketplace says, each time anew."""
+    """An entry of a marketplace, which is read again for every update."""
 
     marketplace: str
 
@@ -47,13 +47,16 @@ class MarketplaceOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="marketpl
         return f"the marketplace {self.marketplace}"
 
 
-Place = DirectoryOrigin | GitOrigin
+Source = DirectoryOrigin | GitOrigin
 Origin = DirectoryOrigin | GitOrigin | MarketplaceOrigin
 
 
-def typed_place(text: str, here: Path) -> Place | None:
-    """What a person typed, if it is a path (`./x`), an address (`https://…#ref`) or `owner/name` of GitHub."""
-    if text in (".", "..", "~") or text.startswith(LOCAL_MARKS):
+def parse_typed_source(text: str, here: Path) -> Source | None:
+    """Parse a typed path (`./x`), URL (`https://…#ref`) or `owner/name` of GitHub; None for anything else.
+
+    Raises `InvalidPlugin` for a URL that git must not fetch.
+    """
+    if text in (".", "..", "~") or text.startswith(LOCAL_PREFIXES):
         return DirectoryOrigin(path=str((here / Path(text).expanduser()).resolve()))
     address, _, ref = text.partition("#")
     if GITHUB.fullmatch(address):
@@ -63,8 +66,8 @@ def typed_place(text: str, here: Path) -> Place | None:
     return None
 
 
-def written_place(written: Any, here: Path) -> Place:
-    """A source as Claude Code writes it into settings and marketplaces. Raises `InvalidPlugin`."""
+def parse_written_source(written: Any, here: Path) -> Source:
+    """Parse a source in the format of Claude Code, from settings and marketplaces. Raises `InvalidPlugin`."""
     match written:
         case {"source": "github", "repo": str(repo)} if GITHUB.fullmatch(repo):
             return _git({**written, "url": f"https://github.com/{repo}.git"})
@@ -77,8 +80,8 @@ def written_place(written: Any, here: Path) -> Place:
     raise InvalidPlugin("its source is not written as one")
 
 
-def path_within(written: str) -> str:
-    """A path below a directory, without any way out of it. Raises `InvalidPlugin`."""
+def contained_path(written: str) -> str:
+    """A normalised relative path; empty for `.`. Raises `InvalidPlugin` if it could leave its directory."""
     path = PurePosixPath(written)
     if path.is_absolute() or ".." in path.parts or "\\" in written or not written.isprintable():
         raise InvalidPlugin(f"its path {single_line(written, 200)!r} leads out of where it may be")
@@ -95,4 +98,4 @@ def _git(written: dict[str, Any]) -> GitOrigin:
         raise InvalidPlugin("its address has a password in it; let git ask your credential helper instead")
     if not all(is_revision(each) for each in (ref, commit) if each):
         raise InvalidPlugin(f"{single_line(ref or commit)!r} is no branch, tag or commit")
-    return GitOrigin(url=url, ref=ref, commit=commit, path=path_within(path))
+    return GitOrigin(url=url, ref=ref, commit=commit, path=contained_path(path))

@@ -1,7 +1,7 @@
-"""Which plugins are installed and which marketplaces are known: one file of the person's, and directories beside it.
+"""Stores which plugins are installed and which marketplaces are known: one state file, and directories beside it.
 
-The files of a plugin lie in a directory named by their digest, which is never changed. An update is another directory;
-what is used changes with the one file, so that a reader sees the old plugin or the new one.
+The files of a plugin are in a directory named by their digest, which never changes. An update creates another
+directory and then replaces the state file, so a reader sees either the old plugin or the new one.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,19 +13,19 @@ import msgspec
 from robota.config.durable_file import only_writer, read_file, replace_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
-from robota.extensions.plugins.origins import Origin, Place
+from robota.extensions.plugins.origins import Origin, Source
 
 DIRECTORY: Final = "plugins"
 STATE_FILE: Final = "plugins.json"
 DIGEST_SHOWN: Final = 12
 DIRECTORY_DIGEST: Final = 16
-# What stands behind the @ of plugins that came from no marketplace.
+# The part after the @ in the id of plugins that came from no marketplace.
 FROM_DIRECTORY: Final = "local"
 FROM_GIT: Final = "git"
 
 
 class InstalledPlugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A plugin that a person agreed to, for all their projects or for one (`project` is its path)."""
+    """An installed plugin, for all projects of the user or for one (`project` is its path)."""
 
     name: str
     marketplace: str
@@ -43,7 +43,7 @@ class InstalledPlugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     @property
     def key(self) -> str:
-        """What its agreement is kept under."""
+        """Its key in the lock file and in the state."""
         return f"{self.id} in {self.project}" if self.project else self.id
 
     @property
@@ -52,7 +52,7 @@ class InstalledPlugin(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class OfferedPlugin(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin of a marketplace as it was when somebody last looked."""
+    """A plugin of a marketplace, as of its last refresh."""
 
     name: str
     version: str = ""
@@ -60,10 +60,10 @@ class OfferedPlugin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownMarketplace(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A marketplace that the person added, or that the settings name (then nobody has looked at it yet)."""
+    """A marketplace that the user added, or that the settings declare; the latter has no `offered` plugins yet."""
 
     name: str
-    place: Place
+    source: Source = msgspec.field(name="place")
     commit: str = ""
     updated_ms: int = 0
     offered: tuple[OfferedPlugin, ...] = ()
@@ -71,7 +71,7 @@ class KnownMarketplace(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class PluginState(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is installed and known."""
+    """The content of the state file."""
 
     version: int = 1
     plugins: tuple[InstalledPlugin, ...] = ()
@@ -95,14 +95,14 @@ class PluginState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PluginStore:
-    """Reads and changes what is installed; two processes do not lose one another's changes."""
+    """Reads and changes the state, safely between processes."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.directory = user_directory(env) / DIRECTORY
         self._path = self.directory / STATE_FILE
 
     def read(self) -> PluginState:
-        """Raises `ConfigError` if the file cannot be read."""
+        """The current state. Raises `ConfigError` if the file cannot be read."""
         try:
             return msgspec.json.decode(read_file(self._path), type=PluginState)
         except FileNotFoundError:
@@ -113,21 +113,21 @@ class PluginStore:
                 "It was left as it is. Correct or remove it."
             ) from error
 
-    def change(self, changed: Callable[[PluginState], PluginState]) -> None:
-        """Replace the state by what `changed` makes of the newest one. Raises `ConfigError` or `OSError`."""
+    def change(self, update: Callable[[PluginState], PluginState]) -> None:
+        """Apply `update` to the current state under a lock. Raises `ConfigError` or `OSError`."""
         with only_writer(self.directory):
-            state = changed(self.read())
+            state = update(self.read())
             replace_file(self._path, msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
 
     def files_of(self, plugin: InstalledPlugin) -> Path:
-        """Where the files of a plugin lie."""
+        """The directory of a plugin's files."""
         return self.versions_of(plugin) / plugin.digest[:DIRECTORY_DIGEST]
 
     def versions_of(self, plugin: InstalledPlugin) -> Path:
         return self.directory / "cache" / plugin.marketplace / plugin.name
 
     def data_of(self, plugin: InstalledPlugin) -> Path:
-        """Where a plugin may keep something over its updates."""
+        """The directory in which a plugin may store data across updates."""
         return self.directory / "data" / f"{plugin.name}-{plugin.marketplace}"
 
     @property

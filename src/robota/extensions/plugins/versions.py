@@ -1,4 +1,4 @@
-"""The order of versions, as semver.org defines it."""
+"""Compares semantic versions (semver.org)."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ _Key = tuple[int, int, int, bool, tuple[_Identifier, ...]]
 
 
 def is_older(version: str, other: str) -> bool:
-    """Whether a version comes before another. What is no semantic version has no order, and is never older."""
+    """Whether a version precedes another; False unless both are semantic versions."""
     one, two = _key(version), _key(other)
     return one is not None and two is not None and one < two
 
@@ -24,7 +24,7 @@ def _key(version: str) -> _Key | None:
         return None
     major, minor, patch, pre = found.groups()
     identifiers = () if pre is None else tuple(map(_identifier, pre.split(".")))
-    # A release comes after its pre-releases; of these, numbers come before words.
+    # A release comes after its pre-releases, whose numeric identifiers come before words.
     return int(major), int(minor), int(patch), pre is None, identifiers
 
 

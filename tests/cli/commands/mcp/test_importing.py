@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.config.errors import ConfigError
-from robota.extensions.mcp.foreign_entries import AGENTS, ForeignEntry, entries_of
+from robota.extensions.mcp.foreign_entries import AGENTS, ForeignEntry, read_foreign_entries
 from tests.harness.cli import Robota
 
 CODEX = """
@@ -133,4 +133,4 @@ def test_reading_any_file_gives_entries_or_a_plain_refusal(
     path = tmp_path_factory.getbasetemp() / f"foreign-{agent}.json"
     path.write_text(json.dumps(data))
     with suppress(ConfigError):
-        assert all(isinstance(each, ForeignEntry) for each in entries_of(agent, Path("/w"), Path("/h"), path))
+        assert all(isinstance(each, ForeignEntry) for each in read_foreign_entries(agent, Path("/w"), Path("/h"), path))

@@ -10,7 +10,7 @@ from robota.cli.commands.mcp.entries import file_of_scope
 from robota.cli.output import print_json
 from robota.config.paths import home_directory
 from robota.extensions.mcp.definitions import problem_with_server
-from robota.extensions.mcp.foreign_entries import ForeignEntry, entries_of
+from robota.extensions.mcp.foreign_entries import ForeignEntry, read_foreign_entries
 from robota.secrets.named_values import mask_settings
 from robota.text.visible import single_line
 
@@ -21,7 +21,7 @@ EXIT_FAILED: Final = 1
 def run(options: argparse.Namespace) -> int:
     """Exits with 0 if every server that was asked for is there now."""
     root: Path = options.root
-    found = entries_of(options.agent, root, home_directory(os.environ), options.file)
+    found = read_foreign_entries(options.agent, root, home_directory(os.environ), options.file)
     missing = [name for name in options.names if all(entry.name != name for entry in found)]
     for name in missing:
         print(f"robota: {options.agent} has no MCP server {single_line(name)!r}.", file=sys.stderr)
@@ -37,22 +37,22 @@ def run(options: argparse.Namespace) -> int:
             is_complete = False
             print(f"robota: {single_line(foreign.name)} was left out: {problem}.", file=sys.stderr)
             continue
-        there[foreign.our_name] = foreign.entry
+        there[foreign.robota_name] = foreign.entry
         if not options.dry_run:
-            file.write(foreign.our_name, foreign.entry, os.environ)
+            file.write(foreign.robota_name, foreign.entry, os.environ)
         _tell(foreign, f"would be added to {file.path}" if options.dry_run else f"was added to {file.path}")
     return EXIT_SUCCESS if is_complete else EXIT_FAILED
 
 
 def _problem_with(foreign: ForeignEntry, there: dict[str, Any], *, replace: bool) -> str | None:
-    problem = problem_with_server(foreign.our_name, foreign.entry)
-    if problem is None and foreign.our_name in there and not replace:
-        return f"there is a server {foreign.our_name} already (--replace replaces it)"
+    problem = problem_with_server(foreign.robota_name, foreign.entry)
+    if problem is None and foreign.robota_name in there and not replace:
+        return f"there is a server {foreign.robota_name} already (--replace replaces it)"
     return problem
 
 
 def _tell(foreign: ForeignEntry, what: str) -> None:
-    renamed = "" if foreign.our_name == foreign.name else f" as {foreign.our_name}"
+    renamed = "" if foreign.robota_name == foreign.name else f" as {foreign.robota_name}"
     print(f"{single_line(foreign.name)} of {single_line(foreign.where, 4096)} {what}{renamed}:")
     print_json(mask_settings(foreign.entry))
     if foreign.left_out:

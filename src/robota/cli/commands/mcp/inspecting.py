@@ -57,7 +57,7 @@ def _show(reports: "tuple[ServerReport, ...]", *, as_json: bool) -> int:
     else:
         for report in reports:
             _describe(report)
-    in_need = [report for report in reports if report.failure or report.unknown or report.changes]
+    in_need = [report for report in reports if report.failure or report.pin_problem or report.changes]
     return EXIT_FAILED if in_need else EXIT_SUCCESS
 
 
@@ -82,7 +82,7 @@ def _as_data(report: "ServerReport") -> dict[str, Any]:
         "name": report.server.name,
         "where": report.server.where,
         "status": report.state.status,
-        "problem": report.failure or report.unknown,
+        "problem": report.failure or report.pin_problem,
         "tools": [tool.name for tool in report.tools],
         "changed": [change.after.name for change in report.changes],
         "isApproved": report.pins is not None and not report.changes,
@@ -93,7 +93,7 @@ def _describe(report: "ServerReport") -> None:
     server = report.server
     print(f"{server.name}  ({single_line(server.where, LONGEST_LINE)}): {_state(report)}")
     if report.failure is not None:
-        for line in report.connection.last_words.splitlines()[-LAST_LINES:]:
+        for line in report.connection.stderr_tail.splitlines()[-LAST_LINES:]:
             print(f"    | {single_line(line, LONGEST_LINE)}")
     changed = {change.after.name for change in report.changes}
     for tool in report.tools:
@@ -106,8 +106,8 @@ def _describe(report: "ServerReport") -> None:
 def _state(report: "ServerReport") -> str:
     if report.failure is not None:
         return f"does not work: {single_line(report.failure, LONGEST_LINE)}"
-    if report.unknown is not None:
-        return single_line(report.unknown, LONGEST_LINE)
+    if report.pin_problem is not None:
+        return single_line(report.pin_problem, LONGEST_LINE)
     if report.changes:
         return "changed since it was approved; what differs is blocked"
     return "not used yet" if report.pins is None else "works"

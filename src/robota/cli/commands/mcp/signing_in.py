@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
-from robota.extensions.mcp.configured_servers import configured
+from robota.extensions.mcp.configured_servers import load_servers
 from robota.extensions.mcp.definitions import HttpServer
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.text.counted import counted
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _server(name: str, root: Path) -> HttpServer:
-    servers = configured(load_settings(root, os.environ), os.environ).servers
+    servers = load_servers(load_settings(root, os.environ), os.environ).servers
     found = next((server for server in servers if server.name == name), None)
     if found is None:
         known = ", ".join(server.name for server in servers) or "none"
@@ -52,7 +52,7 @@ def _server(name: str, root: Path) -> HttpServer:
 
 
 async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool) -> int:
-    from robota.extensions.mcp.sdk import sign_in_by
+    from robota.extensions.mcp.sdk import sign_in
     from robota.extensions.mcp.sign_in import Browser
 
     waiting = ReturnPort()
@@ -67,12 +67,12 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
         browser = Browser(redirect_to=f"http://127.0.0.1:{port}/callback", go_to=go_to, come_back=waiting.answer)
         try:
             async with asyncio.timeout(LIMIT_S):
-                tools = await sign_in_by(server, store, browser)
+                tools = await sign_in(server, store, browser)
         except Exception as error:  # noqa: BLE001 - a border: what the other side does wrong has many shapes
             store.forget(server.url)
             print(f"robota: You are not signed in to {server.name}: {_innermost(error)}", file=sys.stderr)
             return EXIT_FAILED
-    if store.of(server.url) is None:
+    if store.load(server.url) is None:
         print(f"{server.name} works without signing in. It has {counted(tools, 'tool')}.")
     else:
         print(f"You are signed in to {server.name}. It has {counted(tools, 'tool')}.")
