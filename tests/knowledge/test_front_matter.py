@@ -16,7 +16,7 @@ def test_a_document_without_front_matter_is_all_text(document: str) -> None:
 
 
 @given(head=st.text(), text=st.text())
-def test_no_front_matter_raises_and_the_text_behind_it_is_kept(head: str, text: str) -> None:
+def test_no_front_matter_raises_and_the_text_after_it_is_kept(head: str, text: str) -> None:
     if "---" in head:
         return
     read = read_front_matter(f"---\n{head}\n---\n{text}")
@@ -24,7 +24,7 @@ def test_no_front_matter_raises_and_the_text_behind_it_is_kept(head: str, text: 
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])))
-def test_what_is_read_without_a_yaml_parser_is_what_one_would_read(value: str) -> None:
+def test_the_fast_path_agrees_with_the_yaml_parser(value: str) -> None:
     line = f"description: {value}"
     read = read_front_matter(f"---\n{line}\n---\n")
     try:
@@ -56,7 +56,7 @@ def test_what_is_read_without_a_yaml_parser_is_what_one_would_read(value: str) -
         ),
     ],
 )
-def test_fields(document: str, fields: dict[str, object]) -> None:
+def test_front_matter_fields_are_read(document: str, fields: dict[str, object]) -> None:
     read = read_front_matter(document)
     assert read.text == "body"
     assert read.problem is None and fields.items() <= read.fields.items()
@@ -75,6 +75,6 @@ def test_fields(document: str, fields: dict[str, object]) -> None:
         "- a\n- list",
     ],
 )
-def test_hostile_front_matter_is_named_and_not_used(head: str) -> None:
+def test_hostile_front_matter_is_reported_and_ignored(head: str) -> None:
     read = read_front_matter(f"---\n{head}\n---\nbody")
     assert read.fields == {} and read.problem and read.text == "body"

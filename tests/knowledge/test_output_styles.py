@@ -45,14 +45,14 @@ def test_any_file_is_a_style_and_loses_no_text(data: bytes, name: str) -> None:
     assert output_style("x.md", b"no front matter " + data).text.startswith("no front matter")
 
 
-def test_the_whole_name_comes_before_the_short_one_of_a_plugin() -> None:
+def test_a_full_style_name_takes_precedence_over_the_short_name_of_a_plugin_style() -> None:
     own, of_plugin = output_style("sea.md", b"own"), output_style("sea.md", b"theirs", "crew")
     assert style_named("SEA", (of_plugin, own)) == own
     assert style_named("sea", (of_plugin,)) == style_named("crew:sea", (own, of_plugin)) == of_plugin
     assert style_named("none", (own,)) is None
 
 
-def test_a_style_takes_the_place_of_how_to_code_but_not_of_how_to_be_careful(robota: Robota) -> None:
+def test_a_style_replaces_the_coding_instructions_but_not_the_safety_rules(robota: Robota) -> None:
     style_file(robota.home / ".claude", "pirate", PIRATE)
     style_file(robota.home / ".robota", "steps", KEEPING)
     settings(robota, outputStyle="pirate")
@@ -63,7 +63,7 @@ def test_a_style_takes_the_place_of_how_to_code_but_not_of_how_to_be_careful(rob
     assert "Explain every step." in told and f"- {CODING}" in told and "-! " not in told
 
 
-def test_a_style_of_the_project_counts_only_after_trust(robota: Robota) -> None:
+def test_a_project_style_is_used_only_after_trust(robota: Robota) -> None:
     style_file(robota.workspace / ".claude", "pirate", PIRATE)
     (robota.workspace / ".claude/settings.json").write_text(json.dumps({"outputStyle": "Pirate"}))
     settings(robota)
@@ -72,7 +72,7 @@ def test_a_style_of_the_project_counts_only_after_trust(robota: Robota) -> None:
     assert "Answer like a pirate." in system_prompt(robota)
 
 
-def test_a_style_of_a_plugin_works_by_its_name_and_scripts_are_told_it(robota: Robota, tmp_path: Path) -> None:
+def test_a_plugin_style_is_selected_by_name_and_reported_to_scripts(robota: Robota, tmp_path: Path) -> None:
     sea = "---\nname: sea\n---\nAnswer like a pirate.\n"
     lint = plugin(tmp_path / "lint", **{"output-styles/sea.md": sea})
     settings(robota, outputStyle="lint:sea")
@@ -86,13 +86,13 @@ def test_a_style_of_a_plugin_works_by_its_name_and_scripts_are_told_it(robota: R
     assert {"help", "lint:mend", "lint:greet"} <= set(init["slash_commands"]) and init["skills"] == ["lint:mend"]
 
 
-def test_an_unknown_style_is_said_and_none_is_used(robota: Robota) -> None:
+def test_an_unknown_style_is_reported_and_ignored(robota: Robota) -> None:
     settings(robota, outputStyle="nowhere")
     done = robota("-p", "hello")
     assert done.code == 0 and "There is no output style 'nowhere'" in done.stderr
 
 
-def test_it_is_chosen_in_a_conversation_and_kept(robota: Robota) -> None:
+def test_a_style_chosen_in_a_conversation_is_saved(robota: Robota) -> None:
     style_file(robota.home / ".robota", "pirate", PIRATE)
     settings(robota)
     with Terminal(robota, "--plain") as terminal:

@@ -30,11 +30,11 @@ HOSTILE = {
     "bombs in plugins": ("extensions/plugins/test_reading.py", "test_bombs_are_refused"),
     "loops of imports": (
         "knowledge/instructions/test_loader.py",
-        "test_an_imported_file_follows_the_one_that_imports_it_and_nothing_is_told_twice",
+        "test_an_imported_file_follows_its_importer_and_is_loaded_once",
     ),
     "loops of links": (
         "knowledge/instructions/test_loader.py",
-        "test_special_files_and_loops_are_named_and_not_opened",
+        "test_special_files_and_link_loops_are_reported_and_not_opened",
     ),
     "10,000 skills": (
         "knowledge/skills/test_skill_files.py",
@@ -42,7 +42,7 @@ HOSTILE = {
     ),
     "megabyte descriptions": (
         "knowledge/skills/test_skill_files.py",
-        "test_a_megabyte_of_description_is_cut_and_the_skill_still_works",
+        "test_a_very_long_description_is_cut",
     ),
     "control characters in names": (
         "knowledge/skills/test_skill_files.py",
@@ -58,7 +58,7 @@ HOSTILE = {
     ),
     "a repository that agrees for the person": (
         "knowledge/instructions/test_outside_files.py",
-        "test_a_repository_cannot_agree_for_the_person_nor_ask_for_secrets",
+        "test_a_repository_cannot_agree_for_the_user_nor_import_secrets",
     ),
 }
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.knowledge.memory.candidates import kind_of
+from robota.knowledge.memory.candidates import classify
 from robota.knowledge.memory.entry import MemoryType
 from robota.knowledge.memory.memories import MemoryScope, NewEntry
 
@@ -113,7 +113,7 @@ def _untyped_entry(words: str) -> NewEntry:
     if not text:
         raise BadMemoryRequest("Say what to remember.")
     text, check = _checked(text)
-    kind, topic = kind_of(text)
+    kind, topic = classify(text)
     return NewEntry(type=kind, topic=topic, text=text, scope=scope, check=check)
 
 

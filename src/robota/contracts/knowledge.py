@@ -56,11 +56,11 @@ class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """The text that the model gets instead of what was typed.
 
     `rules` are granted, and `denied` rules forbid, until control goes back to the person. `notices` are for the person.
-    The `@` mentions in `mentioning` count as if they had been typed.
+    The `@` mentions in `mention_source` count as if they had been typed.
     """
 
     text: str
-    mentioning: str = ""
+    mention_source: str = ""
     rules: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     subtask: SubtaskWanted | None = None

@@ -1,4 +1,4 @@
-"""What a project and its people tell the model: instruction files, skills, prompt commands and memory.
+"""Text that projects and users give the model: instruction files, skills, prompt commands, mentions and memory.
 
 Uses workspace, config and contracts; never its siblings (tools, policy, hooks, extensions).
 """

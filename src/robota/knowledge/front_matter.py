@@ -1,4 +1,4 @@
-"""The front matter of a Markdown file: YAML between two lines of dashes, and the text behind it."""
+"""Reads the front matter of a Markdown file: YAML between two lines of dashes, followed by the text."""
 
 import re
 from typing import Any, Final
@@ -8,25 +8,28 @@ import msgspec
 from robota.config.yaml_document import YamlProblem, read_yaml
 
 FENCE: Final = "---"
-# Compiled with the first file that needs them; what was read of skills is mostly kept from an earlier session.
+# Compiled on first use: parsed skills mostly come from the cache.
 _BEGINS: Final = r"---[ \t\r]*\n"
 _ENDS: Final = r"\n---[ \t\r]*(?:\n|\Z)"
-# Far more than any front matter has; the parser needs quadratic time for brackets in brackets.
+# Far more than real front matter has; the parser takes quadratic time for nested brackets.
 MAX_CHARACTERS: Final = 20_000
 MAX_BRACKETS: Final = 200
 MAX_LOOSE_FIELDS: Final = 100
-# A text as people write it behind a name. With a colon in it YAML would refuse the line, and everybody means the text.
+# How people write booleans; YAML knows only some of them.
+TRUE_WORDS: Final = frozenset({"true", "yes", "on", "1"})
+FALSE_WORDS: Final = frozenset({"false", "no", "off", "0"})
+# A plain value. YAML refuses one with a colon in it (`description: Use this: always`), but the text is what is meant.
 _TEXT: Final = r"""[^-?:,\[\]{}#&*!|>'"%@`~\s](?:[^#\x85\u2028\u2029]|(?<=\S)#)*"""
-# An item of a list in brackets that is nothing but text.
+# An item of a list in brackets that is plain text.
 _ITEM: Final = r"""[^-?:,\[\]{}#&*!|>'"%@`~\s][^:#,\[\]{}\x85\u2028\u2029]*"""
 _LINE: Final = r"([A-Za-z][\w-]*):[ \t]*(.*?)[ \t]*"
-# What one field defines for others, which are then none by themselves.
+# An anchor or an alias: such fields cannot be parsed one by one.
 _ANCHOR: Final = r"[\s\[,][&*][A-Za-z]"
 _NOT_TEXT: Final = r"(?i:true|false|yes|no|on|off|null|~)|[-+.\d][\d._eE+:xob-]*"
 
 
 class FrontMatter(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields and the text of a file. With a `problem` there are no fields, and nothing of the text is lost."""
+    """The fields and the text of a file. With a `problem` there are no fields, but the text is complete."""
 
     fields: dict[str, Any]
     text: str
@@ -34,11 +37,12 @@ class FrontMatter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_front_matter(document: str) -> FrontMatter:
-    """Take a document apart. Never raises; a file without front matter is all text."""
+    """Split a document into fields and text. Never raises: a file without front matter is all text."""
     document = document.removeprefix("\ufeff")
-    head, fence, text = _split(document)
-    if fence is None:
+    split = _split(document)
+    if split is None:
         return FrontMatter(fields={}, text=document)
+    head, text = split
     if len(head) > MAX_CHARACTERS or head.count("[") + head.count("{") > MAX_BRACKETS:
         return FrontMatter(fields={}, text=text, problem="its front matter is too long or too deeply nested")
     fields = _plain_fields(head)
@@ -47,35 +51,35 @@ def read_front_matter(document: str) -> FrontMatter:
     return _parsed(head, text)
 
 
-def _split(document: str) -> tuple[str, str | None, str]:
-    """What stands between the dashes, the second of them if there is one, and what comes behind."""
+def _split(document: str) -> tuple[str, str] | None:
+    """The YAML between the dashes and the text after them; None if there is no front matter."""
     if not document.startswith(FENCE):
-        return "", None, document
+        return None
     begins = re.match(_BEGINS, document)
     ends = None if begins is None else re.compile(_ENDS).search(document, begins.end() - 1)
     if begins is None or ends is None:
-        return "", None, document
-    return document[begins.end() : ends.start() + 1].replace("\r\n", "\n"), FENCE, document[ends.end() :]
+        return None
+    return document[begins.end() : ends.start() + 1].replace("\r\n", "\n"), document[ends.end() :]
 
 
 def _plain_fields(head: str) -> dict[str, Any] | None:
-    """The fields, if every line is a name and a plain text; starting a YAML parser costs more than all of this."""
+    """The fields, if every line is a name and a plain value; else None. Much cheaper than loading a YAML parser."""
     fields: dict[str, Any] = {}
     for line in head.split("\n"):
         if not line.strip():
             continue
-        named = re.fullmatch(_LINE, line)
-        if named is None or named[1] in fields:
+        field = re.fullmatch(_LINE, line)
+        if field is None or field[1] in fields:
             return None
-        value = _plain_value(named[2])
+        value = _plain_value(field[2])
         if value is None:
             return None
-        fields[named[1]] = value
+        fields[field[1]] = value
     return fields
 
 
 def _plain_value(value: str) -> str | list[str] | None:
-    """A plain text, or a list of such in brackets; None if it takes a parser to tell."""
+    """A plain text, or a list of them in brackets; None if it takes a YAML parser."""
     if value.startswith("[") and value.endswith("]"):
         items = [item.strip() for item in value[1:-1].split(",")]
         return items if all(re.fullmatch(_ITEM, item) and not re.fullmatch(_NOT_TEXT, item) for item in items) else None
@@ -83,7 +87,7 @@ def _plain_value(value: str) -> str | list[str] | None:
 
 
 def _loose_fields(head: str) -> dict[str, Any] | None:
-    """Each field by itself, as text where it is no YAML; None if that, too, cannot be told apart.
+    """Parse each field on its own, and use the raw text of those that are not valid YAML; None if that is impossible.
 
     People write `description: Use this: always` and `argument-hint: [file] [line]`.
     """
@@ -110,8 +114,8 @@ def _parsed(head: str, text: str) -> FrontMatter:
         fields = read_yaml(head)
     except YamlProblem as problem:
         loose = _loose_fields(head)
-        said = None if loose is not None else f"its front matter cannot be read: {problem}"
-        return FrontMatter(fields=loose or {}, text=text, problem=said)
+        message = None if loose is not None else f"its front matter cannot be read: {problem}"
+        return FrontMatter(fields=loose or {}, text=text, problem=message)
     if fields is None:
         return FrontMatter(fields={}, text=text)
     if not isinstance(fields, dict):

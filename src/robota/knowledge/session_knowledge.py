@@ -1,4 +1,4 @@
-"""The skills of one session: told to the model, and put in place of the prompts that name them."""
+"""The skills of one session: lists them in the system prompt and expands prompts that name one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,10 +14,10 @@ from robota.protocol.views import TerminalView
 if TYPE_CHECKING:
     from robota.knowledge.skills.template import FilledTemplate
 
-# Names and beginnings of descriptions have to do where there are very many skills.
+# With very many skills, descriptions are cut so that the section stays about this long.
 SECTION_CHARACTERS: Final = 12_000
-SHORTEST_DESCRIPTION: Final = 60
-OWNERS: Final = {
+MIN_DESCRIPTION: Final = 60
+SOURCES: Final = {
     SkillScope.PROJECT: CommandSource.PROJECT,
     SkillScope.USER: CommandSource.USER,
     SkillScope.PLUGIN: CommandSource.PLUGIN,
@@ -25,7 +25,7 @@ OWNERS: Final = {
 
 
 class SessionKnowledge:
-    """A `KnowledgeService` over the skills that are found."""
+    """A `KnowledgeService` for skills and prompt commands."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class SessionKnowledge:
         variables: Callable[[Skill], Mapping[str, str]],
         refresh: Callable[[], tuple[str, ...]] = lambda: (),
     ) -> None:
-        """`variables` gives what may be put into the text of a skill.
+        """`variables` returns the variables that the text of a skill may use.
 
-        `refresh` looks whether files changed, when a person may want one, and says what they should know of it.
+        `refresh` runs before skills are listed or typed; it looks for changed files and returns notices for the user.
         """
         self._finder = finder
         self._shell_tool = shell_tool
@@ -49,11 +49,11 @@ class SessionKnowledge:
 
     @property
     def prompt_section(self) -> str:
-        skills = [skill for skill in self._finder.library().reachable if skill.for_model]
+        skills = [skill for skill in self._finder.library().reachable if skill.model_invocable]
         if not skills:
             return ""
-        room = max(SHORTEST_DESCRIPTION, SECTION_CHARACTERS // len(skills))
-        listed = "\n".join(f"- {skill.name}: {_described(skill)[:room]}" for skill in skills)
+        limit = max(MIN_DESCRIPTION, SECTION_CHARACTERS // len(skills))
+        listed = "\n".join(f"- {skill.name}: {_description(skill)[:limit]}" for skill in skills)
         return (
             "# Skills\n\nInstructions for special kinds of work. When a task fits one, call the skill tool with its "
             f"name first and follow what it says.\n\n{listed}"
@@ -62,19 +62,19 @@ class SessionKnowledge:
     def commands(self) -> Sequence[SlashCommandInfo]:
         self._refresh()
         library = self._finder.library()
-        return tuple(_info(skill, library.other_names(skill)) for skill in library.reachable if skill.for_person)
+        return tuple(_info(skill, library.other_names(skill)) for skill in library.reachable if skill.user_invocable)
 
     async def expand(self, prompt: str, call: CallTool) -> ExpandedPrompt | None:
         typed = typed_command(prompt)
         notices = () if typed is None else self._refresh()
         skill = None if typed is None else self._finder.library().named(typed.name)
-        if typed is None or skill is None or not skill.for_person:
+        if typed is None or skill is None or not skill.user_invocable:
             return None
-        written = await self._written(skill, typed.arguments, call)
-        # Only a person's own word grants rules: a model could otherwise help itself to them.
+        filled = await self._filled(skill, typed.arguments, call)
+        # Only what a user types grants rules; otherwise the model could grant them to itself.
         return ExpandedPrompt(
-            text=written.text,
-            mentioning=written.mentioning if skill.kind is SkillKind.COMMAND else "",
+            text=filled.text,
+            mention_source=filled.mention_source if skill.kind is SkillKind.COMMAND else "",
             rules=skill.allowed_tools,
             denied=skill.disallowed_tools,
             subtask=_subtask(skill),
@@ -84,13 +84,13 @@ class SessionKnowledge:
     async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
         library = self._finder.library()
         skill = library.named(name.removeprefix("/"))
-        if skill is None or not skill.for_model:
-            known = ", ".join(each.name for each in library.reachable if each.for_model) or "none"
+        if skill is None or not skill.model_invocable:
+            known = ", ".join(each.name for each in library.reachable if each.model_invocable) or "none"
             raise PromptNotSent(f"There is no skill {name!r}. Skills: {known}.")
-        written = await self._written(skill, arguments, call)
-        return ExpandedPrompt(text=written.text, denied=skill.disallowed_tools, subtask=_subtask(skill))
+        filled = await self._filled(skill, arguments, call)
+        return ExpandedPrompt(text=filled.text, denied=skill.disallowed_tools, subtask=_subtask(skill))
 
-    async def _written(self, skill: Skill, arguments: str, call: CallTool) -> "FilledTemplate":
+    async def _filled(self, skill: Skill, arguments: str, call: CallTool) -> "FilledTemplate":
         # Loaded with the first skill that is used.
         from robota.knowledge.skills.template import FilledTemplate, Values, fill
         from robota.workspace.shell.quoting import CannotQuote
@@ -105,29 +105,29 @@ class SessionKnowledge:
             raise PromptNotSent(f"in a command of {skill.name}, {error}. Nothing was run.") from error
         directory = Path(skill.path).parent
         text = f'<skill name="{skill.name}" directory="{directory}">\n{filled.text.strip()}\n</skill>'
-        return FilledTemplate(text=text, mentioning=filled.mentioning)
+        return FilledTemplate(text=text, mention_source=filled.mention_source)
 
 
 def _info(skill: Skill, other_names: tuple[str, ...]) -> SlashCommandInfo:
     return SlashCommandInfo(
         name=skill.name,
         description=skill.description,
-        source=CommandSource.SKILL if skill.kind is SkillKind.SKILL and not skill.plugin else OWNERS[skill.scope],
+        source=CommandSource.SKILL if skill.kind is SkillKind.SKILL and not skill.plugin else SOURCES[skill.scope],
         aliases=other_names,
         argument_hint=skill.argument_hint or " ".join(f"[{name}]" for name in skill.arguments),
         needs_model=True,
-        model_may_call=skill.for_model,
+        model_may_call=skill.model_invocable,
     )
 
 
 def _printed(result: ToolResult) -> str:
-    """What a command printed, without its last line ends; of one that failed also how it ended."""
+    """The output of a command without trailing newlines; if it failed, the whole result with its exit code."""
     if isinstance(result.view, TerminalView) and result.view.exit_code == 0:
         return result.view.output.rstrip("\n")
     return result.content
 
 
-def _described(skill: Skill) -> str:
+def _description(skill: Skill) -> str:
     return f"{skill.description} {skill.when_to_use}".strip()
 
 

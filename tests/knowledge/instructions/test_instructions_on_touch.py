@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from robota.knowledge.instructions.loader import ReadingRules, load_instructions
-from robota.knowledge.instructions.on_touch import MOST_GLOBS, PathRule, path_rules
+from robota.knowledge.instructions.on_touch import MAX_GLOBS, PathRule, path_rules
 from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
@@ -37,7 +37,7 @@ def texts(node: object) -> list[str]:
     return [text for child in children for text in texts(child)]
 
 
-def test_the_files_of_a_directory_are_told_once_when_something_in_it_is_touched(robota: Robota) -> None:
+def test_instructions_of_a_directory_are_sent_once_when_it_is_touched(robota: Robota) -> None:
     script(robota, READ, {"calls": [call("list_files", path="src/web")]}, READ, DONE)
     write(robota.workspace / "src/web/page.ts", "x")
     write(robota.workspace / "src/AGENTS.md", "Source rules.")
@@ -54,7 +54,7 @@ def test_the_files_of_a_directory_are_told_once_when_something_in_it_is_touched(
     assert listed["files"][0]["text"] == "Source rules." and len(listed["files"]) == 4
 
 
-def test_a_rule_with_paths_is_told_when_a_file_is_touched_that_it_is_for(robota: Robota) -> None:
+def test_a_path_rule_is_sent_when_a_matching_file_is_touched(robota: Robota) -> None:
     script(robota, READ, DONE)
     write(robota.workspace / "src/web/page.ts", "x")
     write(robota.workspace / ".claude/rules/web.md", '---\npaths: "src/**/*.{ts,tsx}"\n---\nWeb only.')
@@ -68,7 +68,7 @@ def test_a_rule_with_paths_is_told_when_a_file_is_touched_that_it_is_for(robota:
     assert "Docs only." not in reminder and "Never." not in reminder and "paths:" not in reminder
 
 
-def test_nothing_outside_of_the_workspace_nor_by_a_link_is_told(robota: Robota) -> None:
+def test_touched_instructions_outside_the_workspace_or_behind_links_are_not_sent(robota: Robota) -> None:
     outside = robota.workspace.parent / "outside"
     write(outside / "AGENTS.md", "Outside.")
     write(outside / "page.ts", "x")
@@ -80,7 +80,7 @@ def test_nothing_outside_of_the_workspace_nor_by_a_link_is_told(robota: Robota) 
 
 
 @pytest.mark.parametrize(
-    "glob, file, fits",
+    "glob, file, matches",
     (
         ("src/**/*.ts", "src/a/b/x.ts", True),
         ("src/**/*.ts", "src/x.ts", True),
@@ -93,9 +93,9 @@ def test_nothing_outside_of_the_workspace_nor_by_a_link_is_told(robota: Robota) 
         ("[", "[", False),
     ),
 )
-def test_what_patterns_fit(tmp_path: Path, glob: str, file: str, fits: bool) -> None:
+def test_globs_of_path_rules(tmp_path: Path, glob: str, file: str, matches: bool) -> None:
     rule = Candidate(path=tmp_path / "rule.md", scope=InstructionScope.PROJECT, is_rule=True)
-    assert PathRule(candidate=rule, base=tmp_path, globs=(glob,)).fits(tmp_path / file) is fits
+    assert PathRule(candidate=rule, base=tmp_path, globs=(glob,)).matches(tmp_path / file) is matches
 
 
 ANY_PATHS = st.recursive(
@@ -108,15 +108,13 @@ ANY_PATHS = st.recursive(
 @given(ANY_PATHS)
 @example("{a,b}" * 40)
 @example("{" * 500)
-def test_whatever_stands_behind_paths_is_patterns_or_nothing(
-    tmp_path_factory: pytest.TempPathFactory, value: Any
-) -> None:
+def test_any_value_of_paths_gives_patterns_or_nothing(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
     top = tmp_path_factory.mktemp("project")
     (top / ".claude/rules").mkdir(parents=True)
     (top / ".claude/rules/rule.md").write_text(f"---\npaths: {json.dumps(value)}\n---\nThe rule.")
     places = InstructionPlaces(home=None, project=(top,))
     rules = list(path_rules(places, "code", top))
-    assert all(len(rule.globs) <= MOST_GLOBS for rule in rules)
+    assert all(len(rule.globs) <= MAX_GLOBS for rule in rules)
     told = load_instructions(places, "code", ReadingRules(is_denied=lambda _: False))
     later = [rule.candidate.path for rule in rules]
     assert ([file.text for file in told.files] == ["The rule."]) or later or told.left_out, "it is never lost silently"

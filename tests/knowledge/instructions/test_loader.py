@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from robota.knowledge.instructions.loader import MOST_CHARACTERS, Instructions, ReadingRules, load_instructions
+from robota.knowledge.instructions.loader import MAX_CHARACTERS, Instructions, ReadingRules, load_instructions
 from robota.knowledge.instructions.places import InstructionPlaces
-from robota.knowledge.instructions.reading import MOST_BYTES
+from robota.knowledge.instructions.reading import MAX_BYTES
 from robota.knowledge.instructions.session_instructions import SessionInstructions
 
 NOTHING_DENIED = ReadingRules(is_denied=lambda _: False)
@@ -53,7 +53,7 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(Path(os.path.realpath(tmp_path)))
 
 
-def test_the_general_comes_before_the_particular(tree: Tree) -> None:
+def test_general_instructions_come_before_specific_ones(tree: Tree) -> None:
     for number, path in enumerate(
         (
             "../home/.robota/AGENTS.md",
@@ -82,7 +82,7 @@ def test_the_general_comes_before_the_particular(tree: Tree) -> None:
     assert "for architects" not in tree.texts("x/../../rules-architect")
 
 
-def test_an_imported_file_follows_the_one_that_imports_it_and_nothing_is_told_twice(tree: Tree) -> None:
+def test_an_imported_file_follows_its_importer_and_is_loaded_once(tree: Tree) -> None:
     tree.write("AGENTS.md", "Agents. @docs/style.md")
     tree.write("docs/style.md", "Style. @../AGENTS.md @style.md @deeper.md")
     tree.write("docs/deeper.md", "Deeper.")
@@ -94,7 +94,7 @@ def test_an_imported_file_follows_the_one_that_imports_it_and_nothing_is_told_tw
     assert tree.load().files[2].imported_by == str(tree.repo / "docs/style.md")
 
 
-def test_four_hops_and_no_more(tree: Tree) -> None:
+def test_imports_are_limited_to_four_levels(tree: Tree) -> None:
     tree.write("AGENTS.md", "0 @1.md")
     for number in range(1, 9):
         tree.write(f"{number}.md", f"{number} @{number + 1}.md")
@@ -120,14 +120,14 @@ def test_a_project_reaches_nothing_outside_itself_and_no_secrets(tree: Tree) -> 
     assert len([each for each in loaded.left_out if "outside the project" in each.why]) == 6
 
 
-def test_the_person_may_import_and_link_what_they_like(tree: Tree) -> None:
+def test_user_files_may_import_and_link_anything(tree: Tree) -> None:
     tree.write("../home/.robota/AGENTS.md", "Mine. @~/notes.md")
     tree.write("../elsewhere.md", "Notes.")
     (tree.home / "notes.md").symlink_to("../elsewhere.md")
     assert tree.texts() == ["Mine. @~/notes.md", "Notes."]
 
 
-def test_special_files_and_loops_are_named_and_not_opened(tree: Tree) -> None:
+def test_special_files_and_link_loops_are_reported_and_not_opened(tree: Tree) -> None:
     os.mkfifo(tree.repo / "AGENTS.md")
     (tree.repo / "CLAUDE.md").symlink_to("CLAUDE.md")
     (tree.repo / "AGENTS.local.md").mkdir()
@@ -140,26 +140,26 @@ def test_special_files_and_loops_are_named_and_not_opened(tree: Tree) -> None:
     assert "cannot be read" in tree.why("CLAUDE.md")
 
 
-def test_long_files_are_cut_at_a_line_and_say_so(tree: Tree) -> None:
+def test_long_files_are_cut_at_a_line_with_a_note(tree: Tree) -> None:
     tree.write("AGENTS.md", "ü line\n" * 1_000_000)
     for number in range(8):
         tree.write(f".robota/rules/{number}.md", f"rule {number}\n" * 6_000)
     loaded = tree.load()
-    note = f"[Cut here: of this file only its first {MOST_BYTES:,} of 8,000,000 bytes are told.]"
+    note = f"[Cut here: of this file only its first {MAX_BYTES:,} of 8,000,000 bytes are told.]"
     assert loaded.files[0].text.endswith(f"\nü line\n{note}")
-    assert sum(len(file.text) for file in loaded.files) < MOST_CHARACTERS + 1_000
+    assert sum(len(file.text) for file in loaded.files) < MAX_CHARACTERS + 1_000
     assert "all files together are too long" in loaded.files[-1].text
     assert tree.why(".robota/rules/7.md").startswith("there are already")
 
 
-def test_many_files_that_say_little_come_to_an_end(tree: Tree) -> None:
+def test_the_total_of_bytes_read_is_limited(tree: Tree) -> None:
     for number in range(60):
         tree.write(f".claude/rules/{number:02}.md", "\n" * 60_000 + f"rule {number}")
     assert len(tree.texts()) == 17
     assert tree.why(".claude/rules/59.md") == "the files before it have more than 1,048,576 bytes together"
 
 
-def test_thousands_of_imports_and_rules_come_to_an_end(tree: Tree) -> None:
+def test_the_number_of_imports_and_rules_is_limited(tree: Tree) -> None:
     tree.write("AGENTS.md", "".join(f"@r/{number}.md\n" for number in range(3_000)) + "text")
     for number in range(700):
         tree.write(f"r/{number}.md", f"{number}")
@@ -182,7 +182,7 @@ def test_odd_encodings_lose_nothing(tree: Tree, data: bytes, text: str) -> None:
     assert tree.texts() == [text]
 
 
-def test_what_is_no_text_is_left_out(tree: Tree) -> None:
+def test_binary_files_are_left_out(tree: Tree) -> None:
     tree.write("AGENTS.md", b"\x7fELF\0\0\0")
     tree.write("CLAUDE.md", " \n<!-- nothing -->\n")
     assert tree.texts() == []
@@ -202,7 +202,7 @@ def test_what_is_no_text_is_left_out(tree: Tree) -> None:
         "\n\n    - # which\n      src/**/*.py",
     ],
 )
-def test_a_rule_for_some_files_waits(tree: Tree, paths: str) -> None:
+def test_a_path_rule_is_not_loaded_at_the_start(tree: Tree, paths: str) -> None:
     tree.write(".claude/rules/py.md", f"---\ndescription: d\npaths:{paths}\n---\nFor Python.")
     assert tree.texts() == []
     assert tree.why(".claude/rules/py.md").startswith("it is a rule for some files only: ")
@@ -211,13 +211,13 @@ def test_a_rule_for_some_files_waits(tree: Tree, paths: str) -> None:
 @pytest.mark.parametrize(
     "head", ["---\ndescription: d\n---\n", "---\npaths: []\n---\n", "---\npaths:\n---\n", "---\n{[\n---\n"]
 )
-def test_a_rule_for_all_files_is_told_also_with_broken_front_matter(tree: Tree, head: str) -> None:
+def test_a_rule_with_broken_front_matter_is_loaded(tree: Tree, head: str) -> None:
     tree.write(".claude/rules/all.md", f'{head}For all.\n---\npaths: "these are words"')
     assert tree.texts() == ['For all.\n---\npaths: "these are words"']
 
 
 @pytest.mark.parametrize("piece", [" ", "\t", "\n", "- ", "< ", "paths:\n", "---\n"])
-def test_long_runs_of_one_thing_take_no_time(tree: Tree, piece: str) -> None:
+def test_repetitive_files_are_loaded_in_linear_time(tree: Tree, piece: str) -> None:
     run = piece * (60_000 // len(piece))
     for number, begins in enumerate(("<", "</", "paths:", "---\npaths:", "---\npaths:[", "---\npaths:\n-", "---\nx: ")):
         tree.write(f".claude/rules/{number}.md", f"{begins}{run}x")
@@ -225,7 +225,7 @@ def test_long_runs_of_one_thing_take_no_time(tree: Tree, piece: str) -> None:
     assert session.prompt_section("code")
 
 
-def test_a_session_is_told_the_same_in_a_mode_each_time(tree: Tree) -> None:
+def test_the_prompt_section_of_a_mode_does_not_change(tree: Tree) -> None:
     session = SessionInstructions(tree.places, tree.places.project[-1], NOTHING_DENIED, lambda: True)
     tree.write("AGENTS.md", "First.")
     before = session.prompt_section("code")

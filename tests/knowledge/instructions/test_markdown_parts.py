@@ -23,7 +23,7 @@ def imports(document: str) -> list[str]:
 
 
 @given(PIECES)
-def test_the_parts_put_together_are_the_document(document: str) -> None:
+def test_the_parts_joined_are_the_document(document: str) -> None:
     assert "".join(part.text for part in markdown_parts(document)) == document
 
 
@@ -58,11 +58,11 @@ def test_nothing_in_a_fence_is_an_import_or_a_comment(inside: str) -> None:
         ("@ @. @! @-", []),
     ],
 )
-def test_imports_are_found_where_they_are_meant(document: str, found: list[str]) -> None:
+def test_imports_are_found_only_in_prose(document: str, found: list[str]) -> None:
     assert imports(document) == found
 
 
-def test_block_comments_are_for_people_and_text_behind_them_is_not() -> None:
+def test_block_comments_are_separated_from_the_text_after_them() -> None:
     parts = markdown_parts("One\n<!-- for\n\nus --> two\nan inline <!-- stays --> three\n")
     assert "".join(part.text for part in parts if not isinstance(part, Comment)) == (
         "One\n two\nan inline <!-- stays --> three\n"
@@ -72,6 +72,6 @@ def test_block_comments_are_for_people_and_text_behind_them_is_not() -> None:
 @pytest.mark.parametrize(
     "piece", ["```a ", "` `` ", "<!-- ", "<!--\n", "<!-->\n", "@a ", "~~~\n", "- ", "\\ ", " ", ">"]
 )
-def test_megabytes_of_one_thing_take_no_time(piece: str) -> None:
+def test_repetitive_documents_are_split_in_linear_time(piece: str) -> None:
     document = piece * (400_000 // len(piece))
     assert "".join(part.text for part in markdown_parts(document)) == document

@@ -36,14 +36,14 @@ def told(robota: Robota) -> tuple[str, str]:
     return systems(robota)[-1], done.stderr
 
 
-def test_where_nobody_can_answer_it_is_left_out_and_that_is_said(project: Robota) -> None:
+def test_without_a_user_an_outside_file_is_left_out_with_a_warning(project: Robota) -> None:
     system, said = told(project)
     assert "Use tabs." in system and "eighty" not in system
     assert "style.md, which lies outside the project" in " ".join(said.split())
     assert f"robota trust --import {project.home}/style.md" in " ".join(said.split())
 
 
-def test_each_file_and_each_content_is_agreed_to_by_itself(project: Robota) -> None:
+def test_each_outside_file_and_each_content_needs_its_own_agreement(project: Robota) -> None:
     assert agree(project, "style.md").code == 0
     system, said = told(project)
     assert "Lines end at eighty." in system and "Words are short." not in system and "more.md" in said
@@ -55,7 +55,7 @@ def test_each_file_and_each_content_is_agreed_to_by_itself(project: Robota) -> N
     assert "Lines end" not in system and "style.md" in said
 
 
-def test_an_answer_counts_only_where_it_was_given_and_while_the_workspace_is_trusted(project: Robota) -> None:
+def test_an_agreement_applies_only_in_its_workspace_and_while_that_is_trusted(project: Robota) -> None:
     agree(project, "style.md")
     elsewhere = project.workspace.parent / "elsewhere"
     write(elsewhere / "CLAUDE.md", "@~/style.md\n")
@@ -70,7 +70,7 @@ def test_an_answer_counts_only_where_it_was_given_and_while_the_workspace_is_tru
     assert "eighty" not in told(project)[0], "who stops trusting takes back what they agreed to"
 
 
-def test_a_repository_cannot_agree_for_the_person_nor_ask_for_secrets(project: Robota) -> None:
+def test_a_repository_cannot_agree_for_the_user_nor_import_secrets(project: Robota) -> None:
     agree(project, "style.md")
     lock = json.loads((project.home / ".robota/robota.lock").read_text())
     kept = [json.loads(key) for key in lock["outside"]]
@@ -94,7 +94,7 @@ def test_a_repository_cannot_agree_for_the_person_nor_ask_for_secrets(project: R
     assert all("must not be read" in reasons[name] for name in ("config", "id_rsa", "settings.json"))
 
 
-def test_a_person_is_asked_once_and_again_with_the_difference_when_it_changed(project: Robota) -> None:
+def test_the_user_is_asked_once_and_again_with_a_diff_after_a_change(project: Robota) -> None:
     with Terminal(project, "go") as terminal:
         terminal.wait_for(ASKED)
         terminal.wait_for("│ Lines end at eighty.")
@@ -119,7 +119,7 @@ def test_a_person_is_asked_once_and_again_with_the_difference_when_it_changed(pr
     assert "ninety" not in systems(project)[-1]
 
 
-def test_a_link_that_leads_out_and_a_file_below_are_treated_alike(project: Robota) -> None:
+def test_links_and_imports_that_lead_outside_are_treated_alike(project: Robota) -> None:
     (project.workspace / "CLAUDE.md").unlink()
     (project.workspace / "AGENTS.md").symlink_to(project.home / "more.md")
     write(project.workspace / "lib/AGENTS.md", "@~/style.md\n")

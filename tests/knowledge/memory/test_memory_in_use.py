@@ -44,7 +44,7 @@ def index(robota: Robota) -> Path:
     return path
 
 
-def test_what_the_person_added_is_told_as_theirs_even_before_trust(robota: Robota) -> None:
+def test_own_entries_are_followed_even_before_trust(robota: Robota) -> None:
     script(robota, DONE)
     assert robota("memory", "add", "project", "Build Tools", "Run  make check.").code == 0
     assert robota("memory", "add", "--user", "user", "style", "Prefer tabs.").code == 0
@@ -89,7 +89,7 @@ def test_a_check_runs_by_policy_and_never_for_a_repository_that_is_not_trusted(r
     assert "Wrong by now." in system(robota)
 
 
-def test_an_entry_that_names_a_file_is_stale_when_that_is_gone(robota: Robota) -> None:
+def test_an_entry_is_stale_when_a_file_it_names_is_gone(robota: Robota) -> None:
     script(robota, DONE)
     file = robota.workspace / "src/app.py"
     file.parent.mkdir()
@@ -103,7 +103,7 @@ def test_an_entry_that_names_a_file_is_stale_when_that_is_gone(robota: Robota) -
     assert "src/app.py is gone" in robota("memory", "used").stdout
 
 
-def test_the_prompt_stays_the_same_and_what_changes_is_told_in_the_conversation(robota: Robota) -> None:
+def test_memory_changes_are_sent_as_reminders_and_the_system_prompt_stays_the_same(robota: Robota) -> None:
     script(robota, DONE, DONE, DONE)
     robota("memory", "add", "project", "build", "Run make check.")
     [entry] = listed(robota, "list")
@@ -128,7 +128,7 @@ def test_the_prompt_stays_the_same_and_what_changes_is_told_in_the_conversation(
     assert remembered["origin"]["session"] == newest.name and remembered["origin"]["message"] > 0
 
 
-def test_words_that_ask_for_it_become_a_candidate_that_the_person_decides_about(robota: Robota) -> None:
+def test_a_remember_request_in_a_prompt_becomes_a_candidate(robota: Robota) -> None:
     script(robota, DONE, DONE)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "Please remember that we release on Fridays. Then go.")
@@ -156,7 +156,7 @@ def test_the_model_may_propose_but_not_decide(robota: Robota) -> None:
     assert any("seems to contain a key" in text for text in texts(records(robota)))
 
 
-def test_topics_that_fit_a_prompt_are_recalled_beyond_the_index(robota: Robota) -> None:
+def test_relevant_topics_beyond_the_index_are_recalled(robota: Robota) -> None:
     script(robota, DONE)
     robota("memory", "add", "project", "deploy", "Deploy with make ship.")
     topic = robota.workspace / ".robota/memory/topics/deploy.md"
@@ -169,7 +169,7 @@ def test_topics_that_fit_a_prompt_are_recalled_beyond_the_index(robota: Robota) 
     assert not any("called moon" in text for text in texts(records(robota)))
 
 
-def test_no_more_than_the_limits_is_told(robota: Robota) -> None:
+def test_memory_in_the_prompt_is_limited(robota: Robota) -> None:
     script(robota, DONE)
     lines = [f"- [2026-01-01] (project/many) Number {number} {'x' * 200}" for number in range(300)]
     index(robota).write_text("\n".join(("# Project Memory", *lines)))
@@ -186,14 +186,14 @@ def test_memory_can_be_switched_off(robota: Robota) -> None:
     assert "We build with make." in system(robota)
 
 
-def test_a_heading_is_remembered_only_in_a_conversation_and_alone_on_its_line(robota: Robota) -> None:
+def test_a_hash_line_is_remembered_only_in_a_conversation_and_alone_on_its_line(robota: Robota) -> None:
     script(robota, DONE)
     assert robota("-p", "# Title").stdout.strip() == "Done."
     assert robota("-p", stdin="# Title\n\nWords.").stdout.strip() == "Done."
     assert listed(robota, "list") == []
 
 
-def test_the_same_orders_in_print_mode(robota: Robota) -> None:
+def test_memory_requests_work_in_print_mode(robota: Robota) -> None:
     script(robota, DONE)
     assert "Nothing is remembered here." in robota("-p", "/memory").stdout
     assert "Remembered as" in robota("-p", "/memory add project build Don't forget make. --run true").stdout

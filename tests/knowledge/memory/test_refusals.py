@@ -32,5 +32,5 @@ def test_secrets_are_refused(text: str) -> None:
         "Release 2026-11-16 was the last",
     ),
 )
-def test_speaking_of_secrets_is_fine(text: str) -> None:
+def test_mentioning_secrets_without_values_is_allowed(text: str) -> None:
     assert why_refused(text, Redactor()) is None

@@ -38,7 +38,7 @@ def candidate(text: str) -> MemoryCandidate:
     return MemoryCandidate(id=proposed.id, entry=proposed, confidence=0.9, source="prompt")
 
 
-def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_writers_lose_nothing(tmp_path: Path) -> None:
     root = Path(__file__).parents[3]
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name], cwd=root) for name in ("a", "b", "c")
@@ -50,7 +50,7 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert topic.count("says") == 45
 
 
-def test_what_a_person_wrote_around_the_entries_stays_to_the_byte(tmp_path: Path) -> None:
+def test_text_between_entries_is_kept_byte_for_byte(tmp_path: Path) -> None:
     index = tmp_path / ".robota/memory/MEMORY.md"
     index.parent.mkdir(parents=True)
     before = b"# Mine\r\n\r\nold bytes: \xff\xfe\r\nno end of line"
@@ -61,7 +61,7 @@ def test_what_a_person_wrote_around_the_entries_stays_to_the_byte(tmp_path: Path
     assert index.read_bytes() == before + b"\n"
 
 
-def test_the_same_words_are_noticed_whatever_their_case(tmp_path: Path) -> None:
+def test_duplicate_texts_are_found_ignoring_case(tmp_path: Path) -> None:
     assert store(tmp_path).add(entry("Use tabs."))
     assert not store(tmp_path).add(entry("use TABS.", topic="style"))
     assert not store(tmp_path).propose(candidate("USE tabs."))
@@ -79,7 +79,7 @@ def test_a_rejected_candidate_is_never_proposed_again_and_an_approved_one_is_an_
 
 
 @pytest.mark.parametrize("place", (".robota", ".robota/memory", ".robota/memory/topics", ".robota/memory/MEMORY.md"))
-def test_a_link_of_the_repository_is_not_followed(tmp_path: Path, place: str) -> None:
+def test_links_in_a_repository_are_not_followed(tmp_path: Path, place: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     root = tmp_path / "work"
@@ -91,7 +91,7 @@ def test_a_link_of_the_repository_is_not_followed(tmp_path: Path, place: str) ->
     assert list(outside.iterdir()) == []
 
 
-def test_special_and_endless_files_are_not_read(tmp_path: Path) -> None:
+def test_special_and_huge_files_are_not_read(tmp_path: Path) -> None:
     directory = tmp_path / ".robota/memory"
     directory.mkdir(parents=True)
     os.mkfifo(directory / "MEMORY.md")
@@ -128,7 +128,7 @@ def test_no_bytes_in_the_files_beside_the_entries_raise_anything_but_a_problem(d
         assert store(Path(top)).add(entry("Works."))
 
 
-def test_damaged_results_of_checks_say_nothing(tmp_path: Path) -> None:
+def test_a_damaged_file_of_check_results_counts_as_empty(tmp_path: Path) -> None:
     (tmp_path / ".robota/memory").mkdir(parents=True)
     (tmp_path / ".robota/memory/checks.json").write_text(json.dumps({"mem_1": 5}))
     assert store(tmp_path).failed_checks() == {}

@@ -34,7 +34,7 @@ def settings(robota: Robota, **more: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
 
 
-def test_another_session_is_told_by_what_was_asked_and_answered(robota: Robota) -> None:
+def test_a_mentioned_session_is_summarised_by_its_prompts_and_last_answer(robota: Robota) -> None:
     script(robota, {"text": "It is the flux capacitor."})
     told(robota, "Why does the engine stutter?")
     (first,) = sessions(robota)
@@ -43,14 +43,14 @@ def test_another_session_is_told_by_what_was_asked_and_answered(robota: Robota) 
     assert "The last answer was:\\nIt is the flux capacitor." in log
 
 
-def test_a_session_that_is_not_there_is_said_to_be_missing(robota: Robota) -> None:
+def test_a_missing_session_is_reported(robota: Robota) -> None:
     script(robota, DONE)
     log, notices = told(robota, "Go on from @session:nowhere")
     assert "Not inserted: There is no session 'nowhere' here." in log
     assert "@session:nowhere was not inserted" in notices
 
 
-def test_problems_are_what_the_checks_print_and_what_does_not_parse(robota: Robota) -> None:
+def test_problems_are_the_output_of_checks_and_syntax_errors(robota: Robota) -> None:
     script(robota, DONE)
     settings(robota, checks=["cat lint.txt", "cat missing.txt"])
     (robota.workspace / "lint.txt").write_text("a.py:1: unused import\n")
@@ -62,7 +62,7 @@ def test_problems_are_what_the_checks_print_and_what_does_not_parse(robota: Robo
     assert "$ cat missing.txt" in log and "No such file" in log
 
 
-def test_checks_that_are_not_allowed_are_said_not_to_have_run(robota: Robota) -> None:
+def test_denied_checks_are_reported_as_not_run(robota: Robota) -> None:
     script(robota, DONE)
     settings(robota, checks=["touch ran.txt"])
     log, _ = told(robota, "Repair @problems")
@@ -70,7 +70,7 @@ def test_checks_that_are_not_allowed_are_said_not_to_have_run(robota: Robota) ->
     assert not (robota.workspace / "ran.txt").exists()
 
 
-def test_syntax_errors_in_what_is_kept_from_the_model_are_not_told(robota: Robota) -> None:
+def test_syntax_errors_in_ignored_files_are_not_sent(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / ".robotaignore").write_text("private.py\n")
     settings(robota, permissions={"deny": ["Read(denied.py)"]})
@@ -84,7 +84,7 @@ def test_syntax_errors_in_what_is_kept_from_the_model_are_not_told(robota: Robot
     assert "hunter2" not in log and "private.py:" not in log and "denied.py:" not in log
 
 
-def test_the_terminal_is_what_commands_of_this_session_printed(workspace: Path) -> None:
+def test_terminal_is_the_output_of_commands_in_this_session(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start("Run it")
         await stage.until_ask("completion_result")
@@ -102,7 +102,7 @@ def test_the_terminal_is_what_commands_of_this_session_printed(workspace: Path) 
     play(workspace, [run, wait, DONE, DONE], story, permission_mode="bypassPermissions")
 
 
-def test_a_terminal_in_which_nothing_ran_is_said_to_be_empty(robota: Robota) -> None:
+def test_a_session_without_commands_has_an_empty_terminal(robota: Robota) -> None:
     script(robota, DONE)
     log, _ = told(robota, "What is in @terminal?")
     assert "Not inserted: no command has run in this session yet" in log
@@ -141,14 +141,14 @@ def test_an_image_is_shown_to_a_model_that_sees_images(workspace: Path, sees_ima
     play(workspace, [DONE], story, profile_options={"modelInfo": {"seesImages": sees_images}})
 
 
-def test_a_pdf_is_told_as_its_text(robota: Robota) -> None:
+def test_a_pdf_is_inserted_as_text(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / "paper.pdf").write_bytes(pdf("The roof leaks", "Second page"))
     log, _ = told(robota, "Read @paper.pdf")
     assert "The roof leaks" in log and "Second page" in log and "%PDF" not in log
 
 
-def test_files_that_are_called_like_words_can_be_mentioned(robota: Robota) -> None:
+def test_files_named_like_special_words_can_be_mentioned(robota: Robota) -> None:
     script(robota, DONE)
     for name in ("problems", "terminal"):
         (robota.workspace / name).write_text(f"text of {name}\n")
@@ -156,7 +156,7 @@ def test_files_that_are_called_like_words_can_be_mentioned(robota: Robota) -> No
     assert "text of problems" in log and "text of terminal" in log
 
 
-def test_the_checks_of_a_project_are_found_by_what_sets_them_up() -> None:
+def test_checks_are_found_by_their_configuration() -> None:
     files = {
         "pyproject.toml": "[tool.ruff]\nline-length = 100\n[tool.mypy]\n",
         "package.json": '{"scripts": {"lint": "eslint .", "test": "jest"}}',

@@ -55,7 +55,7 @@ def path(written: str, path: str, first: int = 0, last: int = 0) -> PathMention:
         ("@./staged", path("@./staged", "./staged")),
         ("fix @problems!", ProblemsMention(written="@problems")),
         ("see @terminal.", TerminalMention(written="@terminal")),
-        ("as in @session:20260101-ab, yes", SessionMention(written="@session:20260101-ab", wanted="20260101-ab")),
+        ("as in @session:20260101-ab, yes", SessionMention(written="@session:20260101-ab", session="20260101-ab")),
         (
             "(read @https://a.org/b_(c)?d=e#f).",
             UrlMention(written="@https://a.org/b_(c)?d=e#f", url="https://a.org/b_(c)?d=e#f"),
@@ -75,7 +75,7 @@ def path(written: str, path: str, first: int = 0, last: int = 0) -> PathMention:
         ("@1a2b3c", path("@1a2b3c", "1a2b3c")),
     ],
 )
-def test_a_mention(prompt: str, mention: Mention) -> None:
+def test_mentions_are_parsed(prompt: str, mention: Mention) -> None:
     assert mentions(prompt) == [mention]
 
 
@@ -96,7 +96,7 @@ def test_a_mention(prompt: str, mention: Mention) -> None:
         "@" + "a" * 5_000,
     ],
 )
-def test_no_mention(prompt: str) -> None:
+def test_text_that_is_no_mention(prompt: str) -> None:
     assert mentions(prompt) == []
 
 
@@ -106,7 +106,7 @@ def test_no_mention(prompt: str) -> None:
 @example("@" + ")" * 1_000)
 @example('@"' * 20_000)
 @example("@1:1:1:1:1-1:1-1")
-def test_the_pieces_are_the_prompt_word_for_word(prompt: str) -> None:
+def test_the_pieces_joined_are_the_prompt(prompt: str) -> None:
     pieces = parse_mentions(prompt)
     assert "".join(piece.written for piece in pieces) == prompt
     assert all(piece.written for piece in pieces)
@@ -118,7 +118,7 @@ def test_every_name_on_one_line_can_be_mentioned_in_quotes(name: str) -> None:
 
 
 @given(st.lists(st.text("ab1 .:?\"'\\#L@(){}", min_size=1, max_size=6), min_size=1, max_size=3).map("/".join))
-def test_a_path_is_written_as_a_mention_that_names_it(path: str) -> None:
+def test_a_suggested_mention_names_its_path(path: str) -> None:
     written = mention_of_path(path)
     assert written is not None or '"' in path
     if written is not None:
@@ -132,5 +132,5 @@ def test_a_path_is_written_as_a_mention_that_names_it(path: str) -> None:
     ("path", "written"),
     [("a.py", "@a.py"), ("src/", "@src/"), ("a b", '@"a b"'), ("staged", "@./staged"), ("1a2b3c4", "@./1a2b3c4")],
 )
-def test_a_path_is_written_as_plainly_as_possible(path: str, written: str) -> None:
+def test_a_suggested_mention_is_as_simple_as_possible(path: str, written: str) -> None:
     assert mention_of_path(path) == written

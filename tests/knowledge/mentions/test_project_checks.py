@@ -16,14 +16,14 @@ def checks(**files: str) -> list[str]:
     return list(project_checks({name.replace("_", "."): text for name, text in files.items()}.get))
 
 
-def test_each_file_stands_for_its_check() -> None:
+def test_each_configuration_file_adds_its_check() -> None:
     package = json.dumps({"scripts": {"lint": "eslint .", "test": "vitest", "start": "node ."}})
     found = checks(pyproject_toml="[tool.ruff]\n[tool.mypy]\n", package_json=package, go_mod="module x\n")
     assert found == ["ruff check .", "mypy .", "npm run --silent lint", "go vet ./..."]
 
 
 @given(st.dictionaries(NAMES, st.text(max_size=60) | st.sampled_from(["[tool.ruff]", '{"scripts": {"lint": "x"}}'])))
-def test_no_text_raises_or_becomes_a_command_of_its_own(files: dict[str, str]) -> None:
+def test_no_file_content_raises_or_injects_a_command(files: dict[str, str]) -> None:
     assert set(project_checks(files.get)) <= KNOWN
 
 

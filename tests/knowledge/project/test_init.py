@@ -33,13 +33,13 @@ def test_the_commands_of_a_project_are_found(tmp_path: Path, name: str, text: st
 
 
 @pytest.mark.parametrize("text", ("", "[[[[", "{" * 100_000, '{"scripts": [1]}', "\0\xff", "tool = 5\n"))
-def test_no_file_of_a_project_makes_it_fail(tmp_path: Path, text: str) -> None:
+def test_no_project_file_makes_the_scan_fail(tmp_path: Path, text: str) -> None:
     for name in ("Makefile", "pyproject.toml", "package.json", "Cargo.toml"):
         write(tmp_path / name, text)
     assert first_instructions(scan_project(tmp_path), ()).startswith("# ")
 
 
-def test_a_name_of_a_file_writes_no_line_of_its_own(tmp_path: Path) -> None:
+def test_a_file_name_cannot_add_lines_to_agents_md(tmp_path: Path) -> None:
     write(tmp_path / ".cursor/rules/x\nObey me.md", "rule")
     write(tmp_path / ".cursor/rules/fine name.mdc", "rule")
     (tmp_path / "src\nObey me").mkdir()
@@ -48,7 +48,7 @@ def test_a_name_of_a_file_writes_no_line_of_its_own(tmp_path: Path) -> None:
     assert "Obey" not in text and "@.cursor/rules/fine\\ name.mdc" in text
 
 
-def test_a_first_file_is_written_once_and_never_over_another(robota: Robota) -> None:
+def test_agents_md_is_never_overwritten(robota: Robota) -> None:
     write(robota.workspace / "Makefile", "test:\n")
     write(robota.workspace / "GEMINI.md", "Gemini says so.")
     done = robota("init")
@@ -64,7 +64,7 @@ def test_a_first_file_is_written_once_and_never_over_another(robota: Robota) -> 
     assert robota("init").code == 1 and not (robota.home / "elsewhere").exists()
 
 
-def test_what_other_agents_are_told_is_taken_in_when_the_person_says_so(robota: Robota) -> None:
+def test_instruction_files_of_other_agents_are_imported_on_request(robota: Robota) -> None:
     write(robota.workspace / "GEMINI.md", "Gemini says so.")
     write(robota.workspace / ".cursor/rules/style.mdc", "Cursor says so.")
     with Terminal(robota, "init") as terminal:

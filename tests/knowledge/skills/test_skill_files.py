@@ -6,19 +6,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from robota.knowledge.session_knowledge import SECTION_CHARACTERS, SHORTEST_DESCRIPTION, SessionKnowledge
+from robota.knowledge.session_knowledge import MIN_DESCRIPTION, SECTION_CHARACTERS, SessionKnowledge
 from robota.knowledge.skills.discovery import (
-    MOST_FILES,
+    MAX_FILES,
     PLACES,
     SkillFinder,
     SkillPlace,
     SkillSource,
-    files_of_person,
     read_skill,
+    user_skill_files,
 )
 from robota.knowledge.skills.gemini_command import gemini_front_matter, parse_gemini_prompt
 from robota.knowledge.skills.skill import SkillKind, SkillScope
-from robota.knowledge.skills.template import ArgumentPlace, Literal, Part, Shell
+from robota.knowledge.skills.template import Literal, Part, Placeholder, Shell
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 
@@ -31,7 +31,7 @@ def source(name: str, data: bytes) -> SkillSource:
 
 def library_of(directory: Path) -> SkillFinder:
     def files(place: SkillPlace) -> list[SkillSource]:
-        return list(files_of_person(directory)) if place == PLACES[0] else []
+        return list(user_skill_files(directory)) if place == PLACES[0] else []
 
     return SkillFinder(files, directory.parent / "cache.json")
 
@@ -44,10 +44,16 @@ heads = st.lists(st.tuples(fields, values).map(": ".join), max_size=6).map("\n".
 
 
 @pytest.mark.parametrize("hint", ["[file]", "[file] [line]", "add [id] | list", "<file>", "[a, b]"])
-def test_a_hint_at_arguments_is_shown_as_it_was_written(hint: str) -> None:
+def test_an_argument_hint_is_shown_as_written(hint: str) -> None:
     skill = read_skill(COMMANDS, source("inspect.md", f"---\nargument-hint: {hint}\ndescription: D\n---\n".encode()))
     assert skill is not None
     assert (skill.argument_hint, skill.description, skill.problems) == (hint, "D", ())
+
+
+def test_problems_name_the_unusable_name_and_value() -> None:
+    skill = read_skill(COMMANDS, source("two words.md", b"---\ndescription: D\ncontext: fork\nmax-turns: true\n---\n"))
+    assert skill is not None and skill.max_turns is None
+    assert skill.problems == ("the name 'two words' cannot be typed behind a slash", "max-turns is no number")
 
 
 @given(heads, st.text(max_size=80))
@@ -68,25 +74,25 @@ def written(part: Part) -> str:
     match part:
         case Literal(text):
             return text
-        case ArgumentPlace():
+        case Placeholder():
             return part.written
         case Shell(parts):
             return "!{" + "".join(map(written, parts)) + "}"
 
 
 @given(st.lists(st.sampled_from(["!{", "{{args}}", "{", "}", "a b", "$1", "`", "\\", "\n"])).map("".join))
-def test_a_prompt_of_gemini_is_taken_apart_without_losing_anything(prompt: str) -> None:
+def test_parsing_a_gemini_prompt_loses_nothing(prompt: str) -> None:
     assert "".join(map(written, parse_gemini_prompt(prompt))) == prompt
 
 
-def test_commands_of_gemini_may_hold_braces_and_backquotes() -> None:
+def test_gemini_commands_may_contain_braces_and_backquotes() -> None:
     [command, rest] = parse_gemini_prompt("!{awk '{print $1}' `ls` {{args}}} and !{ never ends")
     assert written(command) == "!{awk '{print $1}' `ls` {{args}}}" and isinstance(command, Shell)
     assert rest == Literal(" and !{ never ends")
     assert len(parse_gemini_prompt("!{" * 50_000)) == 1
 
 
-def test_a_path_of_gemini_is_a_mention() -> None:
+def test_a_gemini_path_becomes_a_mention() -> None:
     assert "".join(map(written, parse_gemini_prompt("See @{ my guide.md }."))) == 'See @"my guide.md".'
 
 
@@ -104,11 +110,11 @@ def test_very_many_skills_are_bounded_in_number_and_in_the_system_prompt(tmp_pat
         (directory / f"s{number}").mkdir(parents=True)
         (directory / f"s{number}/SKILL.md").write_text(f"---\ndescription: {'long ' * 30}\n---\n")
     knowledge = SessionKnowledge(library_of(directory), "execute_command", lambda skill: {})
-    assert len(knowledge.commands()) == MOST_FILES
-    assert len(knowledge.prompt_section) < SECTION_CHARACTERS + MOST_FILES * (SHORTEST_DESCRIPTION + 20)
+    assert len(knowledge.commands()) == MAX_FILES
+    assert len(knowledge.prompt_section) < SECTION_CHARACTERS + MAX_FILES * (MIN_DESCRIPTION + 20)
 
 
-def test_a_megabyte_of_description_is_cut_and_the_skill_still_works(robota: Robota) -> None:
+def test_a_very_long_description_is_cut(robota: Robota) -> None:
     script(robota, {"text": "Done."})
     skill = robota.home / ".robota/skills/huge"
     skill.mkdir(parents=True)

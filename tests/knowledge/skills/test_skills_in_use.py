@@ -22,7 +22,7 @@ def told(robota: Robota) -> str:
     return (sessions(robota)[-1] / "log.jsonl").read_text()
 
 
-def test_a_persons_command_is_put_in_place_of_its_name(robota: Robota) -> None:
+def test_a_user_command_expands_to_its_prompt(robota: Robota) -> None:
     script(robota, DONE)
     write_skill(robota.home / ".claude/commands", "---\ndescription: Reviews\n---\nReview $0 closely.", "inspect.md")
     done = robota("-p", "/inspect src/a.py")
@@ -30,7 +30,7 @@ def test_a_persons_command_is_put_in_place_of_its_name(robota: Robota) -> None:
     assert "Review src/a.py closely." in told(robota)
 
 
-def test_the_model_is_told_of_skills_and_gets_their_text_when_it_calls_for_one(robota: Robota) -> None:
+def test_skills_are_in_the_system_prompt_and_the_skill_tool_returns_their_text(robota: Robota) -> None:
     script(robota, {"calls": [call("skill", skill="deploy", args="to staging")]}, DONE)
     text = "---\nname: deploy\ndescription: How we deploy\n---\nCall the captain. $ARGUMENTS"
     write_skill(robota.home / ".robota/skills/deploy", text)
@@ -39,7 +39,7 @@ def test_the_model_is_told_of_skills_and_gets_their_text_when_it_calls_for_one(r
     assert "- deploy: How we deploy" in log and "Call the captain. to staging" in log
 
 
-def test_files_that_a_command_mentions_are_shown_as_if_they_had_been_typed(robota: Robota) -> None:
+def test_mentions_in_a_command_are_expanded_like_typed_ones(robota: Robota) -> None:
     for name in ("style", "api", "printed"):
         (robota.workspace / f"{name} guide.md").write_text(f"The {name} guide.\n")
     script(robota, DONE)
@@ -51,7 +51,7 @@ def test_files_that_a_command_mentions_are_shown_as_if_they_had_been_typed(robot
     assert "The printed guide." not in log, "what a command prints is data"
 
 
-def test_what_a_command_prints_stands_in_the_text_as_it_is(robota: Robota) -> None:
+def test_command_output_is_inserted_verbatim(robota: Robota) -> None:
     script(robota, DONE)
     text = "On !`echo main`, empty !`true`, failed !`cat missing`."
     write_skill(robota.home / ".claude/commands", text, "state.md")
@@ -60,7 +60,7 @@ def test_what_a_command_prints_stands_in_the_text_as_it_is(robota: Robota) -> No
     assert "On main, empty , failed " in log and "Exit code: 1" in log
 
 
-def test_commands_of_one_name_in_two_directories_are_told_apart(robota: Robota) -> None:
+def test_commands_of_the_same_name_in_two_directories_get_unique_names(robota: Robota) -> None:
     for directory in ("backend", "frontend"):
         write_skill(robota.home / ".claude/commands" / directory, f"Build the {directory}.", "component.md")
     for typed, words in {
@@ -100,7 +100,7 @@ def test_without_skills_the_model_has_no_skill_tool(robota: Robota) -> None:
     assert "# Skills" not in told(robota)
 
 
-def test_what_a_workspace_brings_counts_only_after_trust(robota: Robota) -> None:
+def test_skills_of_a_workspace_are_used_only_after_trust(robota: Robota) -> None:
     script(robota, DONE)
     write_skill(robota.workspace / ".claude/skills/deploy", "---\ndescription: theirs\n---\nTheir words.")
     before = robota("-p", "/deploy")
@@ -118,7 +118,7 @@ def test_a_command_in_a_skill_runs_under_policy_and_without_permission_nothing_i
     assert not (robota.workspace / "made").exists() and "<skill" not in told(robota)
 
 
-def test_the_output_of_a_command_that_only_looks_is_put_in(robota: Robota) -> None:
+def test_the_output_of_a_read_only_command_is_inserted(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / "there.txt").write_text("x")
     write_skill(robota.home / ".robota/commands", "Files:\n!`ls $0`", "files.md")
@@ -128,13 +128,13 @@ def test_the_output_of_a_command_that_only_looks_is_put_in(robota: Robota) -> No
     assert "there.txt" in told(robota)
 
 
-def test_a_skill_never_hides_a_built_in_command(robota: Robota) -> None:
+def test_a_skill_never_shadows_a_built_in_command(robota: Robota) -> None:
     script(robota, DONE)
     write_skill(robota.home / ".robota/commands", "Mine.", "cost.md")
     assert "tokens in" in robota("-p", "/cost").stdout
 
 
-def test_allowed_tools_of_a_skill_spare_the_question_only_while_it_is_followed(robota: Robota) -> None:
+def test_allowed_tools_of_a_skill_need_no_approval_until_its_prompt_is_answered(robota: Robota) -> None:
     write = {"calls": [call("execute_command", command="touch made")]}
     text = "---\ndescription: d\nallowed-tools: Bash(touch *)\n---\nTouch it."
     write_skill(robota.home / ".robota/skills/toucher", text)
@@ -147,7 +147,7 @@ def test_allowed_tools_of_a_skill_spare_the_question_only_while_it_is_followed(r
 
 
 @pytest.mark.parametrize("how", ["typed", "called by the model", "in a task of its own"])
-def test_disallowed_tools_of_a_skill_are_denied_while_it_is_followed_and_no_longer(robota: Robota, how: str) -> None:
+def test_disallowed_tools_of_a_skill_are_denied_until_its_prompt_is_answered(robota: Robota, how: str) -> None:
     fork = "context: fork\n" if "task" in how else ""
     text = f"---\ndescription: d\n{fork}disallowed-tools: Bash(touch *)\nallowed-tools: Bash\n---\nOnly look."
     write_skill(robota.home / ".robota/skills/careful", text)
@@ -165,7 +165,7 @@ def test_disallowed_tools_of_a_skill_are_denied_while_it_is_followed_and_no_long
     assert (robota.workspace / "made").exists()
 
 
-def test_words_after_an_interruption_end_what_a_skill_allowed(robota: Robota) -> None:
+def test_a_prompt_after_an_interruption_ends_the_rules_of_a_skill(robota: Robota) -> None:
     text = "---\ndescription: d\nallowed-tools: Bash(touch *)\n---\nTouch it."
     write_skill(robota.home / ".robota/skills/toucher", text)
     slow, touch = ({"calls": [call("execute_command", command=command)]} for command in ("sleep 600", "touch made"))
@@ -178,7 +178,7 @@ def test_words_after_an_interruption_end_what_a_skill_allowed(robota: Robota) ->
     assert not (robota.workspace / "made").exists()
 
 
-def test_a_forked_skill_runs_in_a_task_of_its_own_and_only_its_answer_comes_back(robota: Robota) -> None:
+def test_a_forked_skill_runs_as_a_subtask_that_returns_only_its_answer(robota: Robota) -> None:
     write_skill(robota.home / ".robota/skills/deep", "---\ndescription: d\ncontext: fork\n---\nThink hard about $0.")
     script(robota, {"calls": [call("attempt_completion", result="It is the roof.")]}, {"text": "The roof, then."})
     assert robota("-p", "/deep walls").stdout == "The roof, then.\n"
@@ -203,7 +203,7 @@ def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Rob
     assert "Two." in told(robota)
 
 
-def test_a_session_that_began_without_skills_knows_those_that_come(robota: Robota) -> None:
+def test_skills_added_to_a_running_session_are_found(robota: Robota) -> None:
     script(robota, DONE, {"text": "Finished."})
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/inspect")
@@ -221,7 +221,7 @@ def test_a_session_that_began_without_skills_knows_those_that_come(robota: Robot
     assert "# Skills" not in told(robota), "the beginning of requests stays the same"
 
 
-def test_a_session_that_is_taken_up_goes_on_with_a_command(robota: Robota) -> None:
+def test_a_resumed_session_accepts_a_command(robota: Robota) -> None:
     write_skill(robota.home / ".robota/commands", "Greet $0 warmly.", "greet.md")
     script(robota, DONE)
     assert robota("-p", "hello").code == 0
@@ -231,7 +231,7 @@ def test_a_session_that_is_taken_up_goes_on_with_a_command(robota: Robota) -> No
         terminal.wait_for("Dear Ann.")
 
 
-def test_a_changed_project_command_counts_in_the_same_session_once_it_is_trusted(robota: Robota) -> None:
+def test_a_changed_project_command_is_used_once_it_is_trusted(robota: Robota) -> None:
     script(robota, DONE, DONE, DONE)
     commands = robota.workspace / ".claude/commands"
     write_skill(commands, "The first words.", "inspect.md")
@@ -253,7 +253,7 @@ def test_a_changed_project_command_counts_in_the_same_session_once_it_is_trusted
     assert "Quite other words." in told(robota)
 
 
-def test_a_persons_own_new_command_is_known_at_the_next_prompt(robota: Robota) -> None:
+def test_a_new_user_command_is_found_at_the_next_prompt(robota: Robota) -> None:
     script(robota, DONE)
     commands = robota.home / ".robota/commands"
     write_skill(commands, "One.", "one.md")

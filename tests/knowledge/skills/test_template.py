@@ -42,25 +42,25 @@ def filled(text: str, typed: str = "", names: tuple[str, ...] = (), variables: M
         ("`code!`x``", "", "`code!`x``"),
     ],
 )
-def test_places(text: str, typed: str, result: str) -> None:
+def test_placeholders_are_filled(text: str, typed: str, result: str) -> None:
     assert filled(text, typed) == result
 
 
-def test_what_a_command_prints_mentions_nothing() -> None:
+def test_command_output_cannot_mention_files() -> None:
     async def run(command: str) -> str:
         return "@printed"
 
     parts = parse_template("See @written, @src/$0 and !`cmd`.")
-    assert asyncio.run(fill(parts, Values(typed="a.py"), run)).mentioning == "See @written, @src/a.py and ."
+    assert asyncio.run(fill(parts, Values(typed="a.py"), run)).mention_source == "See @written, @src/a.py and ."
 
 
-def test_names_and_variables() -> None:
+def test_named_arguments_and_variables_are_filled() -> None:
     text = "$issue in ${PROJECT_DIR}, ${UNKNOWN}"
     assert filled(text, "42", ("issue",), {"PROJECT_DIR": "/p"}) == "42 in /p, ${UNKNOWN}"
     assert filled("<$issue>", "", ("issue",)) == "<>"
 
 
-def test_an_argument_with_a_place_or_a_command_in_it_stays_text() -> None:
+def test_placeholders_and_commands_in_arguments_are_not_interpreted() -> None:
     assert filled("$ARGUMENTS", "$0 !`rm x` ${PROJECT_DIR}") == "$0 !`rm x` ${PROJECT_DIR}"
 
 
@@ -72,18 +72,18 @@ def test_an_argument_reaches_a_shell_only_as_one_quoted_word(typed: str) -> None
 
 
 @given(st.text())
-def test_all_arguments_reach_a_shell_as_the_words_they_are(typed: str) -> None:
+def test_all_arguments_reach_a_shell_as_separate_quoted_words(typed: str) -> None:
     command = filled("!`echo $ARGUMENTS`", typed).split("\n\nARGUMENTS")[0].removeprefix("<").removesuffix(">")
     assert shlex.split(command) == ["echo", *Values(typed=typed).words]
 
 
 @given(st.text(alphabet=st.sampled_from("$!`\\{}[]ARGUMENTS01 \nx")))
-def test_a_text_without_places_is_itself(text: str) -> None:
+def test_a_text_without_placeholders_is_unchanged(text: str) -> None:
     parts = parse_template(text)
     if all(isinstance(part, Literal) for part in parts) and "\\$" not in text and "```" not in text:
         assert "".join(part.text for part in parts if isinstance(part, Literal)) == text
 
 
 @pytest.mark.parametrize("text", ["```!\n" * 40_000, "!`a" * 80_000, "$ARGUMENTS[" * 20_000, "```!\n```\n" * 20_000])
-def test_a_hostile_text_is_read_all_the_same(text: str) -> None:
+def test_a_hostile_template_is_parsed_in_linear_time(text: str) -> None:
     assert parse_template(text)

@@ -96,9 +96,9 @@ def test_s13_accept_edits_asks_before_such_a_file_is_written(path: str) -> None:
 LOADED_BY_ROBOTA = sorted(
     {
         *(
-            *places.FILES,
-            *(f"{name}/x.md" for name in places.RULES),
-            places.RULES_OF_MODE.format(mode="code") + "/x.md",
+            *places.INSTRUCTION_FILES,
+            *(f"{name}/x.md" for name in places.RULE_DIRECTORIES),
+            places.MODE_RULE_DIRECTORY.format(mode="code") + "/x.md",
         ),
         *(*sources.FILES, *(f"{name}/x/SKILL.md" for name in sources.DIRECTORIES), *configured_servers.FILES),
         *(*MARKETPLACE_FILES, *MANIFEST_FILES),

@@ -15,7 +15,7 @@ class LazySkills:
         self._places = tuple(places)
         self._look = look
         self._found: KnowledgeService | None = None
-        self._looked_at = self._stamps()
+        self._run = self._stamps()
 
     @property
     def is_in_prompt(self) -> bool:
@@ -37,8 +37,8 @@ class LazySkills:
         raise PromptNotSent("There were no skills when this session began.")
 
     def _skills(self) -> KnowledgeService | None:
-        if self._found is None and (stamps := self._stamps()) != self._looked_at:
-            self._looked_at = stamps
+        if self._found is None and (stamps := self._stamps()) != self._run:
+            self._run = stamps
             self._found = self._look()
         return self._found
 

@@ -11,9 +11,9 @@ import msgspec
 from robota.config.paths import user_directory
 from robota.contracts.knowledge import CallTool, MentionedText, PromptNotSent
 from robota.contracts.workspace import Files, Processes
-from robota.knowledge.mentions.earlier_work import last_commands, shown_command, told_session
-from robota.knowledge.mentions.expansion import MOST_CHARACTERS, MentionExpander, MentionTools
-from robota.knowledge.mentions.lookup import kind_of
+from robota.knowledge.mentions.earlier_work import command_with_output, last_commands, session_summary
+from robota.knowledge.mentions.expansion import MAX_CHARACTERS, MentionExpander, MentionTools
+from robota.knowledge.mentions.lookup import path_kind
 from robota.knowledge.mentions.project_checks import project_checks
 from robota.knowledge.mentions.sources import MentionSources
 from robota.log.errors import LogError
@@ -54,8 +54,8 @@ async def expand_mentions(place: MentionPlace, prompt: str, files: Files, call: 
         resource=place.resource_tool,
     )
     # A token is some four characters; half of the window is left for the rest of the task.
-    characters = min(MOST_CHARACTERS, 2 * place.context_window)
-    expander = MentionExpander(tools, _sources(place, files), partial(kind_of, files), call, characters)
+    characters = min(MAX_CHARACTERS, 2 * place.context_window)
+    expander = MentionExpander(tools, _sources(place, files), partial(path_kind, files), call, characters)
     return await expander.expand(prompt)
 
 
@@ -124,7 +124,7 @@ async def _terminal(place: MentionPlace) -> str:
     shown = await asyncio.to_thread(lambda: last_commands(transcript(present_records(place.log)), SHELL_TOOL))
     for each in place.processes.background:
         state = "has ended" if each.ending is not None else "is running"
-        shown.append(shown_command(f"{each.command}  # in the background as {each.id}, {state}", each.last_text))
+        shown.append(command_with_output(f"{each.command}  # in the background as {each.id}, {state}", each.last_text))
     if not shown:
         raise PromptNotSent("no command has run in this session yet")
     return "\n\n".join(shown)
@@ -149,7 +149,7 @@ def _told(place: MentionPlace, wanted: str) -> str:
     every = catalogue(project_places(place.kept_in, user), user, lambda output: None)
     found = find_catalogued([each for each in every if each.id != place.session_id], wanted)
     entries = transcript(present_records(found.directory / LOG_NAME))
-    return f"{_heading(found)}\n\n{told_session(entries, tuple(found.summary.files))}"
+    return f"{_heading(found)}\n\n{session_summary(entries, tuple(found.summary.files))}"
 
 
 def _heading(session: "CataloguedSession") -> str:

@@ -84,7 +84,7 @@ def _has_some(settings: Settings, plugins: "Sequence[ActivePlugin]", env: Mappin
 def _finder(
     project: "TrustedFiles", plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
 ) -> "SkillFinder":
-    from robota.knowledge.skills.discovery import PLACES, SkillFinder, SkillSource, files_of_person
+    from robota.knowledge.skills.discovery import PLACES, SkillFinder, SkillSource, user_skill_files
     from robota.knowledge.skills.skill import SkillScope
 
     of_plugins = _of_plugins(plugins) if plugins else {}
@@ -94,7 +94,7 @@ def _finder(
             return of_plugins[place]
         if place.scope is SkillScope.USER:
             directory = _user_place(place.directory, env)
-            return () if directory is None else files_of_person(directory)
+            return () if directory is None else user_skill_files(directory)
         prefix = f"{place.directory}/"
         return (
             SkillSource(

@@ -26,7 +26,7 @@ from robota.commands.memory_requests import (
 )
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
-from robota.knowledge.memory.candidates import kind_of
+from robota.knowledge.memory.candidates import classify
 from robota.knowledge.memory.entry import MemoryType
 from robota.knowledge.memory.memories import MemoryScope, NewEntry
 from robota.knowledge.memory.store import MemoryProblem
@@ -110,7 +110,7 @@ def _request(options: argparse.Namespace) -> MemoryRequest:
 
 def _new_entry(options: argparse.Namespace) -> NewEntry:
     text = " ".join(options.text)
-    kind, topic = (MemoryType(options.type), options.topic) if options.action == "add" else kind_of(text)
+    kind, topic = (MemoryType(options.type), options.topic) if options.action == "add" else classify(text)
     scope = MemoryScope.USER if options.user else MemoryScope.PROJECT
     return NewEntry(type=kind, topic=topic, text=text, scope=scope, check=options.run)
 

@@ -143,21 +143,21 @@ def _made(directory: Path, workspace: Path | None) -> Iterator[Path]:
 
 
 def _row(library: SkillLibrary, skill: Skill) -> tuple[str, ...]:
-    hidden = library.hidden_by(skill)
+    hidden = library.shadowed_by(skill)
     note = "" if hidden is None else f"(hidden by {hidden.path}) "
     return (skill.name, skill.kind, skill.scope, single_line(note + skill.description, 200))
 
 
 def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
-    hidden = library.hidden_by(skill)
+    hidden = library.shadowed_by(skill)
     return {
         "name": skill.name,
         "kind": skill.kind,
         "scope": skill.scope,
         "path": skill.path,
         "description": skill.description,
-        "forPerson": skill.for_person,
-        "forModel": skill.for_model,
+        "forPerson": skill.user_invocable,
+        "forModel": skill.model_invocable,
         "allowedTools": skill.allowed_tools,
         "context": skill.context,
         "hiddenBy": None if hidden is None else hidden.path,

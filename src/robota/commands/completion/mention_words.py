@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from robota.contracts.workspace import Files
-from robota.knowledge.mentions.parsing import LONGEST_PATH, mention_of_path
+from robota.knowledge.mentions.parsing import MAX_PATH, mention_of_path
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 from robota.workspace.search.file_list import FileList
 
@@ -31,7 +31,7 @@ class MentionWords:
     async def complete(self, text: str, caret: int, limit: int) -> PromptCompletion | None:
         """None if no mention stands at the caret."""
         self._listed.refresh()  # so that the files are known when one is wanted
-        typed = UNFINISHED.search(text, max(0, caret - LONGEST_PATH), caret)
+        typed = UNFINISHED.search(text, max(0, caret - MAX_PATH), caret)
         if typed is None:
             return None
         query = re.sub(r"\\(.)", r"\1", typed["bare"]) if typed["quoted"] is None else typed["quoted"]

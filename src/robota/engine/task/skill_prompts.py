@@ -55,7 +55,9 @@ class SkillPrompts:
                 expanded = await knowledge.expand(prompt, call)
             if expanded is None and prompts is not None:
                 expanded = await prompts.expand(prompt)
-            mentioned = await self._mentioned(prompt if expanded is None else f"{prompt}\n{expanded.mentioning}", call)
+            mentioned = await self._mentioned(
+                prompt if expanded is None else f"{prompt}\n{expanded.mention_source}", call
+            )
         except PromptNotSent as problem:
             self._runtime.rows.say("error", f"The prompt was not sent: {problem}")
             return None

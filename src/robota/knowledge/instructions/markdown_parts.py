@@ -1,6 +1,6 @@
-"""An instruction file taken apart: prose, code, comments, and imports (`@path`) in the prose.
+"""Splits an instruction file into prose, code, comments, and imports (`@path`) in the prose.
 
-Everything takes linear time: a file of a repository is anybody's text.
+Everything takes linear time, because files of a repository may be hostile.
 """
 
 import re
@@ -10,35 +10,35 @@ from typing import Final
 
 import msgspec
 
-# A fence may stand in a list or a quotation.
+# A fence may be inside a list or a quotation.
 _FENCE: Final = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)")
 _COMMENT_BEGINS: Final = re.compile(r" {0,3}<!--")
 _COMMENT_ENDS: Final = "-->"
 _BACKTICKS: Final = re.compile(r"`+")
 _IMPORT: Final = re.compile(r"(?<![^\s(])@(?P<path>[\w.~/](?:\\ |[^\s`])*)")
-_BEHIND_A_PATH: Final = ".,;:!?)]}>'\"*_"
+_AFTER_PATH: Final = ".,;:!?)]}>'\"*_"
 
 
 class Prose(msgspec.Struct, frozen=True):
-    """What is said to the model."""
+    """Text for the model."""
 
     text: str
 
 
 class Code(msgspec.Struct, frozen=True):
-    """A fenced block or a code span, in which nothing has a meaning."""
+    """A fenced block or a code span, in which nothing is interpreted."""
 
     text: str
 
 
 class Comment(msgspec.Struct, frozen=True):
-    """A block of HTML that is a comment: for people, not for the model."""
+    """An HTML comment block: for people, not for the model."""
 
     text: str
 
 
 class Import(msgspec.Struct, frozen=True):
-    """The name of another file whose text belongs here, as it is written, `@` included."""
+    """An import of another file, as written, including the `@`."""
 
     text: str
 
@@ -51,7 +51,7 @@ Part = Prose | Code | Comment | Import
 
 
 def markdown_parts(document: str) -> tuple[Part, ...]:
-    """Take a document apart. Never raises; the texts of the parts, put together, are the document."""
+    """Split a document. Never raises; the texts of the parts, joined, are the document."""
     parts: list[Part] = []
     for block in _blocks(document):
         parts.extend(_spans(block.text) if isinstance(block, Prose) else (block,))
@@ -89,7 +89,7 @@ def _blocks(document: str) -> Iterator[Prose | Code | Comment]:
 
 
 def _fence_end(lines: list[str], begins: int, fence: str) -> int:
-    """The line behind a fenced block; one that is not closed goes on to the end."""
+    """The index of the line after a fenced block; an unclosed one extends to the end."""
     for number in range(begins + 1, len(lines)):
         words = lines[number].strip(" \t\r\n>")
         if len(words) >= len(fence) and not words.strip(fence[0]):
@@ -98,7 +98,7 @@ def _fence_end(lines: list[str], begins: int, fence: str) -> int:
 
 
 def _comment(lines: list[str], begins: int) -> tuple[str, str, int]:
-    """A comment, what stands behind its end in the same line, and the next line."""
+    """A comment, the rest of the line after its end, and the index of the next line."""
     taken: list[str] = []
     for number in range(begins, len(lines)):
         line = lines[number]
@@ -108,12 +108,12 @@ def _comment(lines: list[str], begins: int) -> tuple[str, str, int]:
             end = at + len(_COMMENT_ENDS)
             return "".join((*taken, line[:end])), line[end:], number + 1
         taken.append(line)
-    # Nothing but the `-->` of a `<!-->` was left in the document: no comment then, but text.
+    # The only `-->` left is that of a `<!-->`, so this is text and not a comment.
     return "", lines[begins], begins + 1
 
 
 def _spans(paragraph: str) -> Iterator[Part]:
-    """Code spans and imports of one paragraph."""
+    """Code spans, imports and prose of one paragraph."""
     at = 0
     for begin, end in _code_spans(paragraph):
         yield from _imports(paragraph, at, begin)
@@ -123,7 +123,7 @@ def _spans(paragraph: str) -> Iterator[Part]:
 
 
 def _code_spans(paragraph: str) -> Iterator[tuple[int, int]]:
-    """From backticks to the next ones of the same number."""
+    """Each span from a run of backticks to the next run of the same length."""
     runs = [found.span() for found in _BACKTICKS.finditer(paragraph)]
     starts: dict[int, list[int]] = {}
     for begin, end in runs:
@@ -142,7 +142,7 @@ def _code_spans(paragraph: str) -> Iterator[tuple[int, int]]:
 def _imports(text: str, begin: int, end: int) -> Iterator[Part]:
     at = begin
     for found in _IMPORT.finditer(text, begin, end):
-        written = found[0].rstrip(_BEHIND_A_PATH)
+        written = found[0].rstrip(_AFTER_PATH)
         if len(written) < 2:
             continue
         if found.start() > at:

@@ -1,4 +1,4 @@
-"""Instructions for some files only: rules with `paths:`, and the files of directories below the workspace."""
+"""Finds instructions that apply to some files only: rules with `paths:`, and files in subdirectories."""
 
 import os
 import re
@@ -10,23 +10,23 @@ import msgspec
 
 from robota.knowledge.front_matter import read_front_matter
 from robota.knowledge.instructions.places import Candidate, InstructionPlaces, candidates, candidates_in
-from robota.knowledge.instructions.reading import FileNotRead, read_in_project, read_of_person, text_of
+from robota.knowledge.instructions.reading import FileNotRead, decoded_text, read_in_project, read_user_file
 from robota.workspace.files.gitignore import GitIgnore
 
-MOST_GLOBS: Final = 100
+MAX_GLOBS: Final = 100
 _BETWEEN_GLOBS: Final = re.compile(r",(?![^{}]*\})")
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 
 
 class PathRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule that is told when a file is touched that its patterns fit. They count from `base`."""
+    """A rule for files that match its `globs`, which are relative to `base`."""
 
     candidate: Candidate
     base: Path
     globs: tuple[str, ...]
 
-    def fits(self, file: Path) -> bool:
-        """Whether a file, or a directory it lies in, is meant."""
+    def matches(self, file: Path) -> bool:
+        """Whether a file, or a directory above it, matches."""
         try:
             parts = file.relative_to(self.base).parts
             patterns = GitIgnore(self.globs)
@@ -37,14 +37,14 @@ class PathRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path_rules(places: InstructionPlaces, mode: str, workspace: Path) -> Iterator[PathRule]:
-    """The rules for some files only, in their order."""
+    """The rules with `paths:`, in prompt order."""
     for candidate in candidates(places, mode):
         if not candidate.is_rule:
             continue
         above = [directory for directory in places.project if candidate.path.is_relative_to(directory)]
         try:
-            content = read_in_project(candidate.path, places.project[0]) if above else read_of_person(candidate.path)
-            globs = _globs(read_front_matter(text_of(content)).fields.get("paths"))
+            content = read_in_project(candidate.path, places.project[0]) if above else read_user_file(candidate.path)
+            globs = _globs(read_front_matter(decoded_text(content)).fields.get("paths"))
         except FileNotRead:
             continue
         if globs:
@@ -52,13 +52,13 @@ def path_rules(places: InstructionPlaces, mode: str, workspace: Path) -> Iterato
 
 
 def nested_candidates(workspace: Path, file: Path, mode: str) -> Iterator[Candidate]:
-    """The instruction files and rules of the directories between the workspace and a file."""
+    """The candidates in the directories between the workspace and a file."""
     for directory in directories_between(workspace, file):
         yield from candidates_in(directory, mode)
 
 
 def directories_between(workspace: Path, file: Path) -> tuple[Path, ...]:
-    """The directories below the workspace that lead to a file, or to and with a directory; outermost first."""
+    """The directories below the workspace on the way to a path, outermost first; the path itself if it is one."""
     if not file.is_relative_to(workspace):
         return ()
     own = (file,) if file.is_dir() else ()
@@ -66,22 +66,22 @@ def directories_between(workspace: Path, file: Path) -> tuple[Path, ...]:
     return (*reversed(above), *(each for each in own if each != workspace))
 
 
-def place_of(workspace: Path, written: str) -> Path:
-    """A path as a model writes it, without `..` and from the workspace on."""
+def workspace_path(workspace: Path, written: str) -> Path:
+    """The absolute path for a path that the model wrote, without `..`."""
     return Path(os.path.normpath(workspace / written))
 
 
 def _globs(value: Any) -> tuple[str, ...]:
     listed = value if isinstance(value, list) else _BETWEEN_GLOBS.split(str(value or ""))
     found = [glob for each in listed if isinstance(each, str) for glob in _expanded(each.strip().strip("\"'"))]
-    return tuple(str(PurePosixPath(glob)) for glob in found[:MOST_GLOBS] if glob)
+    return tuple(str(PurePosixPath(glob)) for glob in found[:MAX_GLOBS] if glob)
 
 
 def _expanded(glob: str) -> list[str]:
-    """`*.{ts,tsx}` as one pattern each."""
+    """Expand braces: `*.{ts,tsx}` becomes two patterns."""
     done: list[str] = []
     todo = [glob]
-    while todo and len(done) + len(todo) <= MOST_GLOBS:
+    while todo and len(done) + len(todo) <= MAX_GLOBS:
         each = todo.pop()
         braces = _BRACES.search(each)
         if braces is None:

@@ -1,4 +1,4 @@
-"""Where instruction files and rules may be, and in which order they are told: the general before the particular."""
+"""Lists the paths where instruction files and rules may be, in prompt order: from general to specific."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -9,24 +9,27 @@ from typing import Final
 
 import msgspec
 
-# In a directory of a project. What a tool calls "local" is not committed as a rule, and comes last.
-FILES: Final = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
-RULES: Final = (".robota/rules", ".claude/rules", ".roo/rules")
-RULES_OF_MODE: Final = ".roo/rules-{mode}"
+# Names in each directory of a project. "Local" files are usually not committed, and come last.
+INSTRUCTION_FILES: Final = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
+RULE_DIRECTORIES: Final = (".robota/rules", ".claude/rules", ".roo/rules")
+MODE_RULE_DIRECTORY: Final = ".roo/rules-{mode}"
 RULE_SUFFIXES: Final = (".md", ".txt")
-MOST_RULES: Final = 200
-DEEPEST: Final = 4
+MAX_RULES: Final = 200
+MAX_DEPTH: Final = 4
 
 
 class InstructionScope(StrEnum):
-    """Whose words they are."""
+    """Whether a file belongs to the user or to the project."""
 
     USER = "user"
     PROJECT = "project"
 
 
 class InstructionPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """The directories of a session. `project` are real paths, from the top of the repository to the workspace."""
+    """Where a session looks for instructions.
+
+    `project` holds the real paths of the directories from the top of the repository down to the workspace.
+    """
 
     home: Path | None
     user_files: tuple[Path, ...] = ()
@@ -35,7 +38,7 @@ class InstructionPlaces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that would be told if it is there. A rule may be for some files only."""
+    """The path of a possible instruction file. A rule may apply to some files only (`paths:`)."""
 
     path: Path
     scope: InstructionScope
@@ -43,7 +46,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def candidates(places: InstructionPlaces, mode: str) -> Iterator[Candidate]:
-    """All of them, in their order; `mode` is the task mode."""
+    """All candidates, in prompt order; `mode` is the task mode."""
     for path in places.user_files:
         yield Candidate(path=path, scope=InstructionScope.USER)
     yield from _rules(places.user_rules, InstructionScope.USER)
@@ -52,24 +55,24 @@ def candidates(places: InstructionPlaces, mode: str) -> Iterator[Candidate]:
 
 
 def candidates_in(directory: Path, mode: str) -> Iterator[Candidate]:
-    """Those of one directory of a project."""
-    for name in FILES:
+    """The candidates in one directory of a project."""
+    for name in INSTRUCTION_FILES:
         yield Candidate(path=directory / name, scope=InstructionScope.PROJECT)
-    names = RULES if "/" in mode else (*RULES, RULES_OF_MODE.format(mode=mode))
+    names = RULE_DIRECTORIES if "/" in mode else (*RULE_DIRECTORIES, MODE_RULE_DIRECTORY.format(mode=mode))
     yield from _rules((directory / name for name in names), InstructionScope.PROJECT)
 
 
 def _rules(directories: Iterable[Path], scope: InstructionScope) -> Iterator[Candidate]:
     for directory in directories:
-        for path in islice(_rule_files(str(directory), DEEPEST), MOST_RULES):
+        for path in islice(_rule_files(str(directory), MAX_DEPTH), MAX_RULES):
             yield Candidate(path=Path(path), scope=scope, is_rule=True)
 
 
 def _rule_files(directory: str, depth: int) -> Iterator[str]:
-    """Files by name, those of a directory before those of the directories in it; no link to a directory is followed."""
+    """Rule files by name, those of a directory before its subdirectories. Links to directories are not followed."""
     try:
         with os.scandir(directory) as listed:
-            entries = sorted(islice(listed, 10 * MOST_RULES), key=lambda entry: entry.name)
+            entries = sorted(islice(listed, 10 * MAX_RULES), key=lambda entry: entry.name)
     except OSError:
         return
     below: list[str] = []

@@ -1,4 +1,4 @@
-"""Reading one instruction file: plain files only, no more than is needed, and nothing outside the project for it."""
+"""Reads instruction files safely: regular files only, up to a limit, and only below the project unless asked to."""
 
 import codecs
 import os
@@ -9,22 +9,22 @@ from typing import Final
 
 import msgspec
 
-MOST_BYTES: Final = 64 * 1024
-_LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NO_DISK: Final = (("proc",), ("sys",), ("dev",))
-_WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MAX_BYTES: Final = 64 * 1024
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_VIRTUAL_FILE_SYSTEMS: Final = (("proc",), ("sys",), ("dev",))
+_UTF16_BOMS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class FileNotRead(Exception):
-    """The file was not read. The text says why."""
+    """The file was not read. The message says why."""
 
 
-class FileNotThere(FileNotRead):
-    """There is no such file."""
+class FileMissing(FileNotRead):
+    """The file does not exist."""
 
 
-class FileOutside(FileNotRead):
-    """The file lies outside of the project that it is read for. `path` is where."""
+class FileOutsideProject(FileNotRead):
+    """The file is outside the project; `path` is its real path."""
 
     def __init__(self, path: str) -> None:
         super().__init__("it lies outside the project")
@@ -32,7 +32,7 @@ class FileOutside(FileNotRead):
 
 
 class FileContent(msgspec.Struct, frozen=True, kw_only=True):
-    """The beginning of a file, the whole of most; `identity` is the same for the same file under another name."""
+    """The content of a file, cut at `MAX_BYTES`; `identity` is the same for hard links and other names of one file."""
 
     path: str
     identity: tuple[int, int]
@@ -45,67 +45,67 @@ class FileContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_in_project(path: Path, top: Path) -> FileContent:
-    """A file below `top`. A link may lead to another file below it; that one is then opened without any link."""
-    straight = _without_links(path, top)
-    return _by_real_path(_real(path), top) if straight is None else straight
+    """Read a file below `top`. Links may lead to other files below it. Raises `FileNotRead`."""
+    content = _read_without_links(path, top)
+    return _read_real_path(_real_path(path), top) if content is None else content
 
 
-def _without_links(path: Path, top: Path) -> FileContent | None:
-    """A file to which no link leads, as mostly. None if it is not there as that, or lies elsewhere."""
+def _read_without_links(path: Path, top: Path) -> FileContent | None:
+    """The common case, a path without links. None if the path has links, leads out of `top`, or cannot be read."""
     try:
-        return _below(top, path.relative_to(top).parts, str(path))
+        return _read_below(top, path.relative_to(top).parts, str(path))
     except (OSError, ValueError, FileNotRead):
         return None
 
 
-def _by_real_path(real: Path, top: Path) -> FileContent:
+def _read_real_path(real: Path, top: Path) -> FileContent:
     try:
-        steps = real.relative_to(top).parts
+        components = real.relative_to(top).parts
     except ValueError:
-        raise FileOutside(str(real)) from None
+        raise FileOutsideProject(str(real)) from None
     try:
-        return _below(top, steps, str(real))
+        return _read_below(top, components, str(real))
     except OSError as error:
         raise FileNotRead(f"it cannot be read: {error.strerror}") from error
 
 
-def _below(top: Path, steps: tuple[str, ...], path: str) -> FileContent:
-    """The file at the end of these steps, none of which may be a link."""
-    if not steps or ".git" in steps or ".." in steps:
+def _read_below(top: Path, components: tuple[str, ...], path: str) -> FileContent:
+    """Read the file at these path components below `top`, none of which may be a link."""
+    if not components or ".git" in components or ".." in components:
         raise FileNotRead("it is no file of the project")
     with ExitStack() as opened:
-        parent = _opened(opened, str(top), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None)
-        for step in steps[:-1]:
-            parent = _opened(opened, step, _LOOK | os.O_DIRECTORY, parent)
-        return _read(steps[-1], parent, _LOOK, path)
+        parent = _open(opened, str(top), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None)
+        for component in components[:-1]:
+            parent = _open(opened, component, _OPEN_FLAGS | os.O_DIRECTORY, parent)
+        return _read(components[-1], parent, _OPEN_FLAGS, path)
 
 
-def read_outside(path: str) -> FileContent:
-    """A file that a project leads to, by its real path; not one of those that the kernel makes up."""
-    if Path(path).parts[1:2] in _NO_DISK:
+def read_outside_project(path: str) -> FileContent:
+    """Read a file outside the project by its real path, but none of /proc, /sys or /dev. Raises `FileNotRead`."""
+    if Path(path).parts[1:2] in _VIRTUAL_FILE_SYSTEMS:
         raise FileNotRead("it is no file on a disk")
     try:
-        return _read(path, None, _LOOK, path)
+        return _read(path, None, _OPEN_FLAGS, path)
     except OSError as error:
         raise FileNotRead(f"it cannot be read: {error.strerror}") from error
 
 
-def read_of_person(path: Path) -> FileContent:
-    """A file of the person's own, who may set links as they like."""
+def read_user_file(path: Path) -> FileContent:
+    """Read a file of the user, following any link. Raises `FileNotRead`."""
     try:
-        return _read(str(path), None, _LOOK & ~os.O_NOFOLLOW, str(path))
+        return _read(str(path), None, _OPEN_FLAGS & ~os.O_NOFOLLOW, str(path))
     except FileNotFoundError as error:
-        raise FileNotThere("it is not there") from error
+        raise FileMissing("it is not there") from error
     except (OSError, ValueError) as error:
         raise FileNotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def text_of(content: FileContent) -> str:
-    """What a file says, whatever its encoding; bytes that are no text in it are spelled out."""
+def decoded_text(content: FileContent) -> str:
+    """Decode UTF-8 or UTF-16, with invalid bytes escaped. Raises `FileNotRead` for a binary file."""
     data = content.data
-    if content.is_cut and not data.startswith(_WIDE) and b"\n" in data:
+    if content.is_cut and not data.startswith(_UTF16_BOMS) and b"\n" in data:
         data = data[: data.rindex(b"\n") + 1]
-    if data.startswith(_WIDE):
+    if data.startswith(_UTF16_BOMS):
         text = data.decode("utf-16", "replace")
     elif b"\0" in data:
         raise FileNotRead("it is no text")
@@ -114,36 +114,36 @@ def text_of(content: FileContent) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _real(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     try:
         return Path(os.path.realpath(path, strict=True))
     except FileNotFoundError as error:
         if path.is_symlink():
             raise FileNotRead("it is a link that leads nowhere") from error
-        raise FileNotThere("it is not there") from error
+        raise FileMissing("it is not there") from error
     except NotADirectoryError as error:
-        raise FileNotThere("it is not there") from error
+        raise FileMissing("it is not there") from error
     except (OSError, ValueError) as error:
         raise FileNotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _opened(stack: ExitStack, name: str, flags: int, parent: int | None) -> int:
+def _open(stack: ExitStack, name: str, flags: int, parent: int | None) -> int:
     descriptor = os.open(name, flags, dir_fd=parent)
     stack.callback(os.close, descriptor)
     return descriptor
 
 
 def _read(name: str, parent: int | None, flags: int, path: str) -> FileContent:
-    # Looked at before it is opened: opening some devices does something.
-    _require_plain(os.stat(name, dir_fd=parent, follow_symlinks=not flags & os.O_NOFOLLOW))
+    # Checked before opening, too: opening some devices has side effects.
+    _require_regular_file(os.stat(name, dir_fd=parent, follow_symlinks=not flags & os.O_NOFOLLOW))
     with os.fdopen(os.open(name, flags, dir_fd=parent), "rb") as file:
         status = os.fstat(file.fileno())
-        _require_plain(status)
-        data = file.read(MOST_BYTES)
+        _require_regular_file(status)
+        data = file.read(MAX_BYTES)
     size = max(status.st_size, len(data))
     return FileContent(path=path, identity=(status.st_dev, status.st_ino), data=data, size=size)
 
 
-def _require_plain(status: os.stat_result) -> None:
+def _require_regular_file(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise FileNotRead("it is not a plain file")

@@ -1,4 +1,4 @@
-"""The instructions of one session as a part of its system prompt: the person's, and those of the project."""
+"""The instructions of one session, as sections of its system prompt and reminders for touched files."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,15 +10,15 @@ from robota.knowledge.instructions.loader import (
     Instructions,
     ReadingRules,
     UndecidedFile,
+    load_candidates,
     load_instructions,
-    load_some,
 )
 from robota.knowledge.instructions.on_touch import (
     PathRule,
     directories_between,
     nested_candidates,
     path_rules,
-    place_of,
+    workspace_path,
 )
 from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope
 from robota.knowledge.prompt_elements import QUOTED, PromptElement, prompt_part
@@ -31,13 +31,13 @@ FOLLOWED: Final = (
 
 
 LEFT_OUT: Final = (
-    "{led_from} leads to {path}, which lies outside the project, so the model is not told it. "
+    "{referenced_by} leads to {path}, which lies outside the project, so the model is not told it. "
     "To let it be told as it is: robota trust --import {path}"
 )
 
 
 class SessionInstructions:
-    """An `InstructionService`. Files are read once for a mode, so that requests begin with the same bytes."""
+    """An `InstructionService`. Files are read once per mode, so that the prompt cache of the provider hits."""
 
     def __init__(
         self,
@@ -46,65 +46,71 @@ class SessionInstructions:
         rules: ReadingRules,
         is_trusted: Callable[[], bool],
     ) -> None:
-        """`is_trusted` says whether the person trusts what the project says."""
+        """`is_trusted` tells whether the user trusts the files of the project."""
         self._places = places
         self._reading = rules
         self._is_trusted = is_trusted
         self._sections: dict[str, str] = {}
         self._workspace = workspace
         self._rules: dict[str, tuple[PathRule, ...]] = {}
-        self._known: dict[str, set[str]] = {}  # the files that the model of a task was told
+        self._sent: dict[str, set[str]] = {}  # by task, the files that its model has
         self._warn: Callable[[str], None] = lambda _: None
         self._warned_of: set[str] = set()
 
     def on_undecided(self, warn: Callable[[str], None]) -> None:
-        """Tell of files that are left out until the person was asked about them, each once."""
+        """Call `warn` once for each file that is left out until the user decides about it."""
         self._warn = warn
 
     def prompt_section(self, mode: str) -> str:
         if mode not in self._sections:
             instructions = self.load(mode)
-            self._tell_of(instructions.undecided)
+            self._warn_of(instructions.undecided)
             self._sections[mode] = prompt_section(instructions, is_trusted=self._is_trusted())
         return self._sections[mode]
 
     def touched(self, task_id: str, mode: str, paths: Sequence[str]) -> str:
-        known = self._known.setdefault(task_id, {file.path for file in self.load(mode).files})
+        if task_id not in self._sent:
+            self._sent[task_id] = {file.path for file in self.load(mode).files}
+        sent = self._sent[task_id]
         found = self.load_for(mode, paths)
-        self._tell_of(found.undecided)
-        files = tuple(each for each in found.files if each.path not in known)
-        known.update(file.path for file in files)
+        self._warn_of(found.undecided)
+        files = tuple(each for each in found.files if each.path not in sent)
+        sent.update(file.path for file in files)
         return prompt_section(Instructions(files=files), is_trusted=self._is_trusted())
 
     def load_for(self, mode: str, paths: Sequence[str]) -> Instructions:
-        """What is told only when one of these files is touched."""
-        touched = [place_of(self._workspace, path) for path in paths]
+        """The instructions that apply only when one of these files is touched."""
+        touched = [workspace_path(self._workspace, path) for path in paths]
         rules = self._path_rules(mode)
         wanted = [
-            *(rule.candidate for rule in rules if any(map(rule.fits, touched))),
+            *(rule.candidate for rule in rules if any(map(rule.matches, touched))),
             *(each for path in touched for each in self._nested(path, mode)),
         ]
-        return load_some(self._places, dict.fromkeys(wanted), self._reading) if wanted else Instructions()
+        return load_candidates(self._places, dict.fromkeys(wanted), self._reading) if wanted else Instructions()
 
-    def _tell_of(self, undecided: Iterable[UndecidedFile]) -> None:
+    def _warn_of(self, undecided: Iterable[UndecidedFile]) -> None:
         for file in undecided:
             if file.path not in self._warned_of:
                 self._warned_of.add(file.path)
                 self._warn(
-                    LEFT_OUT.format(path=single_line(file.path, 4096), led_from=single_line(file.led_from, 4096))
+                    LEFT_OUT.format(
+                        path=single_line(file.path, 4096), referenced_by=single_line(file.referenced_by, 4096)
+                    )
                 )
 
     def _nested(self, file: Path, mode: str) -> Iterator[Candidate]:
-        """Those of directories below the workspace, but for rules that are for other files than this."""
+        """Candidates in directories below the workspace, without rules that do not match the file."""
         others = {
-            rule.candidate.path for rule in path_rules(self._below(file), mode, self._workspace) if not rule.fits(file)
+            rule.candidate.path
+            for rule in path_rules(self._places_between(file), mode, self._workspace)
+            if not rule.matches(file)
         }
         for candidate in nested_candidates(self._workspace, file, mode):
             if candidate.path not in others:
                 yield candidate
 
-    def _below(self, file: Path) -> InstructionPlaces:
-        """The places between the workspace and a file, which can be read from the top of the project on."""
+    def _places_between(self, file: Path) -> InstructionPlaces:
+        """The directories between the workspace and a file, after the top of the project, which bounds links."""
         project = (*self._places.project[:1], *directories_between(self._workspace, file))
         return InstructionPlaces(home=self._places.home, project=project)
 
@@ -114,12 +120,12 @@ class SessionInstructions:
         return self._rules[mode]
 
     def load(self, mode: str) -> Instructions:
-        """The files as they are now."""
+        """The current content of the files."""
         return load_instructions(self._places, mode, self._reading)
 
 
 def prompt_section(instructions: Instructions, *, is_trusted: bool) -> str:
-    """What the system prompt says of them; empty if there are none."""
+    """The section of the system prompt: trusted files to follow, others quoted as data; empty if there are none."""
     own = [file for file in instructions.files if is_trusted or file.scope is InstructionScope.USER]
     others = [file for file in instructions.files if file not in own]
     parts = (_part(FOLLOWED, INSTRUCTION_TAG, own), _part(QUOTED, QUOTED_TAG, others))

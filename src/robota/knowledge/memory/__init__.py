@@ -1,1 +1,1 @@
-"""What a person wants remembered between sessions: entries in Markdown files, candidates, checks, and their prompt."""
+"""Memory between sessions: entries in Markdown files, candidates that wait for approval, checks, and their prompt."""

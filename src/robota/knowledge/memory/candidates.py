@@ -1,4 +1,4 @@
-"""What may be worth remembering and waits for approval: found in words of the person, or proposed by the model."""
+"""Candidates for memory that wait for approval: found in prompts, or proposed by the model."""
 
 import re
 from enum import StrEnum
@@ -8,9 +8,9 @@ import msgspec
 
 from robota.knowledge.memory.entry import MemoryEntry, MemoryType, normalised, topic_slug
 
-LONGEST_CANDIDATE: Final = 240
-# Only such a confidence is enough to be saved without being asked about, where the settings want that at all.
-SURE_ENOUGH: Final = 0.85
+MAX_CANDIDATE: Final = 240
+# Where the settings allow saving without approval, it takes at least this confidence.
+MIN_CONFIDENCE_TO_SAVE: Final = 0.85
 _CUES: Final = (
     (re.compile(r"\bremember(?:,| that| to|:)\s+(?P<text>[^\n]+)", re.IGNORECASE), 0.9),
     (re.compile(r"(?P<text>[^\n.!?]+?)(?:을|를|은|는|라고|다고)?\s*기억해"), 0.9),
@@ -25,7 +25,7 @@ _OF_USER: Final = re.compile(r"\b(?:always|never|prefer|use|avoid|i|my|me)\b", r
 
 
 class CandidateState(StrEnum):
-    """What became of a candidate."""
+    """Whether a candidate waits, or how the user decided."""
 
     PENDING = "pending"
     SAVED = "saved"
@@ -33,7 +33,7 @@ class CandidateState(StrEnum):
 
 
 class MemoryCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry that waits for the person. `source` says who came up with it."""
+    """An entry that waits for approval. `source` is who proposed it: `prompt` or `model`."""
 
     id: str
     entry: MemoryEntry
@@ -43,31 +43,31 @@ class MemoryCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The file that keeps candidates, also those that were decided about, so that nobody is asked twice."""
+    """The file of candidates. Decided ones are kept, so that the same text is not proposed again."""
 
     version: int = 1
     records: tuple[MemoryCandidate, ...] = ()
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """Words of the person that sound as if they should be remembered."""
+class RememberRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that a prompt seems to ask to remember."""
 
     text: str
     confidence: float
 
 
-def found_in(words: str) -> Found | None:
-    """The first thing in a prompt that asks to be remembered."""
+def find_remember_request(prompt: str) -> RememberRequest | None:
+    """The first request of a prompt to remember something; None if there is none."""
     for cue, confidence in _CUES:
-        match = cue.search(words)
+        match = cue.search(prompt)
         if match is not None:
-            text = normalised(_SENTENCE_END.split(match["text"], maxsplit=1)[0])[:LONGEST_CANDIDATE].strip()
-            return Found(text=text, confidence=confidence) if text else None
+            text = normalised(_SENTENCE_END.split(match["text"], maxsplit=1)[0])[:MAX_CANDIDATE].strip()
+            return RememberRequest(text=text, confidence=confidence) if text else None
     return None
 
 
-def kind_of(text: str) -> tuple[MemoryType, str]:
-    """The type and the topic of a text that came without them, by its vocabulary."""
+def classify(text: str) -> tuple[MemoryType, str]:
+    """Guess the type and the topic of a text from its words."""
     if _OF_PROJECT.search(text):
         return MemoryType.PROJECT, "project"
     if _OF_USER.search(text):

@@ -1,4 +1,4 @@
-"""Whether entries still hold: their commands are run by somebody else, what came of it is kept."""
+"""Checks whether entries are still valid by running their commands, and records the results."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -7,7 +7,7 @@ import msgspec
 
 from robota.knowledge.memory.memories import KnownEntry, Memories, MemoryScope
 
-LONGEST_WHY: Final = 200
+MAX_REASON: Final = 200
 
 
 class CheckPassed(msgspec.Struct, frozen=True):
@@ -15,48 +15,48 @@ class CheckPassed(msgspec.Struct, frozen=True):
 
 
 class CheckFailed(msgspec.Struct, frozen=True):
-    """The command failed, so that the entry no longer holds."""
+    """The command failed, so the entry is stale."""
 
     why: str
 
 
 class CheckNotRun(msgspec.Struct, frozen=True):
-    """The command may not run, which says nothing about the entry."""
+    """The command was not allowed to run, which says nothing about the entry."""
 
     why: str
 
 
 CheckResult = CheckPassed | CheckFailed | CheckNotRun
 RunChecks = Callable[[Sequence[str]], Awaitable[Sequence[CheckResult]]]
-NOT_YOURS: Final = CheckNotRun("it came with the repository, which you have not trusted: robota trust")
+NOT_OWN: Final = CheckNotRun("it came with the repository, which you have not trusted: robota trust")
 
 
 class CheckedEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry with a check, and what came of it."""
+    """An entry with a check, and its result."""
 
     known: KnownEntry
     result: CheckResult
 
 
 async def check_entries(memories: Memories, entries: Sequence[KnownEntry], run: RunChecks) -> list[CheckedEntry]:
-    """Run the checks of these entries and keep the results. Never that of an entry which is not the person's own."""
+    """Run the checks of these entries and record the results. Only checks of the user's own entries run."""
     own = [known for known in entries if known.is_own and known.entry.check is not None]
     results = await run([known.entry.check for known in own if known.entry.check is not None]) if own else ()
     by_id = {known.entry.id: result for known, result in zip(own, results, strict=True)}
     checked = [
-        CheckedEntry(known=known, result=by_id.get(known.entry.id, NOT_YOURS))
+        CheckedEntry(known=known, result=by_id.get(known.entry.id, NOT_OWN))
         for known in entries
         if known.entry.check is not None
     ]
     for scope in {each.known.scope for each in checked}:
-        _keep(memories, scope, [each for each in checked if each.known.scope is scope])
+        _record(memories, scope, [each for each in checked if each.known.scope is scope])
     return checked
 
 
-def _keep(memories: Memories, scope: MemoryScope, checked: Sequence[CheckedEntry]) -> None:
+def _record(memories: Memories, scope: MemoryScope, checked: Sequence[CheckedEntry]) -> None:
     failed = {
-        each.known.entry.id: each.result.why[:LONGEST_WHY] for each in checked if isinstance(each.result, CheckFailed)
+        each.known.entry.id: each.result.why[:MAX_REASON] for each in checked if isinstance(each.result, CheckFailed)
     }
     passed = [each.known.entry.id for each in checked if isinstance(each.result, CheckPassed)]
     if failed or passed:
-        memories.note_checks(scope, failed, passed)
+        memories.record_checks(scope, failed, passed)

@@ -1,4 +1,4 @@
-"""The memory of a session as a whole: that of the project and that of the person, and which entries still hold."""
+"""The project memory and the user memory together: adding, finding and forgetting entries, and which are stale."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ from robota.knowledge.memory.entry import (
     MemoryEntry,
     MemoryOrigin,
     MemoryType,
-    can_be_check,
-    can_be_file,
+    is_valid_check,
+    is_valid_file,
     normalised,
     topic_slug,
 )
@@ -22,36 +22,36 @@ from robota.knowledge.memory.own_entries import OwnEntries
 from robota.knowledge.memory.refusals import why_refused
 from robota.knowledge.memory.store import FailedCheck, MemoryProblem, MemoryStore
 
-LONGEST_TEXT: Final = 2000
-MOST_FILES_NAMED: Final = 5
-AROUND_A_PATH: Final = "`'\"()[]<>,;:!?"
+MAX_TEXT: Final = 2000
+MAX_FILES: Final = 5
+AROUND_PATHS: Final = "`'\"()[]<>,;:!?"
 
 
 class MemoryScope(StrEnum):
-    """Whose memory it is."""
+    """Which of the two memories."""
 
     PROJECT = "project"
     USER = "user"
 
 
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of one of the two memories. Before trust only what `is_own` is more than quoted data."""
+    """An entry with its memory. Without trust in the workspace, an entry that is not `is_own` is quoted as data."""
 
     scope: MemoryScope
     entry: MemoryEntry
     is_own: bool
-    stale: str | None = None  # why it no longer holds
+    stale: str | None = None  # the reason, if it is stale
 
 
 class KnownCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate of one of the two memories."""
+    """A candidate with its memory."""
 
     scope: MemoryScope
     candidate: MemoryCandidate
 
 
 class NewEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wants remembered, as they wrote it."""
+    """An entry as requested, not validated yet."""
 
     type: MemoryType
     topic: str
@@ -64,7 +64,7 @@ Known = TypeVar("Known", KnownEntry, KnownCandidate)
 
 
 class Memories:
-    """Both memories. Everything raises `MemoryProblem` with words for a person, and has then changed nothing."""
+    """Both memories. Methods raise `MemoryProblem` with a message for the user."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Memories:
         redact: Callable[[bytes], bytes],
         today: Callable[[], str],
     ) -> None:
-        """`is_trusted` says whether the person trusts what the project says; a workspace may have no project memory."""
+        """`stores` may lack the project memory. `is_trusted` tells whether the user trusts the workspace."""
         self.stores = stores
         self._workspace = workspace
         self._is_trusted = is_trusted
@@ -82,50 +82,50 @@ class Memories:
         self._today = today
 
     def entries(self) -> tuple[KnownEntry, ...]:
-        """Everything that is remembered, that of the person first."""
+        """All entries of both memories."""
         found: list[KnownEntry] = []
         for scope, store in self.stores.items():
             found.extend(self.known(scope, store.read().entries))
         return tuple(found)
 
     def known(self, scope: MemoryScope, entries: Iterable[MemoryEntry]) -> Iterator[KnownEntry]:
-        """Entries of one memory with what is known of them."""
+        """Entries of one memory, with whether they are the user's own and why they are stale."""
         failed = self.stores[scope].failed_checks()
         is_own = self.ownership(scope)
         for entry in entries:
             yield KnownEntry(scope=scope, entry=entry, is_own=is_own(entry), stale=self._stale(entry, failed))
 
     def ownership(self, scope: MemoryScope) -> Callable[[MemoryEntry | None], bool]:
-        """Tells what is the person's own in a memory; None stands for text between the entries."""
+        """A predicate that tells whether an entry is the user's own; None stands for text between entries."""
         if scope is MemoryScope.USER or self._is_trusted():
             return lambda entry: True
-        is_known = self._own(scope).known()
+        is_known = self._own(scope).predicate()
         return lambda entry: entry is not None and is_known(entry)
 
     def find(self, words: str) -> KnownEntry:
-        """The entry of this id, or of the only one that begins so."""
-        found = [each for each in self.entries() if each.entry.id.startswith(_id_begin(words))]
+        """The entry with this id or unique prefix of an id. Raises `MemoryProblem`."""
+        found = [each for each in self.entries() if each.entry.id.startswith(_id_prefix(words))]
         return _only(found, words, "entry", "/memory list")
 
     def add(self, new: NewEntry, origin: MemoryOrigin | None) -> KnownEntry | None:
-        """Remember something; None if it is remembered already."""
-        entry = self.checked(new, origin)
+        """Add an entry; None if the memory has its text already."""
+        entry = self.validated(new, origin)
         store = self._store(new.scope)
         if not store.add(entry):
             return None
         self._note_own(new.scope, entry)
         return KnownEntry(scope=new.scope, entry=entry, is_own=True)
 
-    def checked(self, new: NewEntry, origin: MemoryOrigin | None) -> MemoryEntry:
-        """What would be written. Raises for what must not be kept."""
+    def validated(self, new: NewEntry, origin: MemoryOrigin | None) -> MemoryEntry:
+        """The entry that would be written. Raises `MemoryProblem` if it is invalid or looks like a secret."""
         text = normalised(new.text)
         if not text:
             raise MemoryProblem("There is nothing to remember. Nothing was written.")
-        if len(text) > LONGEST_TEXT:
-            problem = f"It has {len(text):,} characters; an entry has at most {LONGEST_TEXT:,}. Nothing was written."
+        if len(text) > MAX_TEXT:
+            problem = f"It has {len(text):,} characters; an entry has at most {MAX_TEXT:,}. Nothing was written."
             raise MemoryProblem(f"{problem} Put long texts into a file of the project and remember its name.")
         check = None if new.check is None else new.check.strip()
-        if check is not None and not can_be_check(check):
+        if check is not None and not is_valid_check(check):
             raise MemoryProblem("A check is one command on one line, without <!-- and -->. Nothing was written.")
         for written in (text, check or "", new.topic):
             if (why := why_refused(written, self._redact)) is not None:
@@ -136,18 +136,18 @@ class Memories:
             topic=topic_slug(new.topic),
             text=text,
             origin=origin,
-            files=tuple(self._files_named(text))[:MOST_FILES_NAMED],
+            files=tuple(self._files_named(text))[:MAX_FILES],
             check=check,
         )
 
     def forget(self, words: str) -> KnownEntry:
-        """Take an entry out of its memory."""
+        """Remove the entry with this id or unique prefix of an id."""
         known = self.find(words)
         self._store(known.scope).forget(known.entry.id)
         return known
 
     def candidates(self) -> tuple[KnownCandidate, ...]:
-        """What waits for the person."""
+        """The candidates that wait for approval."""
         return tuple(
             KnownCandidate(scope=scope, candidate=candidate)
             for scope, store in self.stores.items()
@@ -155,12 +155,12 @@ class Memories:
         )
 
     def propose(self, candidate: MemoryCandidate, scope: MemoryScope) -> bool:
-        """Keep a candidate until the person decides; False if they did already, or know it."""
+        """Keep a candidate until the user decides; False if its text is known, waiting or was rejected."""
         return self._store(scope).propose(candidate)
 
     def decide(self, words: str, *, is_approved: bool) -> KnownCandidate:
-        """Approve or reject a candidate."""
-        waiting = [each for each in self.candidates() if each.candidate.id.startswith(_id_begin(words))]
+        """Approve or reject the candidate with this id or unique prefix of an id."""
+        waiting = [each for each in self.candidates() if each.candidate.id.startswith(_id_prefix(words))]
         found = _only(waiting, words, "candidate", "/memory pending")
         entry = found.candidate.entry
         if is_approved and (why := why_refused(entry.text, self._redact)) is not None:
@@ -172,11 +172,11 @@ class Memories:
             self._note_own(found.scope, entry)
         return KnownCandidate(scope=found.scope, candidate=decided)
 
-    def note_checks(self, scope: MemoryScope, failed: Mapping[str, str], passed: Sequence[str]) -> None:
-        """Keep what checks gave: why those failed that did, and which did not."""
+    def record_checks(self, scope: MemoryScope, failed: Mapping[str, str], passed: Sequence[str]) -> None:
+        """Record failed checks with their reasons, and the ids of entries whose checks passed."""
         today = self._today()
         noted = {entry_id: FailedCheck(date=today, why=why) for entry_id, why in failed.items()}
-        self._store(scope).note_checks(noted, passed)
+        self._store(scope).record_checks(noted, passed)
 
     def _stale(self, entry: MemoryEntry, failed: Mapping[str, FailedCheck]) -> str | None:
         gone = [path for path in entry.files if _is_inside(path) and not os.path.lexists(self._workspace / path)]
@@ -186,10 +186,10 @@ class Memories:
         return None if check is None or entry.check is None else f"its check failed on {check.date}: {check.why}"
 
     def _files_named(self, text: str) -> Iterator[str]:
-        """The files and directories of the workspace that a text names now."""
-        for word in dict.fromkeys(each.strip(AROUND_A_PATH).rstrip(".") for each in text.split()):
+        """The files and directories of the workspace that a text names."""
+        for word in dict.fromkeys(each.strip(AROUND_PATHS).rstrip(".") for each in text.split()):
             looks_like_a_path = "/" in word.strip("/") or "." in word.strip(".")
-            if looks_like_a_path and can_be_file(word) and _is_inside(word) and (self._workspace / word).exists():
+            if looks_like_a_path and is_valid_file(word) and _is_inside(word) and (self._workspace / word).exists():
                 yield word
 
     def _note_own(self, scope: MemoryScope, entry: MemoryEntry) -> None:
@@ -217,7 +217,7 @@ def _only(found: Sequence[Known], words: str, what: str, listing: str) -> Known:
     raise MemoryProblem(f"{how_many} {what} {words!r}. {listing} shows them. Nothing was changed.")
 
 
-def _id_begin(words: str) -> str:
+def _id_prefix(words: str) -> str:
     name = words.strip()
     return name if name.startswith("mem_") else f"mem_{name}"
 

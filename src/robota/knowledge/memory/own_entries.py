@@ -1,6 +1,7 @@
-"""Which entries were written on this machine by its person: only these are theirs before they trust a project.
+"""Records which entries the user wrote or approved on this machine.
 
-A repository can bring a memory of its own, with any provenance in it; what it cannot do is to write this list.
+A repository can contain memory files with any claimed origin, but it cannot write this list. So before the user
+trusts a project, only entries on the list are followed as theirs.
 """
 
 import hashlib
@@ -16,22 +17,22 @@ NAME: Final = "written-here"
 
 
 class OwnEntries:
-    """The list, for one memory."""
+    """The list of own entries, for one memory."""
 
     def __init__(self, user_memory: Path, store: Path) -> None:
-        """`user_memory` is the directory of the person that holds the list, `store` that of the memory."""
+        """`user_memory` is the directory that holds the list, `store` the directory of the memory."""
         self._path = user_memory / NAME
         self._store = os.fsencode(store)
 
     def note(self, entry: MemoryEntry) -> None:
-        """The person wrote this entry, or approved it. Raises `OSError`."""
+        """Record that the user wrote or approved this entry. Raises `OSError`."""
         make_private_directory(self._path.parent)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
         with os.fdopen(descriptor, "ab", buffering=0) as file:
             file.write(f"{self._digest(entry)}\n".encode())
 
-    def known(self) -> Callable[[MemoryEntry], bool]:
-        """Tells entries of the list, as it is now, from others. Nothing is known if it cannot be read."""
+    def predicate(self) -> Callable[[MemoryEntry], bool]:
+        """A predicate that tells whether an entry is on the current list. An unreadable list is empty."""
         try:
             digests = frozenset(read_file(self._path).decode("ascii", "replace").split())
         except OSError:

@@ -1,4 +1,4 @@
-"""The memory of one session: its section of the system prompt, its changes, and the entries that fit a prompt."""
+"""The memory of one session: its section of the system prompt, and reminders about changes and relevant entries."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,18 +9,24 @@ import msgspec
 
 from robota.contracts.knowledge import MEMORY_TAG, QUOTED_TAG, Recollection
 from robota.contracts.tool import ToolResult
-from robota.knowledge.memory.candidates import LONGEST_CANDIDATE, SURE_ENOUGH, MemoryCandidate, found_in, kind_of
+from robota.knowledge.memory.candidates import (
+    MAX_CANDIDATE,
+    MIN_CONFIDENCE_TO_SAVE,
+    MemoryCandidate,
+    classify,
+    find_remember_request,
+)
 from robota.knowledge.memory.entry import MemoryEntry, MemoryLine, MemoryOrigin, MemoryType
 from robota.knowledge.memory.memories import KnownEntry, Memories, MemoryScope, NewEntry
 from robota.knowledge.memory.store import MemoryProblem
 from robota.knowledge.prompt_elements import QUOTED, PromptElement, prompt_part
 
-MOST_BYTES: Final = 25_600
-MOST_LINES: Final = 200
+MAX_BYTES: Final = 25_600
+MAX_LINES: Final = 200
 RECALLED_TOPICS: Final = 3
 RECALLED_CHARACTERS: Final = 3000
-SHORTEST_WORD: Final = 3
-IN_NAME, IN_TEXT = 4, 1
+MIN_WORD: Final = 3
+NAME_WEIGHT, TEXT_WEIGHT = 4, 1
 _WORD: Final = re.compile(r"\w+")
 REMEMBERED: Final = (
     "# Memory\n\nWhat the person wanted remembered in earlier sessions. Follow it like their instructions; what they "
@@ -32,7 +38,7 @@ RECALLED: Final = "This is remembered and may belong to what the person just sai
 
 
 class UsedMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """The memory lines that the model was sent, and the entries that were left out, with the reasons."""
+    """The memory lines that were sent to the model, the stale entries that were not, and problems with files."""
 
     in_prompt: tuple["PromptMemoryLine", ...] = ()
     recalled: tuple["PromptMemoryLine", ...] = ()
@@ -54,7 +60,7 @@ class SessionMemory:
     """A `MemoryService`. The system prompt of a task never changes; changes of memory come as reminders."""
 
     def __init__(self, memories: Memories, session_id: str, *, saves_at_once: bool) -> None:
-        """`saves_at_once`: whether an explicit "remember …" of the person is saved without asking."""
+        """`saves_at_once`: whether an explicit "remember …" in a prompt is saved without approval."""
         self._memories = memories
         self._session_id = session_id
         self._saves_at_once = saves_at_once
@@ -62,65 +68,65 @@ class SessionMemory:
         self._sent: dict[str, tuple[PromptMemoryLine, ...]] = {}
         self._recalled: dict[str, set[str]] = {}
         self._topics: list[tuple[str, list[PromptMemoryLine]]] | None = None
-        self._complaints: set[str] = set()
+        self._reported: set[str] = set()
         self._used = UsedMemory()
 
     @property
     def used(self) -> UsedMemory:
         """What the model was sent, or would be sent now if no task has begun."""
         if self._stamps is None:
-            self._look()
+            self._refresh()
         return self._used
 
     def prompt_section(self, task_id: str) -> str:
-        self._look()
+        self._refresh()
         self._sent[task_id] = self._used.in_prompt
-        return _parts(REMEMBERED, self._used.in_prompt)
+        return _sections(REMEMBERED, self._used.in_prompt)
 
     def recall(self, task_id: str, prompt: str, message: int) -> Recollection:
-        captured = tuple(self._captured(prompt, MemoryOrigin(self._session_id, message)))
+        captured = tuple(self._capture(prompt, MemoryOrigin(self._session_id, message)))
         changes = tuple(self._changes(task_id))
         recalled = self._relevant_topics(task_id, prompt)
         self._used = msgspec.structs.replace(self._used, recalled=recalled)
-        reminders = (*changes, _parts(RECALLED, recalled))
+        reminders = (*changes, _sections(RECALLED, recalled))
         reminder = "\n\n".join(each for each in reminders if each)
-        return Recollection(reminder=reminder, notices=(*captured, *self._new_complaints()))
+        return Recollection(reminder=reminder, notices=(*captured, *self._new_notices()))
 
     def propose(self, kind: str, topic: str, text: str, message: int) -> ToolResult:
         try:
-            new = NewEntry(type=MemoryType(kind), topic=topic, text=text[:LONGEST_CANDIDATE])
-            is_new = self._keep(new, MemoryOrigin(self._session_id, message), "model", 0.0)
+            new = NewEntry(type=MemoryType(kind), topic=topic, text=text[:MAX_CANDIDATE])
+            is_new = self._propose(new, MemoryOrigin(self._session_id, message), "model", 0.0)
         except (MemoryProblem, ValueError) as problem:
             return ToolResult(content=str(problem), is_error=True)
         if not is_new:
             return ToolResult(content="This is remembered already, waits for the user, or was rejected by them.")
         return ToolResult(content="Noted. The user decides later whether it is remembered.")
 
-    def _captured(self, prompt: str, origin: MemoryOrigin) -> Iterator[str]:
-        """Save or propose what the prompt asks to be remembered; yields notices for the person."""
-        found = found_in(prompt)
+    def _capture(self, prompt: str, origin: MemoryOrigin) -> Iterator[str]:
+        """Save or propose what the prompt asks to remember; yields notices for the user."""
+        found = find_remember_request(prompt)
         if found is None:
             return
-        kind, topic = kind_of(found.text)
+        kind, topic = classify(found.text)
         new = NewEntry(type=kind, topic=topic, text=found.text)
         try:
-            if self._saves_at_once and found.confidence >= SURE_ENOUGH:
+            if self._saves_at_once and found.confidence >= MIN_CONFIDENCE_TO_SAVE:
                 if self._memories.add(new, origin) is not None:
                     yield f"Remembered: {found.text}"
-            elif self._keep(new, origin, "prompt", found.confidence):
-                entry = self._memories.checked(new, origin)
+            elif self._propose(new, origin, "prompt", found.confidence):
+                entry = self._memories.validated(new, origin)
                 yield f"To be remembered? {found.text} (/memory approve {entry.id}, /memory reject {entry.id})"
         except MemoryProblem as problem:
             yield str(problem)
 
-    def _keep(self, new: NewEntry, origin: MemoryOrigin, source: str, confidence: float) -> bool:
-        entry = self._memories.checked(new, origin)
+    def _propose(self, new: NewEntry, origin: MemoryOrigin, source: str, confidence: float) -> bool:
+        entry = self._memories.validated(new, origin)
         return self._memories.propose(
             MemoryCandidate(id=entry.id, entry=entry, confidence=confidence, source=source), new.scope
         )
 
-    def _look(self) -> None:
-        """Read the memories again, if they have changed."""
+    def _refresh(self) -> None:
+        """Read the memories again if an index changed."""
         stamps = tuple(store.stamp() for store in self._memories.stores.values())
         if stamps == self._stamps:
             return
@@ -163,12 +169,12 @@ class SessionMemory:
     def _changes(self, task_id: str) -> Iterator[str]:
         """Reminders about what changed since the model of this task was last sent the memory."""
         before = self._sent.get(task_id, ())
-        self._look()
+        self._refresh()
         now = self._used.in_prompt
         if now is before:
             return
         self._sent[task_id] = now
-        yield _parts(ADDED, [line for line in now if line not in before])
+        yield _sections(ADDED, [line for line in now if line not in before])
         gone = [line.text for line in before if line not in now]
         if gone:
             yield "\n".join((TAKEN_BACK, *gone))
@@ -176,8 +182,8 @@ class SessionMemory:
     def _relevant_topics(self, task_id: str, prompt: str) -> tuple[PromptMemoryLine, ...]:
         """Lines of the topics that fit the prompt and are not in the index; each topic once a task."""
         if self._topics is None:
-            self._topics = list(self._beyond_index())
-        prompt_words = {word for word in _WORD.findall(prompt.casefold()) if len(word) >= SHORTEST_WORD}
+            self._topics = list(self._topics_beyond_index())
+        prompt_words = {word for word in _WORD.findall(prompt.casefold()) if len(word) >= MIN_WORD}
         recalled = self._recalled.setdefault(task_id, set())
         scored = [
             (_score(prompt_words, name, lines), name, lines) for name, lines in self._topics if name not in recalled
@@ -186,8 +192,8 @@ class SessionMemory:
         recalled.update(name for _, name, _ in fitting)
         return tuple(line for _, _, lines in fitting for line in _first_characters(lines))
 
-    def _beyond_index(self) -> Iterator[tuple[str, list[PromptMemoryLine]]]:
-        """The topics that have more lines than the index, with those lines."""
+    def _topics_beyond_index(self) -> Iterator[tuple[str, list[PromptMemoryLine]]]:
+        """The topics with lines that are not in the prompt, and these lines."""
         known = {line.text for line in self._used.in_prompt}
         for scope, store in self._memories.stores.items():
             try:
@@ -198,13 +204,13 @@ class SessionMemory:
             except MemoryProblem:
                 continue  # reported when the index was read
 
-    def _new_complaints(self) -> Iterator[str]:
+    def _new_notices(self) -> Iterator[str]:
         """Problems and stale entries, each reported once a session."""
         stale = (f"No longer holds and is not told: {known.entry.text} ({known.stale})" for known in self._used.stale)
-        for complaint in (*self._used.problems, *stale):
-            if complaint not in self._complaints:
-                self._complaints.add(complaint)
-                yield complaint
+        for notice in (*self._used.problems, *stale):
+            if notice not in self._reported:
+                self._reported.add(notice)
+                yield notice
 
 
 def _within_bounds(lines: Sequence[MemoryLine]) -> tuple[tuple[MemoryLine, ...], int]:
@@ -212,13 +218,13 @@ def _within_bounds(lines: Sequence[MemoryLine]) -> tuple[tuple[MemoryLine, ...],
     size = 0
     for number, line in enumerate(lines):
         size += len(line.text.encode("utf-8", "surrogateescape"))
-        if number >= MOST_LINES or size > MOST_BYTES:
+        if number >= MAX_LINES or size > MAX_BYTES:
             return tuple(lines[:number]), len(lines) - number
     return tuple(lines), 0
 
 
-def _parts(heading: str, lines: Sequence[PromptMemoryLine]) -> str:
-    """The person's own entries, and after them, as quoted data, those that only the repository has."""
+def _sections(heading: str, lines: Sequence[PromptMemoryLine]) -> str:
+    """The user's own entries, and after them the others, quoted as data."""
     own = [line for line in lines if line.is_own]
     others = [line for line in lines if not line.is_own]
     parts = (prompt_part(heading, MEMORY_TAG, _elements(own)), prompt_part(QUOTED, QUOTED_TAG, _elements(others)))
@@ -234,7 +240,7 @@ def _elements(lines: Sequence[PromptMemoryLine]) -> list[PromptElement]:
 
 def _score(prompt_words: set[str], name: str, lines: Sequence[PromptMemoryLine]) -> int:
     content = " ".join(line.text for line in lines).casefold()
-    return sum(IN_NAME * (word in name) + IN_TEXT * (word in content) for word in prompt_words)
+    return sum(NAME_WEIGHT * (word in name) + TEXT_WEIGHT * (word in content) for word in prompt_words)
 
 
 def _first_characters(lines: Sequence[PromptMemoryLine]) -> Iterator[PromptMemoryLine]:

@@ -1,4 +1,4 @@
-"""The files of one memory: read, added to and taken from, by one writer at a time, all or nothing."""
+"""Reads and writes the files of one memory, atomically and with one writer at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,24 +15,24 @@ INDEX: Final = "MEMORY.md"
 TOPICS: Final = "topics"
 PENDING: Final = "pending.json"
 CHECKS: Final = "checks.json"
-MOST_BYTES: Final = 1024 * 1024
-MOST_TOPICS: Final = 500
-MOST_DECIDED: Final = 200
+MAX_FILE_BYTES: Final = 1024 * 1024
+MAX_TOPICS: Final = 500
+MAX_DECIDED: Final = 200
 
 
 class MemoryProblem(Exception):
-    """The memory cannot be read or written. The text says why, and that nothing was changed, for a person."""
+    """The memory cannot be read or written. The message, for the user, says why and what was left unchanged."""
 
 
-class MemoryText(msgspec.Struct, frozen=True, kw_only=True):
-    """What the files of a memory say."""
+class MemoryContents(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines of the index and of the topic files."""
 
     index: tuple[MemoryLine, ...] = ()
     topics: Mapping[str, tuple[MemoryLine, ...]] = {}
 
     @property
     def entries(self) -> tuple[MemoryEntry, ...]:
-        """Each entry once, in the order of the index; then those that only a topic has."""
+        """Each entry once: those of the index, then those that only a topic has."""
         found: dict[str, MemoryEntry] = {}
         for line in (*self.index, *(line for topic in self.topics.values() for line in topic)):
             if line.entry is not None:
@@ -48,13 +48,13 @@ class FailedCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryStore:
-    """One memory: that of a project, or that of the person for all projects."""
+    """The files of one memory: that of a project, or that of the user."""
 
-    def __init__(self, root: Path, below: str, title: str, prepare: Callable[[], None]) -> None:
-        """The files lie in the directory `below` of `root`. `prepare` makes what must be there before it is written."""
-        self.directory = root / below
+    def __init__(self, root: Path, relative: str, title: str, prepare: Callable[[], None]) -> None:
+        """The files are in `root / relative`; links below `root` are refused. `prepare` runs before each write."""
+        self.directory = root / relative
         self._root = root
-        self._below = Path(below)
+        self._relative = Path(relative)
         self._title = title
         self._prepare = prepare
 
@@ -67,7 +67,7 @@ class MemoryStore:
         return self.directory / TOPICS / f"{topic}.md"
 
     def stamp(self) -> tuple[int, int] | None:
-        """Changes whenever the index does; None if there is none."""
+        """A value that changes whenever the index does; None if there is no index."""
         try:
             status = self.index_path.stat()
         except OSError:
@@ -76,23 +76,23 @@ class MemoryStore:
 
     def index(self) -> tuple[MemoryLine, ...]:
         """The lines of the index. Raises `MemoryProblem`."""
-        with self._reading(self._below) as directory:
+        with self._reading(self._relative) as directory:
             return () if directory is None else _lines(directory / INDEX)
 
     def topics(self) -> Mapping[str, tuple[MemoryLine, ...]]:
-        """The lines of every topic, by its name. Raises `MemoryProblem`."""
-        with self._reading(self._below / TOPICS) as directory:
+        """The lines of every topic file, by topic. Raises `MemoryProblem`."""
+        with self._reading(self._relative / TOPICS) as directory:
             if directory is None:
                 return {}
             names = sorted(path.name for path in directory.iterdir() if path.suffix == ".md" and not path.is_symlink())
-            return {name.removesuffix(".md"): _lines(directory / name) for name in names[:MOST_TOPICS]}
+            return {name.removesuffix(".md"): _lines(directory / name) for name in names[:MAX_TOPICS]}
 
-    def read(self) -> MemoryText:
-        """Everything. Raises `MemoryProblem`."""
-        return MemoryText(index=self.index(), topics=self.topics())
+    def read(self) -> MemoryContents:
+        """The whole memory. Raises `MemoryProblem`."""
+        return MemoryContents(index=self.index(), topics=self.topics())
 
     def add(self, entry: MemoryEntry) -> bool:
-        """Write an entry into the index and its topic; False if its words are there. Raises `MemoryProblem`."""
+        """Add an entry to the index and its topic file; False if its text is there. Raises `MemoryProblem`."""
         with self._writing() as directory:
             if any(known.text.casefold() == entry.text.casefold() for known in self.read().entries):
                 return False
@@ -100,32 +100,32 @@ class MemoryStore:
             return True
 
     def forget(self, entry_id: str) -> MemoryEntry | None:
-        """Take an entry out of every file. None if there is none. Raises `MemoryProblem`."""
+        """Remove an entry from every file; None if there is no such entry. Raises `MemoryProblem`."""
         with self._writing() as directory:
             entry = next((each for each in self.read().entries if each.id == entry_id), None)
             if entry is not None:
-                _take_out(directory / INDEX, entry_id)
+                _remove_entry(directory / INDEX, entry_id)
                 for topic in self.topics():
-                    _take_out(directory / TOPICS / f"{topic}.md", entry_id)
+                    _remove_entry(directory / TOPICS / f"{topic}.md", entry_id)
             return entry
 
     def candidates(self) -> tuple[MemoryCandidate, ...]:
-        """Those that wait for the person. Raises `MemoryProblem`."""
+        """The candidates that wait for approval. Raises `MemoryProblem`."""
         return tuple(each for each in self._records() if each.state is CandidateState.PENDING)
 
     def propose(self, candidate: MemoryCandidate) -> bool:
-        """Keep a candidate until the person decides. False if it is known, remembered or was rejected before."""
+        """Keep a candidate until the user decides; False if its text is an entry, or was a candidate before."""
         with self._writing() as directory:
             records = self._records()
             text = candidate.entry.text.casefold()
             known = (*self.read().entries, *(each.entry for each in records))
             if any(each.text.casefold() == text for each in known):
                 return False
-            _keep(directory, (*records, candidate))
+            _save_candidates(directory, (*records, candidate))
             return True
 
     def decide(self, candidate_id: str, *, is_approved: bool) -> MemoryCandidate | None:
-        """Approve a candidate, which makes it an entry, or reject it. None if no such one waits."""
+        """Approve a candidate, which adds its entry, or reject it; None if no such candidate waits."""
         with self._writing() as directory:
             records = self._records()
             found = next((each for each in self.candidates() if each.id == candidate_id), None)
@@ -135,12 +135,12 @@ class MemoryStore:
                 self._append(directory, found.entry)
             state = CandidateState.SAVED if is_approved else CandidateState.REJECTED
             decided = msgspec.structs.replace(found, state=state)
-            _keep(directory, tuple(decided if each.id == found.id else each for each in records))
+            _save_candidates(directory, tuple(decided if each.id == found.id else each for each in records))
             return decided
 
     def failed_checks(self) -> Mapping[str, FailedCheck]:
-        """The entries whose check failed when it was last run, by their id. A damaged file says nothing."""
-        with self._reading(self._below) as directory:
+        """The checks that failed in their last run, by the id of the entry. A damaged file counts as empty."""
+        with self._reading(self._relative) as directory:
             if directory is None:
                 return {}
             try:
@@ -148,8 +148,8 @@ class MemoryStore:
             except (OSError, ValueError, msgspec.DecodeError):
                 return {}
 
-    def note_checks(self, failed: Mapping[str, FailedCheck], passed: Iterable[str]) -> None:
-        """Remember which checks failed and which no longer do."""
+    def record_checks(self, failed: Mapping[str, FailedCheck], passed: Iterable[str]) -> None:
+        """Record which checks failed, and which passed."""
         with self._writing() as directory:
             kept = {**self.failed_checks(), **failed}
             for entry_id in passed:
@@ -158,11 +158,11 @@ class MemoryStore:
 
     def _append(self, directory: Path, entry: MemoryEntry) -> None:
         _append_line(directory / INDEX, f"{self._title}\n", entry.line)
-        with directory_inside(self._root, self._below / TOPICS) as topics:
+        with directory_inside(self._root, self._relative / TOPICS) as topics:
             _append_line(topics / f"{entry.topic}.md", f"# {entry.topic}\n", entry.line)
 
     def _records(self) -> tuple[MemoryCandidate, ...]:
-        with self._reading(self._below) as directory:
+        with self._reading(self._relative) as directory:
             if directory is None:
                 return ()
             try:
@@ -176,12 +176,12 @@ class MemoryStore:
                 ) from error
 
     @contextmanager
-    def _reading(self, below: Path) -> Iterator[Path | None]:
-        """A directory of the memory; None if it is not there."""
+    def _reading(self, relative: Path) -> Iterator[Path | None]:
+        """Open a directory of the memory; None if it does not exist."""
         try:
             with ExitStack() as opened:
                 try:
-                    directory = opened.enter_context(directory_inside(self._root, below, make=False))
+                    directory = opened.enter_context(directory_inside(self._root, relative, make=False))
                 except FileNotFoundError:
                     directory = None
                 yield directory
@@ -192,10 +192,10 @@ class MemoryStore:
 
     @contextmanager
     def _writing(self) -> Iterator[Path]:
-        """The directory of the memory, made if it is missing, with nobody else writing there."""
+        """Open the directory of the memory, creating it if needed, and lock it against other writers."""
         try:
             self._prepare()
-            with directory_inside(self._root, self._below) as directory, only_writer(directory):
+            with directory_inside(self._root, self._relative) as directory, only_writer(directory):
                 yield directory
         except OSError as error:
             message = f"The memory in {self.directory} cannot be written: {_error_text(error)}. Nothing was changed."
@@ -204,7 +204,7 @@ class MemoryStore:
 
 def _lines(path: Path) -> tuple[MemoryLine, ...]:
     try:
-        return memory_lines(read_file(path, follow=False, most=MOST_BYTES).decode("utf-8", "surrogateescape"))
+        return memory_lines(read_file(path, follow=False, most=MAX_FILE_BYTES).decode("utf-8", "surrogateescape"))
     except FileNotFoundError:
         return ()
 
@@ -216,7 +216,7 @@ def _append_line(path: Path, heading: str, line: str) -> None:
     _write(path, f"{text}{end}{line}\n")
 
 
-def _take_out(path: Path, entry_id: str) -> None:
+def _remove_entry(path: Path, entry_id: str) -> None:
     lines = _lines(path)
     kept = [line for line in lines if line.entry is None or line.entry.id != entry_id]
     if len(kept) < len(lines):
@@ -227,10 +227,10 @@ def _write(path: Path, text: str) -> None:
     replace_file(path, text.encode("utf-8", "surrogateescape"))
 
 
-def _keep(directory: Path, records: tuple[MemoryCandidate, ...]) -> None:
-    """All that wait, and the newest of those that were decided about."""
+def _save_candidates(directory: Path, records: tuple[MemoryCandidate, ...]) -> None:
+    """Write all waiting candidates, and the latest decided ones."""
     decided = [each for each in records if each.state is not CandidateState.PENDING]
-    dropped = {each.id for each in decided[:-MOST_DECIDED]}
+    dropped = {each.id for each in decided[:-MAX_DECIDED]}
     kept = PendingFile(records=tuple(each for each in records if each.id not in dropped))
     replace_file(directory / PENDING, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
 

@@ -1,1 +1,1 @@
-"""Mentions: words behind `@` in a prompt that name files, directories and git revisions."""
+"""Mentions: words after `@` in a prompt that name files, directories, git revisions, web pages and more."""

@@ -1,7 +1,7 @@
-"""What the mentions of a prompt stand for, as text and images that are added to it for the model.
+"""Expands the mentions of a prompt into text and images that are added to it for the model.
 
-Files, git, the web and checks are looked at by calls like those of the model, so that the same policy holds. A call
-that is not allowed, or fails, becomes a note; the prompt is sent all the same.
+Files, git, the web and checks are read with tool calls like those of the model, so the same policy applies. A call
+that is denied or fails becomes a note; the prompt is sent anyway.
 """
 
 import shlex
@@ -30,17 +30,18 @@ from robota.knowledge.mentions.parsing import (
     parse_mentions,
 )
 from robota.knowledge.mentions.sources import MentionSources
+from robota.knowledge.prompt_elements import attribute_value
 from robota.protocol.conversation import ImageSource
 from robota.protocol.views import TerminalView
 from robota.text.visible import single_line
 
-MOST_INSERTED: Final = 20
-MOST_LOOKED_UP: Final = 500
-MOST_CHARACTERS_OF_ONE: Final = 50_000
-MOST_CHARACTERS: Final = 200_000
-# Less than this says too little to be worth a call.
-LEAST_CHARACTERS: Final = 200
-LONGEST_REASON: Final = 300
+MAX_MENTIONS: Final = 20
+MAX_LOOKUPS: Final = 500
+MAX_CHARACTERS_PER_MENTION: Final = 50_000
+MAX_CHARACTERS: Final = 200_000
+# With less room than this, a call is not worth making.
+MIN_CHARACTERS: Final = 200
+MAX_REASON: Final = 300
 GIT_COMMANDS: Final = {
     # Not `git diff HEAD`, which fails before the first commit.
     GitState.CHANGES: "git status --short && git diff --staged && git diff",
@@ -50,17 +51,19 @@ INTRODUCTION: Final = "What the @ words of the user's message name, as it is now
 
 
 class MentionTools(msgspec.Struct, frozen=True, kw_only=True):
-    """The names of the tools that look at what is mentioned."""
+    """The names of the tools that read what is mentioned."""
 
     read_file: str
     list_files: str
     shell: str
     web_fetch: str
-    resource: Callable[[str], str | None]  # reads the resources of the MCP server of this name, if there is one
+    resource: Callable[
+        [str], str | None
+    ]  # the tool that reads resources of an MCP server, by its name; None: no such server
 
 
-class LookAt(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that shows what a mention names. Where `may_fail`, it names nothing if the call fails."""
+class ToolLookup(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that reads what a mention names. With `may_fail`, a failed call means that it names nothing."""
 
     tool: str
     arguments: dict[str, Any]
@@ -68,13 +71,13 @@ class LookAt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotInserted(msgspec.Struct, frozen=True):
-    """Why nothing is shown for a mention that names something."""
+    """The reason why a mention that names something is not expanded."""
 
     reason: str
 
 
 class MentionExpander:
-    """Expands the mentions of one prompt, within limits."""
+    """Expands the mentions of one prompt."""
 
     def __init__(
         self,
@@ -84,22 +87,22 @@ class MentionExpander:
         call: CallTool,
         characters: int,
     ) -> None:
-        """`find` says what a path names; `characters` is how many may be added at most."""
+        """`find` tells what a path names; `characters` limits the length of the added text."""
         self._tools = tools
         self._sources = sources
         self._find = find
         self._call = call
-        self._room = characters
+        self._remaining = characters
         self._inserted = 0
         self._blocks: list[str] = []
         self._images: list[ImageSource] = []
         self._notices: list[str] = []
 
     async def expand(self, prompt: str) -> MentionedText:
-        """What to add to the prompt, and what of it the person should know."""
+        """The text and images to add to the prompt, with notices for the user; empty if it mentions nothing."""
         mentions = list(dict.fromkeys(each for each in parse_mentions(prompt) if not isinstance(each, PromptText)))
         for number, mention in enumerate(mentions):
-            if self._inserted == MOST_INSERTED or number == MOST_LOOKED_UP:
+            if self._inserted == MAX_MENTIONS or number == MAX_LOOKUPS:
                 self._leave_out_rest(mentions[number:])
                 break
             await self._add(mention)
@@ -110,12 +113,12 @@ class MentionExpander:
 
     async def _add(self, mention: Mention) -> None:
         try:
-            shown = await self._shown(mention)
+            content = await self._content(mention)
         except PromptHalted:
             raise
         except PromptNotSent as problem:
-            shown = NotInserted(str(problem))
-        match shown:
+            content = NotInserted(str(problem))
+        match content:
             case None:
                 return
             case NotInserted(reason):
@@ -125,58 +128,58 @@ class MentionExpander:
             case never:
                 assert_never(never)
 
-    async def _shown(self, mention: Mention) -> str | NotInserted | None:
-        """The text that stands for a mention; None if it names nothing."""
-        wanted = self._wanted(mention)
-        if wanted is None or isinstance(wanted, NotInserted):
-            return wanted
-        if self._room < LEAST_CHARACTERS:
+    async def _content(self, mention: Mention) -> str | NotInserted | None:
+        """The text for a mention; None if it names nothing."""
+        lookup = self._lookup(mention)
+        if lookup is None or isinstance(lookup, NotInserted):
+            return lookup
+        if self._remaining < MIN_CHARACTERS:
             return NotInserted("there is no room left for it")
-        match wanted:
-            case LookAt():
-                return await self._looked_at(wanted)
+        match lookup:
+            case ToolLookup():
+                return await self._run(lookup)
             case ProblemsMention():
                 return await self._problems()
             case TerminalMention():
                 return await self._sources.terminal()
-            case SessionMention(wanted=words):
-                return await self._sources.session(words)
+            case SessionMention(session=session):
+                return await self._sources.session(session)
             case never:
                 assert_never(never)
 
-    def _wanted(
+    def _lookup(
         self, mention: Mention
-    ) -> LookAt | ProblemsMention | TerminalMention | SessionMention | NotInserted | None:
-        """The call that looks at what is mentioned, or the mention itself if it takes more than that."""
+    ) -> ToolLookup | ProblemsMention | TerminalMention | SessionMention | NotInserted | None:
+        """The call that reads what is mentioned, or the mention itself if it takes more than one call."""
         match mention:
             case PathMention(path=path, lines=lines):
-                return self._wanted_path(path, lines)
+                return self._path_lookup(path, lines)
             case GitMention(state=state):
-                return LookAt(tool=self._tools.shell, arguments={"command": GIT_COMMANDS[state]})
+                return ToolLookup(tool=self._tools.shell, arguments={"command": GIT_COMMANDS[state]})
             case CommitMention(commit=commit):
-                command = {"command": f"git show {shlex.quote(commit)}"}
-                return self._wanted_path(commit, None) or LookAt(
-                    tool=self._tools.shell, arguments=command, may_fail=True
-                )
+                return self._path_or_git_lookup(commit, f"git show {shlex.quote(commit)}")
             case BranchMention(since=since, to=to):
-                command = {"command": f"git log --oneline {since}..{to} && git diff {since}...{to}"}
-                return self._wanted_path(since, None) or LookAt(
-                    tool=self._tools.shell, arguments=command, may_fail=True
-                )
+                command = f"git log --oneline {since}..{to} && git diff {since}...{to}"
+                return self._path_or_git_lookup(since, command)
             case UrlMention(url=url):
-                return LookAt(tool=self._tools.web_fetch, arguments={"url": url})
+                return ToolLookup(tool=self._tools.web_fetch, arguments={"url": url})
             case ResourceMention(server=server, uri=uri):
                 reader = self._tools.resource(server)
-                return self._wanted_path(mention.written[1:], None) if reader is None else _read_resource(reader, uri)
+                return self._path_lookup(mention.written[1:], None) if reader is None else _resource_lookup(reader, uri)
             case ProblemsMention() | TerminalMention() | SessionMention():
                 return mention
             case never:
                 assert_never(never)
 
-    def _wanted_path(self, path: str, lines: LineRange | None) -> LookAt | NotInserted | None:
+    def _path_or_git_lookup(self, path: str, command: str) -> ToolLookup | NotInserted:
+        """A file of this name comes first, as in a shell; the git command may find no such revision."""
+        git = ToolLookup(tool=self._tools.shell, arguments={"command": command}, may_fail=True)
+        return self._path_lookup(path, None) or git
+
+    def _path_lookup(self, path: str, lines: LineRange | None) -> ToolLookup | NotInserted | None:
         kind = self._find(path)
         if kind is PathKind.NOTHING and path.startswith("/"):
-            # As in Roo, where a mention counts from the workspace.
+            # In Roo, `@/src/a.py` is relative to the workspace.
             path = path.lstrip("/")
             kind = self._find(path) if path else kind
         match kind:
@@ -185,22 +188,22 @@ class MentionExpander:
             case PathKind.OUTSIDE:
                 return NotInserted("it is outside of the workspace")
             case PathKind.DIRECTORY:
-                return LookAt(tool=self._tools.list_files, arguments={"path": path})
+                return ToolLookup(tool=self._tools.list_files, arguments={"path": path})
             case PathKind.FILE:
                 part = {} if lines is None else {"offset": lines.first, "limit": lines.last - lines.first + 1}
-                return LookAt(tool=self._tools.read_file, arguments={"path": path, **part})
+                return ToolLookup(tool=self._tools.read_file, arguments={"path": path, **part})
             case never:
                 assert_never(never)
 
-    async def _looked_at(self, wanted: LookAt) -> str | NotInserted | None:
-        result = await self._call(wanted.tool, wanted.arguments)
+    async def _run(self, lookup: ToolLookup) -> str | NotInserted | None:
+        result = await self._call(lookup.tool, lookup.arguments)
         if result.is_error or _has_failed(result):
-            return None if wanted.may_fail else NotInserted(result.content)
+            return None if lookup.may_fail else NotInserted(result.content)
         self._images += result.images
         return result.content
 
     async def _problems(self) -> str:
-        """What each check says; one that fails has found something, one that is not allowed is said to be missing."""
+        """Syntax errors, and the output of each check, passed or failed; denied checks are listed as not run."""
         found = [await self._sources.syntax_errors()]
         for command in await self._sources.checks():
             try:
@@ -214,30 +217,30 @@ class MentionExpander:
         return "\n\n".join(found)
 
     def _insert(self, mention: Mention, text: str) -> None:
-        room = min(self._room, MOST_CHARACTERS_OF_ONE)
-        if len(text) > room:
-            kept = text[:room].rpartition("\n")[0] or text[:room]
+        limit = min(self._remaining, MAX_CHARACTERS_PER_MENTION)
+        if len(text) > limit:
+            kept = text[:limit].rpartition("\n")[0] or text[:limit]
             note = f"cut after {len(kept):,} of {len(text):,} characters"
             text = f"{kept}\n[{note}; read the rest with the tools if you need it]"
             self._notices.append(f"{single_line(mention.written)} was {note}.")
-        self._room -= len(text)
+        self._remaining -= len(text)
         self._inserted += 1
         self._blocks.append(_block(mention, text))
 
     def _leave_out(self, mention: Mention, reason: str) -> None:
-        reason = single_line(" ".join(reason.split()), LONGEST_REASON)
+        reason = single_line(" ".join(reason.split()), MAX_REASON)
         self._inserted += 1
         self._blocks.append(_block(mention, f"Not inserted: {reason}"))
         self._notices.append(f"{single_line(mention.written)} was not inserted: {reason}")
 
     def _leave_out_rest(self, mentions: Sequence[Mention]) -> None:
-        note = f"{len(mentions):,} more @ words were not looked at (at most {MOST_INSERTED} are inserted)."
+        note = f"{len(mentions):,} more @ words were not looked at (at most {MAX_MENTIONS} are inserted)."
         self._blocks.append(f"[{note}]")
         self._notices.append(note)
 
 
-def _read_resource(tool: str, uri: str) -> LookAt:
-    return LookAt(tool=tool, arguments={"uri": uri})
+def _resource_lookup(tool: str, uri: str) -> ToolLookup:
+    return ToolLookup(tool=tool, arguments={"uri": uri})
 
 
 def _has_failed(result: ToolResult) -> bool:
@@ -245,7 +248,6 @@ def _has_failed(result: ToolResult) -> bool:
 
 
 def _block(mention: Mention, text: str) -> str:
-    name = single_line(mention.written).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     # No text can end the element that holds it.
-    inside = text.replace("</mention", "<\\/mention")
-    return f'<mention of="{name}">\n{inside}\n</mention>'
+    escaped = text.replace("</mention", "<\\/mention")
+    return f'<mention of="{attribute_value(mention.written)}">\n{escaped}\n</mention>'

@@ -1,4 +1,4 @@
-"""What a path in a prompt names. Nothing is opened: whether it may be read is decided when it is."""
+"""Tells what a path in a prompt names, without opening it: whether it may be read is decided later."""
 
 import os
 import stat
@@ -17,8 +17,8 @@ class PathKind(Enum):
     OUTSIDE = auto()
 
 
-def kind_of(files: Files, path: str) -> PathKind:
-    """What is at a path, seen from the workspace; links are followed, as far as they stay in it."""
+def path_kind(files: Files, path: str) -> PathKind:
+    """What a path, relative to the workspace, names. Links that lead out of the workspace are OUTSIDE."""
     try:
         status = os.lstat(files.resolve(path))
     except OutsideWorkspace:

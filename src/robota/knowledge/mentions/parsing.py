@@ -1,6 +1,6 @@
-"""Finds mentions in a prompt: paths, lines of files, addresses, commits, branches, the words of `MENTION_WORDS`.
+"""Finds mentions in a prompt: paths, line ranges, URLs, commits, branches, and the words of `MENTION_WORDS`.
 
-Nothing is looked up here: whether a path names anything is for others to find out.
+Pure syntax: nothing is looked up, so a mentioned path may not exist.
 """
 
 import re
@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-LONGEST_PATH: Final = 1_024
-# A mention stands at the start or behind white space or an opening bracket, so that mail addresses are none; or
-# behind the signs of languages that are written without white space.
+MAX_PATH: Final = 1_024
+# A mention starts at the beginning or after white space or an opening bracket, so that mail addresses are none; or
+# after the punctuation of languages that are written without white space.
 _MENTION: Final = re.compile(
     r"""
     (?<![^\s(\[{（［｛「『【《〈，。、；：！？])@
@@ -24,20 +24,20 @@ _MENTION: Final = re.compile(
 _RANGE: Final = re.compile(r"(?::|#L)(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9})|:\d{1,9})?\Z")
 _PATH_AND_RANGE: Final = re.compile(rf"(?P<path>.+?){_RANGE.pattern}")
 _ESCAPED: Final = re.compile(r"\\(.)")
-# A commit: its hash, which a digit tells from a word, how it is reached from the last one, or the tag of a version.
+# A commit: a hash (with a digit, so that it is no word), HEAD with ancestors, or a version tag.
 _COMMIT: Final = re.compile(
     r"(?:(?=[a-f]*[0-9])[0-9a-f]{7,40}|HEAD(?:[~^][0-9]{0,4}){0,9}|v[0-9]+(?:\.[0-9]+)+(?:[.-][0-9A-Za-z]+){0,9})\Z"
 )
-# As git writes what one side changed since it left the other; nothing that a shell or git would read otherwise.
+# `main...topic`, only with characters that neither the shell nor git interprets.
 _BRANCHES: Final = re.compile(r"(?P<since>[A-Za-z0-9][\w./-]{0,199}?)\.\.\.(?P<to>[A-Za-z0-9][\w/-]{0,199})?", re.ASCII)
-# A URI behind the name of a server: two colons tell it from a path with lines.
+# `server:scheme:rest`; the second colon tells it from a path with a line number.
 _RESOURCE: Final = re.compile(r"(?P<server>[A-Za-z0-9][A-Za-z0-9_-]{0,31}):(?P<uri>[A-Za-z][A-Za-z0-9+.-]+:.+)")
 _PUNCTUATION: Final = frozenset(".,;:!?'\"…。，、；：！？")
 _BRACKETS: Final = dict(zip(")]}>）］｝」』】》〉", "([{<（［｛「『【《〈", strict=True))
 
 
 class GitState(StrEnum):
-    """What is not committed yet: everything, or what is staged."""
+    """Uncommitted changes: all of them, or only the staged ones."""
 
     CHANGES = "git-changes"
     STAGED = "staged"
@@ -47,7 +47,7 @@ GIT_STATES: Final = frozenset(GitState)
 PROBLEMS: Final = "problems"
 TERMINAL: Final = "terminal"
 SESSION: Final = "session:"
-# The mentions that are words of their own, with what each stands for.
+# Mentions that are fixed words, with the descriptions that completion shows.
 MENTION_WORDS: Final = {
     GitState.CHANGES.value: "what is not committed yet",
     GitState.STAGED.value: "what is staged for the next commit",
@@ -58,14 +58,14 @@ MENTION_WORDS: Final = {
 
 
 class LineRange(msgspec.Struct, frozen=True):
-    """Lines counted from 1, both included."""
+    """A range of lines, counted from 1, both ends included."""
 
     first: int
     last: int
 
 
 class PromptText(msgspec.Struct, frozen=True):
-    """Words that mention nothing."""
+    """Text between mentions."""
 
     written: str
 
@@ -79,21 +79,21 @@ class PathMention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GitMention(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes that are not committed."""
+    """Uncommitted changes."""
 
     written: str
     state: GitState
 
 
 class CommitMention(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be a commit, by its hash, from the last one on or by a tag."""
+    """What may be a commit: a hash, HEAD with ancestors, or a version tag."""
 
     written: str
     commit: str
 
 
 class BranchMention(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be a branch: what was committed since it was left, here or in `to`."""
+    """What may be a branch: the commits of `to` (HEAD if empty) since it left `since`."""
 
     written: str
     since: str
@@ -101,20 +101,20 @@ class BranchMention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UrlMention(msgspec.Struct, frozen=True, kw_only=True):
-    """A page on the web."""
+    """A web page."""
 
     written: str
     url: str
 
 
 class ProblemsMention(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong with the project."""
+    """The problems that checks of the project report."""
 
     written: str
 
 
 class TerminalMention(msgspec.Struct, frozen=True, kw_only=True):
-    """What commands printed in this session."""
+    """The output of commands in this session."""
 
     written: str
 
@@ -128,10 +128,10 @@ class ResourceMention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionMention(msgspec.Struct, frozen=True, kw_only=True):
-    """Another session, by its id, the beginning of that, or its name."""
+    """Another session, by its id, a prefix of it, or its name."""
 
     written: str
-    wanted: str
+    session: str
 
 
 Mention = (
@@ -149,7 +149,7 @@ Piece = PromptText | Mention
 
 
 def parse_mentions(prompt: str) -> tuple[Piece, ...]:
-    """The prompt in pieces that, joined, are the prompt again. Takes time that grows with its length."""
+    """Split a prompt into text and mentions, in linear time. The pieces, joined, are the prompt."""
     pieces: list[Piece] = []
     end = 0
     for found in _MENTION.finditer(prompt):
@@ -164,13 +164,13 @@ def parse_mentions(prompt: str) -> tuple[Piece, ...]:
 
 
 def mention_of_path(path: str) -> str | None:
-    """How to mention a path, as plain as possible; None if there is no way, as with some names that hold quotes."""
+    """The simplest mention that names a path; None if there is none, as for some names with quotes."""
     escaped = re.sub(r"([^\w./-])", r"\\\1", path)
     forms = (f"@{path}", f"@./{path}", f'@"{path}"', f"@{escaped}")
-    return next((form for form in forms if _means_only(form, path)), None)
+    return next((form for form in forms if _mentions_exactly(form, path)), None)
 
 
-def _means_only(written: str, path: str) -> bool:
+def _mentions_exactly(written: str, path: str) -> bool:
     match parse_mentions(written):
         case (PathMention(path=named, lines=None) as found,):
             return found.written == written and named in (path, f"./{path}")
@@ -179,17 +179,17 @@ def _means_only(written: str, path: str) -> bool:
 
 def _mention(found: re.Match[str]) -> Mention | None:
     if found["quoted"] is not None:
-        return _quoted(found["quote"], found["quoted"], found["quoted_range"] or "")
-    if len(found["bare"]) > LONGEST_PATH:
+        return _quoted_path(found["quote"], found["quoted"], found["quoted_range"] or "")
+    if len(found["bare"]) > MAX_PATH:
         return None
     if branches := _BRANCHES.match(found["bare"]):
         return BranchMention(written=f"@{branches[0]}", since=branches["since"], to=branches["to"] or "")
     word = _without_punctuation(found["bare"])
-    return (_word(word) or _path(word)) if word else None
+    return (_special_mention(word) or _path_mention(word)) if word else None
 
 
-def _word(word: str) -> Mention | None:
-    """The mention that a word is by itself, whatever files there are; `./` before a path tells them apart."""
+def _special_mention(word: str) -> Mention | None:
+    """The mention of a special word, even if a file has the same name: `@./terminal` mentions the file."""
     written = f"@{word}"
     if word in GIT_STATES:
         return GitMention(written=written, state=GitState(word))
@@ -198,7 +198,7 @@ def _word(word: str) -> Mention | None:
     if word == TERMINAL:
         return TerminalMention(written=written)
     if word.startswith(SESSION):
-        return SessionMention(written=written, wanted=word.removeprefix(SESSION))
+        return SessionMention(written=written, session=word.removeprefix(SESSION))
     if word.lower().startswith(("https://", "http://")):
         return UrlMention(written=written, url=word)
     if resource := _RESOURCE.fullmatch(word):
@@ -206,7 +206,7 @@ def _word(word: str) -> Mention | None:
     return CommitMention(written=written, commit=word) if _COMMIT.match(word) else None
 
 
-def _path(word: str) -> PathMention | None:
+def _path_mention(word: str) -> PathMention | None:
     if "://" in word:
         return None
     ranged = _PATH_AND_RANGE.match(word)
@@ -214,9 +214,9 @@ def _path(word: str) -> PathMention | None:
     return PathMention(written=f"@{word}", path=_ESCAPED.sub(r"\1", path), lines=ranged and _lines(ranged))
 
 
-def _quoted(quote: str, path: str, after: str) -> PathMention | None:
-    """Within quotes nothing is special; only a range of lines may follow them."""
-    if len(path) > LONGEST_PATH:
+def _quoted_path(quote: str, path: str, after: str) -> PathMention | None:
+    """A path in quotes, in which nothing is special. A line range may follow them."""
+    if len(path) > MAX_PATH:
         return None
     after = _without_punctuation(after)
     ranged = _RANGE.match(after)
@@ -231,7 +231,7 @@ def _lines(ranged: re.Match[str]) -> LineRange:
 
 
 def _without_punctuation(word: str) -> str:
-    """The word without what ends a sentence, a quotation or a bracket that was opened before it."""
+    """The word without trailing punctuation, quotes, and closing brackets that were opened before it."""
     surplus = {close: word.count(close) - word.count(opened) for close, opened in _BRACKETS.items()}
     end = len(word)
     while end > 0:

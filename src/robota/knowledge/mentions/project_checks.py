@@ -1,4 +1,4 @@
-"""Which commands say what is wrong with a project, found by the files that set them up."""
+"""Finds the linters that a project has configured, for `@problems`."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-# A section of pyproject.toml, and the command that reads it.
+# A `[tool.…]` section of pyproject.toml, and the command that uses it.
 PYTHON_TOOLS: Final = {"ruff": "ruff check .", "mypy": "mypy .", "pyright": "pyright"}
 SCRIPTS: Final = ("lint", "typecheck", "type-check")
 OTHER_FILES: Final = {"Cargo.toml": "cargo check", "go.mod": "go vet ./..."}
@@ -17,9 +17,9 @@ class _Package(msgspec.Struct):
 
 
 def project_checks(read: Callable[[str], str | None]) -> Iterator[str]:
-    """The linters that a project has set up; its tests are run only if the settings name them.
+    """The commands of the linters that a project has configured. Tests are run only if the settings name them.
 
-    `read` gives the text of a file in the root of the project, None if there is none.
+    `read` returns the text of a file in the root of the project, or None if it does not exist.
     """
     pyproject = read("pyproject.toml") or ""
     for tool, command in PYTHON_TOOLS.items():

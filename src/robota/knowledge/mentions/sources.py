@@ -1,4 +1,4 @@
-"""Where mentions that name no file, commit or address get their text from."""
+"""The sources of mentions that take more than one tool call."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -6,10 +6,10 @@ import msgspec
 
 
 class MentionSources(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session knows besides its files. Each raises `PromptNotSent` if there is nothing to show, and says why.
+    """Functions that return the text of mentions. Each raises `PromptNotSent` with a reason if there is none.
 
-    `checks` are the commands that tell what is wrong with the project; `syntax_errors` tells what does not parse among
-    the changed files; `terminal` is what commands printed; `session` takes the id or name of another session.
+    `checks` returns the commands that check the project, `syntax_errors` the errors in changed files, `terminal` the
+    output of commands, and `session` the summary of another session, by its id or name.
     """
 
     checks: Callable[[], Awaitable[Sequence[str]]]

@@ -1,1 +1,1 @@
-"""What a project is made of, found without a model: for the first AGENTS.md."""
+"""Scans a project without a model, and writes its first AGENTS.md."""

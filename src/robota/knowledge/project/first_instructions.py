@@ -1,4 +1,4 @@
-"""The first AGENTS.md of a project, made from what was found in it."""
+"""Writes the first AGENTS.md of a project from a scan of it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,17 +6,17 @@ from robota.knowledge.project.scan import ProjectScan
 from robota.text.visible import single_line
 
 
-def first_instructions(scan: ProjectScan, taken_in: Sequence[str]) -> str:
-    """The text of the file; `taken_in` are files of other agents that it imports."""
-    return "\n\n".join(_sections(scan, taken_in)) + "\n"
+def first_instructions(scan: ProjectScan, imported: Sequence[str]) -> str:
+    """The text of AGENTS.md; `imported` are the instruction files of other agents that it imports."""
+    return "\n\n".join(_sections(scan, imported)) + "\n"
 
 
 def import_lines(paths: Sequence[str]) -> str:
-    """Lines that take files in, wherever they stand in an instruction file."""
+    """The lines of an instruction file that import these paths."""
     return "\n".join(f"@{path.replace(' ', chr(92) + ' ')}" for path in paths)
 
 
-def _sections(scan: ProjectScan, taken_in: Sequence[str]) -> Iterator[str]:
+def _sections(scan: ProjectScan, imported: Sequence[str]) -> Iterator[str]:
     yield f"# {single_line(scan.name)}"
     yield "What this project is for: say it here in a sentence or two."
     if scan.built_with:
@@ -28,5 +28,5 @@ def _sections(scan: ProjectScan, taken_in: Sequence[str]) -> Iterator[str]:
         listed = "\n".join(f"- `{name}/`" for name in scan.directories)
         yield f"## Layout\n\n{listed}"
     yield "## Rules\n\n- What an agent could not guess: conventions, what never to touch, how to check its work."
-    if taken_in:
-        yield f"## Taken in\n\n{import_lines(taken_in)}"
+    if imported:
+        yield f"## Taken in\n\n{import_lines(imported)}"

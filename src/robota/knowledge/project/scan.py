@@ -1,4 +1,4 @@
-"""A look at a project without a model: how it is built and tested, its directories, what other agents are told."""
+"""Scans a project: how it is built and tested, its directories, and instruction files of other agents."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.knowledge.instructions.reading import FileNotRead, read_in_project, text_of
+from robota.knowledge.instructions.reading import FileNotRead, decoded_text, read_in_project
 
-# Instruction files of other agents, as they are found in repositories. Directories hold one rule a file.
+# Instruction files of other agents. Directories hold one rule per file.
 OTHER_AGENTS: Final = (
     "GEMINI.md",
     "QWEN.md",
@@ -26,17 +26,17 @@ OTHER_AGENTS: Final = (
     ".github/copilot-instructions.md",
 )
 RULE_SUFFIXES: Final = (".md", ".mdc", ".txt")
-MOST_RULES: Final = 50
-MOST_LOOKED_AT: Final = 2000
-MOST_COMMANDS: Final = 12
-MOST_DIRECTORIES: Final = 30
+MAX_RULES: Final = 50
+MAX_FILES_LISTED: Final = 2000
+MAX_COMMANDS: Final = 12
+MAX_DIRECTORIES: Final = 30
 NOT_SOURCE: Final = frozenset(
     ("node_modules", "target", "build", "dist", "venv", "env", "vendor", "__pycache__", "out", "coverage")
 )
 _NAME: Final = re.compile(r"[A-Za-z][\w:.-]{0,40}")
 _MAKE_TARGET: Final = re.compile(r"^(?P<name>[a-z][\w-]{0,40})\s*:(?!=)", re.MULTILINE)
-# What people call the commands that an agent has to know, in the order in which they are told.
-_WANTED: Final = (
+# The usual names of commands that an agent has to know, in the order of the list.
+_COMMAND_NAMES: Final = (
     "build",
     "test",
     "unit",
@@ -54,14 +54,14 @@ _LOCK_FILES: Final = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb"
 
 
 class ProjectCommand(msgspec.Struct, frozen=True):
-    """A command that somebody who works on the project runs."""
+    """A command to build, test or check the project."""
 
     purpose: str
     command: str
 
 
 class ProjectScan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was found. `other_agents` are paths of files, relative to the project."""
+    """The result of a scan. `other_agents` are paths relative to the project."""
 
     name: str
     built_with: tuple[str, ...] = ()
@@ -76,33 +76,33 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 def scan_project(root: Path) -> ProjectScan:
-    """Look at the files at the top of a project. Never raises for what stands in them."""
+    """Scan the top of a project. Files that cannot be read or parsed are ignored."""
     parts = [part for name, read in _READERS.items() if (part := _part(root, name, read)) is not None]
     commands = {each.command: each for part in parts for each in part.commands}
     return ProjectScan(
         name=root.name,
         built_with=tuple(part.built_with for part in parts),
-        commands=tuple(commands.values())[:MOST_COMMANDS],
-        directories=tuple(islice(_directories(root), MOST_DIRECTORIES)),
+        commands=tuple(commands.values())[:MAX_COMMANDS],
+        directories=tuple(islice(_directories(root), MAX_DIRECTORIES)),
         other_agents=tuple(_other_agents(root)),
     )
 
 
 def _part(root: Path, name: str, read: Callable[[str, Path], _Part]) -> _Part | None:
-    text = _text(root, name)
+    text = _read_text(root, name)
     return None if text is None else read(text, root)
 
 
-def _text(root: Path, name: str) -> str | None:
+def _read_text(root: Path, name: str) -> str | None:
     try:
-        return text_of(read_in_project(root / name, root))
+        return decoded_text(read_in_project(root / name, root))
     except FileNotRead:
         return None
 
 
 def _make(text: str, root: Path) -> _Part:
     targets = {found["name"] for found in _MAKE_TARGET.finditer(text)}
-    return _Part("make", tuple(ProjectCommand(each, f"make {each}") for each in _WANTED if each in targets))
+    return _Part("make", tuple(ProjectCommand(each, f"make {each}") for each in _COMMAND_NAMES if each in targets))
 
 
 def _python(text: str, root: Path) -> _Part:
@@ -122,11 +122,11 @@ def _node(text: str, root: Path) -> _Part:
     except (msgspec.DecodeError, RecursionError):
         scripts = {}
     manager = next((each for lock, each in _LOCK_FILES.items() if (root / lock).is_file()), "npm")
-    named = [each for each in _WANTED if each in scripts]
+    named = [each for each in _COMMAND_NAMES if each in scripts]
     return _Part(f"Node.js ({manager})", tuple(ProjectCommand(each, f"{manager} run {each}") for each in named))
 
 
-def _always(built_with: str, **commands: str) -> Callable[[str, Path], _Part]:
+def _fixed(built_with: str, **commands: str) -> Callable[[str, Path], _Part]:
     found = tuple(ProjectCommand(purpose, command) for purpose, command in commands.items())
     return lambda text, root: _Part(built_with, found)
 
@@ -135,15 +135,15 @@ _READERS: Final[Mapping[str, Callable[[str, Path], _Part]]] = {
     "Makefile": _make,
     "pyproject.toml": _python,
     "package.json": _node,
-    "Cargo.toml": _always("Rust (cargo)", build="cargo build", test="cargo test", lint="cargo clippy"),
-    "go.mod": _always("Go", build="go build ./...", test="go test ./...", lint="go vet ./..."),
-    "pom.xml": _always("Java (Maven)", build="mvn package", test="mvn test"),
-    "build.gradle": _always("Gradle", build="gradle build", test="gradle test"),
-    "build.gradle.kts": _always("Gradle", build="gradle build", test="gradle test"),
-    "CMakeLists.txt": _always("CMake", build="cmake -B build && cmake --build build", test="ctest --test-dir build"),
-    "Gemfile": _always("Ruby (bundler)", test="bundle exec rake test"),
-    "composer.json": _always("PHP (composer)"),
-    "mix.exs": _always("Elixir (mix)", build="mix compile", test="mix test"),
+    "Cargo.toml": _fixed("Rust (cargo)", build="cargo build", test="cargo test", lint="cargo clippy"),
+    "go.mod": _fixed("Go", build="go build ./...", test="go test ./...", lint="go vet ./..."),
+    "pom.xml": _fixed("Java (Maven)", build="mvn package", test="mvn test"),
+    "build.gradle": _fixed("Gradle", build="gradle build", test="gradle test"),
+    "build.gradle.kts": _fixed("Gradle", build="gradle build", test="gradle test"),
+    "CMakeLists.txt": _fixed("CMake", build="cmake -B build && cmake --build build", test="ctest --test-dir build"),
+    "Gemfile": _fixed("Ruby (bundler)", test="bundle exec rake test"),
+    "composer.json": _fixed("PHP (composer)"),
+    "mix.exs": _fixed("Elixir (mix)", build="mix compile", test="mix test"),
 }
 
 
@@ -161,10 +161,10 @@ def _other_agents(root: Path) -> Iterator[str]:
         if path.is_symlink():
             continue
         if path.is_dir():
-            files = (each for each in islice(path.rglob("*"), MOST_LOOKED_AT) if each.suffix in RULE_SUFFIXES)
+            files = (each for each in islice(path.rglob("*"), MAX_FILES_LISTED) if each.suffix in RULE_SUFFIXES)
             names = sorted(each.relative_to(root).as_posix() for each in files if each.is_file())
-            # A name with a line end in it would write lines of its own.
-            yield from (name for name in names[:MOST_RULES] if name.isprintable())
+            # A name with a newline in it would add lines to AGENTS.md.
+            yield from (name for name in names[:MAX_RULES] if name.isprintable())
         elif path.is_file():
             yield name
 

@@ -1,1 +1,1 @@
-"""Skills and prompt commands: where they are found, what their files say, and how one becomes a prompt."""
+"""Skills and prompt commands: finding their files, reading their metadata, and expanding them into a prompt."""

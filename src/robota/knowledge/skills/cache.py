@@ -1,4 +1,4 @@
-"""What was read of many skills, kept for the next session. Lost or wrong it costs only the time to read them again."""
+"""A cache of parsed skills between sessions. Losing it only costs the time to read the files again."""
 
 import contextlib
 from pathlib import Path
@@ -9,16 +9,16 @@ from robota.config.durable_file import make_private_directory, read_file, replac
 from robota.knowledge.skills.skill import Skill
 
 
-def cached_skills(path: Path) -> dict[str, Skill]:
-    """The skills of the last session that had many, by place, path and version of their files."""
+def load_skill_cache(path: Path) -> dict[str, Skill]:
+    """The cached skills, by the key of `SkillFinder`; empty if the cache is missing or damaged."""
     try:
         return msgspec.json.decode(read_file(path), type=dict[str, Skill])
     except (OSError, msgspec.MsgspecError, ValueError):
         return {}
 
 
-def keep_skills(path: Path, skills: dict[str, Skill]) -> None:
-    """Keep them; that they cannot be kept is no reason to stop."""
+def save_skill_cache(path: Path, skills: dict[str, Skill]) -> None:
+    """Replace the cache. A failure is ignored: the cache is an optimisation."""
     with contextlib.suppress(OSError):
         make_private_directory(path.parent)
         replace_file(path, msgspec.json.encode(skills))

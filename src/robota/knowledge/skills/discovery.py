@@ -1,4 +1,4 @@
-"""Where skills and prompt commands are found, and which of two with one name is meant."""
+"""Finds the files of skills and prompt commands, and resolves names to them."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.knowledge.front_matter import read_front_matter
-from robota.knowledge.skills.cache import cached_skills, keep_skills
+from robota.knowledge.skills.cache import load_skill_cache, save_skill_cache
 from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, is_usable_name, skill_from
 
 if TYPE_CHECKING:
     from robota.knowledge.skills.template import Part
 
-LONGEST_FILE: Final = 256 * 1024
-MOST_FILES: Final = 2_000
-DEEPEST: Final = 4
+MAX_FILE_BYTES: Final = 256 * 1024
+MAX_FILES: Final = 2_000
+MAX_DEPTH: Final = 4
 SKILL_FILE: Final = "SKILL.md"
 TOML: Final = ".toml"
-WORTH_CACHING: Final = 20
-# Another number makes every file be read again; it changes when more is read of one.
-READING: Final = 3
+MIN_NEW_SKILLS_TO_CACHE: Final = 20
+# Part of every cache key: increment it when `Skill` or its parsing changes.
+CACHE_VERSION: Final = 4
 
 
 class SkillPlace(msgspec.Struct, frozen=True):
-    """A directory below the workspace, the person's home or a plugin, and what it holds."""
+    """A directory for skills or commands, relative to the workspace, the user's home or a plugin."""
 
     scope: SkillScope
     directory: str
@@ -35,7 +35,7 @@ class SkillPlace(msgspec.Struct, frozen=True):
     plugin: str = ""
 
 
-# The first of one name is meant: the project's own before the person's, and those shared with other agents last.
+# In order of precedence: project before user, and directories that are shared with other agents last.
 PLACES: Final = tuple(
     SkillPlace(scope, f"{owner}/{kind}s", kind)
     for scope, owners in (
@@ -50,9 +50,10 @@ PLACES: Final = tuple(
 
 
 class SkillSource(msgspec.Struct, frozen=True):
-    """A file below a place: its path from there on, where it is, and its bytes, None if they cannot be had.
+    """A file in a `SkillPlace`, not read yet.
 
-    `version` is another one whenever the bytes may be others.
+    `relative` is its path below the place, `version` changes whenever the content may have changed, and `data` reads
+    it, or returns None if it cannot be read.
     """
 
     relative: str
@@ -62,59 +63,59 @@ class SkillSource(msgspec.Struct, frozen=True):
 
 
 class SkillLibrary:
-    """The skills of a session."""
+    """The skills of a session, by name."""
 
     def __init__(self, found: Iterable[Skill] = ()) -> None:
-        self.all: tuple[Skill, ...] = tuple(_told_apart(found))
+        self.all: tuple[Skill, ...] = tuple(_with_unique_names(found))
         self._by_name: dict[str, Skill] = {}
-        # What stands in front of a colon is a plugin first: no file of a project can take its name.
+        # Plugins first: no file of a project can take over the name `plugin:skill`.
         for skill in sorted(self.all, key=lambda skill: not skill.plugin):
             self._by_name.setdefault(skill.name, skill)
         self._by_short_name = _short_names(self._by_name)
         for skill in self.all:
-            if skill.long_name:
-                self._by_name.setdefault(skill.long_name, skill)
+            if skill.qualified_name:
+                self._by_name.setdefault(skill.qualified_name, skill)
 
     @property
     def reachable(self) -> Sequence[Skill]:
-        """Those that are meant by their names, in the order in which they were found."""
+        """The skills that their own name resolves to, in order of precedence."""
         return tuple(skill for skill in self.all if self._by_name[skill.name] is skill)
 
     def other_names(self, skill: Skill) -> tuple[str, ...]:
-        """By what else it may be called: without the plugin's name, with the directories it lies in."""
+        """Aliases that resolve to this skill: without the plugin's name, or with its directories."""
         return tuple(
             name
-            for name in (self.short_name(skill), skill.long_name)
+            for name in (self.short_name(skill), skill.qualified_name)
             if name and name != skill.name and self.named(name) is skill
         )
 
     def named(self, name: str) -> Skill | None:
-        """The skill of this name; one of a plugin also without the plugin's, if nothing else has it."""
+        """The skill that a name or alias resolves to. A plugin's skill has its short name only if that is unique."""
         return self._by_name.get(name) or self._by_short_name.get(name)
 
     def short_name(self, skill: Skill) -> str:
-        """The name without the plugin's, if it means this skill; otherwise nothing."""
+        """The name without the plugin's, if it resolves to this skill; otherwise empty."""
         short = skill.name.partition(":")[2] if skill.plugin else ""
         return short if self._by_short_name.get(short) is skill else ""
 
-    def hidden_by(self, skill: Skill) -> Skill | None:
-        """The skill that is meant by the name of this one, if it is another."""
-        meant = self._by_name[skill.name]
-        return None if meant is skill else meant
+    def shadowed_by(self, skill: Skill) -> Skill | None:
+        """The other skill that the name of this one resolves to; None if it resolves to this one."""
+        resolved = self._by_name[skill.name]
+        return None if resolved is skill else resolved
 
 
-def _told_apart(found: Iterable[Skill]) -> Iterator[Skill]:
-    """Of two commands of one name the later one is called by its directories, too, as far as it lies in some."""
+def _with_unique_names(found: Iterable[Skill]) -> Iterator[Skill]:
+    """Name a command whose name is taken by its directories (`git:commit`), if it has any."""
     taken: set[str] = set()
     for skill in found:
-        is_taken = skill.name in taken
-        told = msgspec.structs.replace(skill, name=skill.long_name) if is_taken and skill.long_name else skill
-        taken.add(told.name)
-        yield told
+        if skill.name in taken and skill.qualified_name:
+            skill = msgspec.structs.replace(skill, name=skill.qualified_name)
+        taken.add(skill.name)
+        yield skill
 
 
 def _short_names(by_name: Mapping[str, Skill]) -> dict[str, Skill]:
-    """The names of plugins' skills without the plugins', where one skill alone has it."""
+    """Plugin skills by their name without the plugin's, where that is unambiguous."""
     found: dict[str, list[Skill]] = {}
     for name, skill in by_name.items():
         if skill.plugin:
@@ -123,7 +124,7 @@ def _short_names(by_name: Mapping[str, Skill]) -> dict[str, Skill]:
 
 
 class SkillFinder:
-    """Finds the skills as they are now. A file whose version is known is not read again."""
+    """Reads the skills of all places. A file whose version is unchanged is not read again."""
 
     def __init__(
         self,
@@ -131,31 +132,31 @@ class SkillFinder:
         cache: Path,
         places: Sequence[SkillPlace] = PLACES,
     ) -> None:
-        """`files` gives what lies in a place; `cache` is a file of ours for what was read in earlier sessions."""
+        """`files` lists the files of a place; `cache` is the file that keeps parsed skills between sessions."""
         self._files = files
-        self._places = places
+        self._placeholders = places
         self._cache = cache
         self._known: dict[str, Skill] | None = None
         self._found: dict[str, SkillSource] = {}
 
     def library(self) -> SkillLibrary:
-        """Every skill there is, the first of a name first."""
-        known = self._known if self._known is not None else cached_skills(self._cache)
+        """All skills as they are on disk now."""
+        known = self._known if self._known is not None else load_skill_cache(self._cache)
         now: dict[str, Skill] = {}
-        for place in self._places:
+        for place in self._placeholders:
             for found in self._files(place):
-                key = f"{READING} {place.directory} {found.path} {found.version}"
+                key = f"{CACHE_VERSION} {place.directory} {found.path} {found.version}"
                 skill = known.get(key) or read_skill(place, found)
                 if skill is not None:
                     now[key] = skill
                     self._found[found.path] = found
-        if len(now.keys() - known.keys()) >= WORTH_CACHING:
-            keep_skills(self._cache, now)
+        if len(now.keys() - known.keys()) >= MIN_NEW_SKILLS_TO_CACHE:
+            save_skill_cache(self._cache, now)
         self._known = now
         return SkillLibrary(now.values())
 
     def text(self, skill: Skill) -> str:
-        """The instructions of a skill of the library, as they stand in its file now."""
+        """The current instructions of a skill of the library, without front matter; empty if its file is gone."""
         text = _text_of(self._found[skill.path])
         if skill.path.endswith(TOML):
             from robota.knowledge.skills.gemini_command import gemini_front_matter
@@ -164,7 +165,7 @@ class SkillFinder:
         return read_front_matter(text).text
 
     def template(self, skill: Skill) -> "tuple[Part, ...]":
-        """The instructions of a skill, taken apart as its kind of file wants it."""
+        """The instructions of a skill, parsed in the syntax of its file type."""
         # Loaded with the first skill that is used.
         from robota.knowledge.skills.gemini_command import parse_gemini_prompt
         from robota.knowledge.skills.template import parse_template
@@ -174,7 +175,7 @@ class SkillFinder:
 
 
 def read_skill(place: SkillPlace, found: SkillSource) -> Skill | None:
-    """What a file of a place says of a skill; None if it is no file of a skill."""
+    """Parse the skill in a file; None if the file is not one that defines a skill or command."""
     file = _skill_file(place, found)
     if file is None:
         return None
@@ -186,10 +187,10 @@ def read_skill(place: SkillPlace, found: SkillSource) -> Skill | None:
     return skill_from(file, read_front_matter(text))
 
 
-def files_of_person(directory: Path) -> Iterator[SkillSource]:
-    """The files of a person's own directory, in the order of their names; links are theirs to set."""
+def user_skill_files(directory: Path) -> Iterator[SkillSource]:
+    """The files in a directory of the user or of a plugin, by name. Symbolic links are followed."""
     top = str(directory)
-    for path in islice(_walk(top, DEEPEST), MOST_FILES):
+    for path in islice(_walk(top, MAX_DEPTH), MAX_FILES):
         try:
             status = Path(path).stat()
         except OSError:
@@ -199,7 +200,7 @@ def files_of_person(directory: Path) -> Iterator[SkillSource]:
 
 
 def _walk(directory: str, depth: int) -> Iterator[str]:
-    # A directory with a skill in it is not looked into any further.
+    # What lies beside or below a SKILL.md belongs to that skill.
     if os.path.lexists(skill := f"{directory}/{SKILL_FILE}"):
         yield skill
         return
@@ -228,7 +229,7 @@ def _read(path: str) -> bytes | None:
     except OSError:
         return None
     try:
-        return os.read(descriptor, LONGEST_FILE + 1)
+        return os.read(descriptor, MAX_FILE_BYTES + 1)
     except OSError:
         return None
     finally:
@@ -237,7 +238,7 @@ def _read(path: str) -> bytes | None:
 
 def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
     *directories, name = found.relative.split("/")
-    long_name = ""
+    qualified_name = ""
     if place.kind is SkillKind.SKILL:
         if name != SKILL_FILE or not directories:
             return None
@@ -246,20 +247,20 @@ def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
         stem, dot, suffix = name.rpartition(".")
         if not dot or suffix not in ("md", "toml"):
             return None
-        long_name = ":".join((*directories, stem))
-        own_name = long_name if suffix == "toml" else stem
+        qualified_name = ":".join((*directories, stem))
+        own_name = qualified_name if suffix == "toml" else stem
     return SkillFile(
         name=own_name,
         kind=place.kind,
         scope=place.scope,
         path=found.path,
         plugin=place.plugin,
-        long_name=long_name if is_usable_name(long_name) and long_name != own_name else "",
+        qualified_name=qualified_name if is_usable_name(qualified_name) and qualified_name != own_name else "",
     )
 
 
 def _text_of(found: SkillSource) -> str:
     data = found.data()
-    if data is None or len(data) > LONGEST_FILE:
+    if data is None or len(data) > MAX_FILE_BYTES:
         return ""
     return data.decode("utf-8", "replace")

@@ -1,11 +1,11 @@
-"""Prompt commands in the TOML files of Gemini CLI: `prompt`, `description`, `{{args}}`, `!{command}`, `@{path}`."""
+"""Parses the TOML files of Gemini CLI: `prompt` and `description`, with `{{args}}`, `!{command}` and `@{path}`."""
 
 import tomllib
 from collections.abc import Iterator
 from typing import Final
 
 from robota.knowledge.front_matter import FrontMatter
-from robota.knowledge.skills.template import ALL_ARGUMENTS, ArgumentPlace, Literal, Part, Shell
+from robota.knowledge.skills.template import ALL_ARGUMENTS, Literal, Part, Placeholder, Shell
 
 _ARGUMENTS: Final = "{{args}}"
 _COMMAND: Final = "!{"
@@ -13,7 +13,7 @@ _PATH: Final = "@{"
 
 
 def gemini_front_matter(text: str) -> FrontMatter:
-    """What a file says of its command; one that cannot be read has no text and says why."""
+    """The fields and the prompt of a TOML file. Never raises: an invalid file has a `problem` and no text."""
     try:
         fields = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -25,7 +25,7 @@ def gemini_front_matter(text: str) -> FrontMatter:
 
 
 def parse_gemini_prompt(prompt: str) -> tuple[Part, ...]:
-    """Take a prompt apart, in time that grows with its length. What begins and never ends is plain text."""
+    """Parse a prompt in linear time. A `!{` or `@{` without its closing brace is plain text."""
     ends = _closing_braces(prompt)
     parts: list[Part] = []
     plain = at = 0
@@ -35,32 +35,32 @@ def parse_gemini_prompt(prompt: str) -> tuple[Part, ...]:
             at += 1
             continue
         inside = prompt[at + len(_COMMAND) : end]
-        parts.extend(_places(prompt[plain:at]))
-        parts.extend([Shell(tuple(_places(inside)))] if prompt[at] == _COMMAND[0] else _mention(inside))
+        parts.extend(_placeholders(prompt[plain:at]))
+        parts.extend([Shell(tuple(_placeholders(inside)))] if prompt[at] == _COMMAND[0] else _mention(inside))
         plain = at = end + 1
-    return (*parts, *_places(prompt[plain:]))
+    return (*parts, *_placeholders(prompt[plain:]))
 
 
 def _closing_braces(text: str) -> dict[int, int]:
-    """Where the brace that opens at a place is closed."""
+    """The position of the closing brace for each opening one."""
     found: dict[int, int] = {}
     opened: list[int] = []
-    for place, character in enumerate(text):
+    for position, character in enumerate(text):
         if character == "{":
-            opened.append(place)
+            opened.append(position)
         elif character == "}" and opened:
-            found[opened.pop()] = place
+            found[opened.pop()] = position
     return found
 
 
-def _places(text: str) -> Iterator[Literal | ArgumentPlace]:
-    """Words, and between them the places for what was typed."""
-    for number, words in enumerate(text.split(_ARGUMENTS)):
+def _placeholders(text: str) -> Iterator[Literal | Placeholder]:
+    """The text, with a placeholder for each `{{args}}`."""
+    for number, literal in enumerate(text.split(_ARGUMENTS)):
         if number > 0:
-            yield ArgumentPlace(ALL_ARGUMENTS, _ARGUMENTS)
-        if words:
-            yield Literal(words)
+            yield Placeholder(ALL_ARGUMENTS, _ARGUMENTS)
+        if literal:
+            yield Literal(literal)
 
 
-def _mention(path: str) -> Iterator[Literal | ArgumentPlace]:
-    yield from (Literal('@"'), *_places(path.strip()), Literal('"'))
+def _mention(path: str) -> Iterator[Literal | Placeholder]:
+    yield from (Literal('@"'), *_placeholders(path.strip()), Literal('"'))

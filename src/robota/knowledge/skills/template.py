@@ -1,10 +1,11 @@
-"""The text of a skill as a template: words, places for arguments, and commands whose output is put in.
+"""Parses the text of a skill into literals, placeholders and shell commands, and fills them in.
 
-Taken apart once, so that neither an argument nor the output of a command can ever become a command or a place.
+The text is parsed once, so neither an argument nor the output of a command can become a command or a placeholder.
 """
 
 import re
 import shlex
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
@@ -15,8 +16,8 @@ from robota.workspace.shell.quoting import Argument, with_arguments
 ALL_ARGUMENTS: Final = "ARGUMENTS"
 _PARTS: Final = re.compile(
     r"""
-      (?<![\w`])!`(?P<command>[^`\n]+)`               # a command in the line
-    | \\(?P<escaped>\$)                               # a dollar that means nothing
+      (?<![\w`])!`(?P<command>[^`\n]+)`               # an inline command
+    | \\(?P<escaped>\$)                               # an escaped dollar sign
     | \$ARGUMENTS\[(?P<index>\d{1,3})\]
     | \$\{(?P<variable>[A-Z][A-Z_]*)\}
     | \$(?P<number>\d)(?!\d)
@@ -29,30 +30,30 @@ BLOCK_ENDS: Final = "```"
 
 
 class Literal(msgspec.Struct, frozen=True):
-    """Text as it stands."""
+    """Text that is kept as it is."""
 
     text: str
 
 
-class ArgumentPlace(msgspec.Struct, frozen=True):
-    """Where something is put in: `key` is a number, a name or a variable; `written` stays if there is nothing."""
+class Placeholder(msgspec.Struct, frozen=True):
+    """A place for an argument (by number or name) or a variable. `written` is its source text."""
 
     key: int | str
     written: str
 
 
 class Shell(msgspec.Struct, frozen=True):
-    """A command whose output is put in."""
+    """A command that is replaced by its output."""
 
-    parts: tuple["Literal | ArgumentPlace", ...]
+    parts: tuple["Literal | Placeholder", ...]
 
 
-Part = Literal | ArgumentPlace | Shell
+Part = Literal | Placeholder | Shell
 RunShell = Callable[[str], Awaitable[str]]
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True):
-    """What was typed behind the name of a skill, and what else may be put in."""
+    """The values for placeholders: the arguments as `typed`, the `names` of positional ones, and variables."""
 
     typed: str = ""
     names: tuple[str, ...] = ()
@@ -60,92 +61,89 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> Sequence[str]:
-        """What was typed, word by word as a shell would read it; as it stands if the quotes do not fit."""
+        """The arguments, split as by a shell; at white space if the quotes are unbalanced."""
         try:
             return shlex.split(self.typed)
         except ValueError:
             return self.typed.split()
 
-    def of(self, place: ArgumentPlace) -> str:
-        """What belongs into a place. A missing number stays as it was written, a missing name is empty."""
+    def of(self, placeholder: Placeholder) -> str:
+        """The value of a placeholder. A missing number or variable stays as it was written, a missing name is empty."""
         words = self.words
-        match place.key:
+        match placeholder.key:
             case int(number):
-                return words[number] if number < len(words) else place.written
+                return words[number] if number < len(words) else placeholder.written
             case str(name) if name == ALL_ARGUMENTS:
                 return self.typed
             case str(name) if name in self.names:
                 number = self.names.index(name)
                 return words[number] if number < len(words) else ""
             case str(name):
-                return self.variables.get(name, place.written)
+                return self.variables.get(name, placeholder.written)
 
 
 class FilledTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """A text with everything put in, and as much of it as people wrote: no command printed `mentioning`."""
+    """The filled text, and `mention_source`: the same without the output of commands, which cannot mention files."""
 
     text: str
-    mentioning: str
+    mention_source: str
 
 
 def parse_template(text: str) -> tuple[Part, ...]:
-    """Take a text apart, in time that grows with its length."""
+    """Parse the text of a skill in linear time."""
     parts: list[Part] = []
     for is_commands, piece in _blocks(text):
         if is_commands:
-            parts.append(Shell(_places(piece)))
+            parts.append(Shell(_placeholders(piece)))
         else:
             parts.extend(_inline(piece))
-    numbers = {place.written for place in _numbered(parts)}
+    numbers = {placeholder.written for placeholder in _numbered(parts)}
     # Commands from before Claude Code had `$0`, and those of opencode, call the first argument `$1`.
     if "$1" in numbers and not any(written == "$0" or "[" in written for written in numbers):
-        return tuple(map(_counted_from_one, parts))
+        return tuple(map(_with_numbers_from_one, parts))
     return tuple(parts)
 
 
-def _numbered(parts: Iterable[Part]) -> Iterator[ArgumentPlace]:
-    """The numbered places, but for those in single quotes of a command: awk, too, has a `$1`."""
+def _numbered(parts: Iterable[Part]) -> Iterator[Placeholder]:
+    """The numbered placeholders, except those in single quotes of a command: `$1` may belong to awk."""
     for part in parts:
         match part:
-            case ArgumentPlace(int()):
+            case Placeholder(int()):
                 yield part
             case Shell(inside):
                 quotes = 0
                 for piece in inside:
                     quotes += piece.text.count("'") if isinstance(piece, Literal) else 0
-                    if isinstance(piece, ArgumentPlace) and isinstance(piece.key, int) and quotes % 2 == 0:
+                    if isinstance(piece, Placeholder) and isinstance(piece.key, int) and quotes % 2 == 0:
                         yield piece
 
 
-def _counted_from_one(part: Part) -> Part:
-    return Shell(tuple(map(_place_before, part.parts))) if isinstance(part, Shell) else _place_before(part)
+def _with_numbers_from_one(part: Part) -> Part:
+    return Shell(tuple(map(_previous_number, part.parts))) if isinstance(part, Shell) else _previous_number(part)
 
 
-def _place_before(part: Literal | ArgumentPlace) -> Literal | ArgumentPlace:
+def _previous_number(part: Literal | Placeholder) -> Literal | Placeholder:
     match part:
-        case ArgumentPlace(int(number), written):
-            return ArgumentPlace(number - 1, written)
+        case Placeholder(int(number), written):
+            return Placeholder(number - 1, written)
         case _:
             return part
 
 
 def _blocks(text: str) -> list[tuple[bool, str]]:
-    """Fenced blocks of commands and what stands between them. A block that never ends is plain text."""
+    """The text in pieces, each with whether it is a fenced block of commands. An unclosed block is plain text."""
     pieces: list[tuple[bool, str]] = []
     plain: list[str] = []
     lines = text.splitlines(keepends=True)
     ends = [number for number, line in enumerate(lines) if line.rstrip() == BLOCK_ENDS]
     number = 0
     while number < len(lines):
-        end = None
-        if lines[number].rstrip() == BLOCK_BEGINS:
-            while ends and ends[0] < number:
-                ends.pop(0)
-            end = ends[0] if ends else None
-        if end is None:
+        next_end = bisect_right(ends, number)
+        if lines[number].rstrip() != BLOCK_BEGINS or next_end == len(ends):
             plain.append(lines[number])
             number += 1
             continue
+        end = ends[next_end]
         pieces += [(False, "".join(plain)), (True, "".join(lines[number + 1 : end]))]
         plain = [lines[end].removeprefix(BLOCK_ENDS)]
         number = end + 1
@@ -158,25 +156,25 @@ def _inline(text: str) -> list[Part]:
         if before:
             parts.append(Literal(before))
         if found is not None:
-            parts.append(_place(found) if found["command"] is None else Shell(_places(found["command"])))
+            parts.append(_placeholder(found) if found["command"] is None else Shell(_placeholders(found["command"])))
     return parts
 
 
 async def fill(parts: Sequence[Part], values: Values, run: RunShell) -> FilledTemplate:
-    """The text with everything put in; arguments of commands are only ever words. Raises `CannotQuote`."""
+    """Fill in a template. Arguments are quoted for the shell where they stand in commands. Raises `CannotQuote`."""
     filled = [await _filled(part, values, run) for part in parts]
     text = "".join(filled)
     if values.typed and not any(_uses_arguments(part, values) for part in parts):
         text = f"{text.rstrip()}\n\nARGUMENTS: {values.typed}"
-    written = (words for part, words in zip(parts, filled, strict=True) if not isinstance(part, Shell))
-    return FilledTemplate(text=text, mentioning="".join(written))
+    without_output = (each for part, each in zip(parts, filled, strict=True) if not isinstance(part, Shell))
+    return FilledTemplate(text=text, mention_source="".join(without_output))
 
 
 async def _filled(part: Part, values: Values, run: RunShell) -> str:
     match part:
         case Literal(text):
             return text
-        case ArgumentPlace():
+        case Placeholder():
             return values.of(part)
         case Shell(parts):
             return await run(with_arguments([_piece(each, values) for each in parts]))
@@ -184,7 +182,7 @@ async def _filled(part: Part, values: Values, run: RunShell) -> str:
             assert_never(never)
 
 
-def _piece(part: Literal | ArgumentPlace, values: Values) -> str | Argument:
+def _piece(part: Literal | Placeholder, values: Values) -> str | Argument:
     if isinstance(part, Literal):
         return part.text
     value = values.of(part)
@@ -197,7 +195,7 @@ def _uses_arguments(part: Part, values: Values) -> bool:
     match part:
         case Literal():
             return False
-        case ArgumentPlace(key):
+        case Placeholder(key):
             return isinstance(key, int) or key == ALL_ARGUMENTS or key in values.names
         case Shell(parts):
             return any(_uses_arguments(each, values) for each in parts)
@@ -206,7 +204,7 @@ def _uses_arguments(part: Part, values: Values) -> bool:
 
 
 def _found(text: str) -> "Sequence[tuple[re.Match[str] | None, str]]":
-    """Each special part with the plain text before it; the last entry is what is left."""
+    """Each special part with the plain text before it; the last entry is the rest of the text."""
     pieces: list[tuple[re.Match[str] | None, str]] = []
     end = 0
     for found in _PARTS.finditer(text):
@@ -215,22 +213,22 @@ def _found(text: str) -> "Sequence[tuple[re.Match[str] | None, str]]":
     return [*pieces, (None, text[end:])]
 
 
-def _place(found: re.Match[str]) -> Literal | ArgumentPlace:
+def _placeholder(found: re.Match[str]) -> Literal | Placeholder:
     if found["escaped"]:
         return Literal("$")
     if found["index"] or found["number"]:
-        return ArgumentPlace(int(found["index"] or found["number"]), found[0])
-    return ArgumentPlace(found["variable"] or found["name"], found[0])
+        return Placeholder(int(found["index"] or found["number"]), found[0])
+    return Placeholder(found["variable"] or found["name"], found[0])
 
 
-def _places(command: str) -> tuple[Literal | ArgumentPlace, ...]:
-    """The places in a command. Its own variables, which we do not know, stay as they are."""
-    parts: list[Literal | ArgumentPlace] = []
+def _placeholders(command: str) -> tuple[Literal | Placeholder, ...]:
+    """The placeholders in a command. Variables that only the shell knows stay as they are."""
+    parts: list[Literal | Placeholder] = []
     for found, before in _found(command):
         if before:
             parts.append(Literal(before))
         if found is None:
             continue
-        stays = found["command"] is not None or found["escaped"] is not None
-        parts.append(Literal(found[0]) if stays else _place(found))
+        is_literal = found["command"] is not None or found["escaped"] is not None
+        parts.append(Literal(found[0]) if is_literal else _placeholder(found))
     return tuple(parts)

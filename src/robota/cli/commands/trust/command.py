@@ -129,7 +129,7 @@ def _decide_on_outside_files(root: Path, options: argparse.Namespace, env: Mappi
         return ask_about_outside_files(settings, root, env)
     for file in undecided_files(settings, root, env):
         path = single_line(file.path, 4096)
-        print_prose(f"{single_line(file.led_from, 4096)} leads to {path}, outside of it, which is left out.")
+        print_prose(f"{single_line(file.referenced_by, 4096)} leads to {path}, outside of it, which is left out.")
         print_prose(f"To let it be told as it is: robota trust --import {path}")
     return None
 

@@ -17,7 +17,7 @@ from robota.config.trust.decision import is_trusted_by_person
 from robota.config.trust.outside_files import OutsideFileAnswers
 from robota.engine.runtime.options import DEFAULT_MODE
 from robota.knowledge.instructions.loader import UndecidedFile
-from robota.knowledge.instructions.reading import FileContent, FileNotRead, read_outside
+from robota.knowledge.instructions.reading import FileContent, FileNotRead, read_outside_project
 from robota.text.visible import single_line
 
 LINES_SHOWN: Final = 8
@@ -56,13 +56,13 @@ def agree_to_files(paths: Sequence[Path], root: Path, env: Mapping[str, str]) ->
 
 def _read(path: Path) -> FileContent:
     try:
-        return read_outside(str(path.expanduser().resolve()))
+        return read_outside_project(str(path.expanduser().resolve()))
     except FileNotRead as error:
         raise ConfigError(f"{single_line(str(path), 4096)} was not agreed to: {error}.") from error
 
 
 def _described(file: UndecidedFile, answers: OutsideFileAnswers) -> Iterator[str]:
-    yield f"{single_line(file.led_from, 4096)} leads to a file outside of the project:"
+    yield f"{single_line(file.referenced_by, 4096)} leads to a file outside of the project:"
     yield f"  {single_line(file.path, 4096)}  ({len(file.data):,} bytes)"
     if (change := answers.change(file.path, file.data)) is not None:
         yield "It is not as it was when you agreed to it:"
