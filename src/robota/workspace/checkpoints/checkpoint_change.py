@@ -4,7 +4,7 @@ import msgspec
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file in a checkpoint: its mode as git has it, and the name of its content."""
+    """A file in a checkpoint: its mode as git stores it, and the object id of its content."""
 
     mode: str
     content: str
@@ -16,12 +16,12 @@ class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_executable(self) -> bool:
-        """Whether it may be run."""
+        """Whether it is executable."""
         return self.mode == "100755"
 
 
 class CheckpointChange(msgspec.Struct, frozen=True, kw_only=True):
-    """How a path differs between two checkpoints. Absent states mean that there is nothing."""
+    """How a path differs between two checkpoints. A state of None means that it does not exist there."""
 
     path: str
     before: CheckpointFile | None

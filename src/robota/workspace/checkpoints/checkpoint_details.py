@@ -1,4 +1,4 @@
-"""What a checkpoint says beside its files: what is not in it, and the modes that git does not keep."""
+"""What a checkpoint records besides its files: what is not in it, and file modes that git does not store."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from robota.workspace.checkpoints.scan import NotCaptured
 
 
 class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`modes` are those of files that have other ones than the usual: `plain_mode` and `executable_mode`."""
+    """`modes` are those of files that have neither of the usual ones, `plain_mode` and `executable_mode`."""
 
     not_captured: tuple[NotCaptured, ...] = ()
     modes: dict[str, int] = {}
@@ -25,7 +25,7 @@ class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         return self.modes.get(path, self.executable_mode if is_executable else self.plain_mode)
 
     def with_modes_of(self, target: "CheckpointDetails", changes: Sequence[CheckpointChange]) -> "CheckpointDetails":
-        """These details when the changed paths are as in the target."""
+        """These details with the modes of the changed paths taken from the target."""
         modes = {**self.modes}
         for change in changes:
             modes.pop(change.path, None)
@@ -40,7 +40,7 @@ class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 def details_now(
     workspace: Path, known: CheckpointDetails | None, not_captured: tuple[NotCaptured, ...], paths: Iterable[bytes]
 ) -> CheckpointDetails:
-    """The details after these paths were looked at, and those that had an unusual mode when it was last known."""
+    """The details after inspecting these paths, and the paths that had an unusual mode before."""
     looked = {os.fsdecode(path) for path in paths} | (set() if known is None else known.modes.keys())
     found = {name: mode for name in looked if (mode := _mode_at(workspace / name)) is not None}
     base = known or _most_usual(found.values())
@@ -64,7 +64,7 @@ def _most_usual(modes: Iterable[int]) -> CheckpointDetails:
 
 
 def _is_executable(mode: int) -> bool:
-    """As git sees it: by what the owner may do."""
+    """As git decides it: by the owner's permission."""
     return bool(mode & stat.S_IXUSR)
 
 

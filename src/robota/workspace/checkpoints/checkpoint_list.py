@@ -1,4 +1,4 @@
-"""The list of the checkpoints in a store, in the order in which they were made, and how long each is kept."""
+"""The list of the checkpoints in a store, oldest first, and how long each is kept."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,7 +23,7 @@ class CheckpointList:
         self._path = directory / LIST_NAME
 
     def read(self) -> list[ListedCheckpoint]:
-        """All of them; lines that a full disk tore are left out."""
+        """All checkpoints; lines that a full disk cut off are skipped."""
         try:
             lines = self._path.read_text().splitlines()
         except FileNotFoundError:

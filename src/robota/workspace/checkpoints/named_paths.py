@@ -1,4 +1,4 @@
-"""The paths that somebody names: they count in checkpoints although the ignore rules leave them out."""
+"""Paths that a call names explicitly: checkpoints include them even if ignore rules exclude them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from robota.workspace.shell.script import Opaque, Plain
 
 
 def named_paths(workspace: Path, paths: Sequence[str], commands: Sequence[str]) -> tuple[str, ...]:
-    """The paths as seen from the workspace, and every word of the commands that could be one; none outside it."""
+    """The paths relative to the workspace, and every word of the commands that could be one; none outside it."""
     top = str(workspace)
     words = (*paths, *(word for command in commands for word in _words(command)))
     relative = (os.path.relpath(os.path.join(top, word), top) for word in words if "\0" not in word)  # noqa: PTH118

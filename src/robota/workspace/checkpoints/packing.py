@@ -1,6 +1,6 @@
-"""The objects of a checkpoint store on disk: writing commits, how much room they take, and packing them.
+"""The objects of a checkpoint store on disk: writing commits, measuring their size, and packing them.
 
-Checkpoints have no refs, so git's own housekeeping would take all of them for garbage.
+Checkpoints have no refs, so git's own housekeeping would treat all of them as garbage.
 """
 
 import os
@@ -12,18 +12,18 @@ from zlib import compress
 
 from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
 
-# A file for each small object costs a block of the disk; from this many on they are put into one.
+# Each loose object costs a block on disk; from this many on they are packed.
 MOST_LOOSE: Final = 2_000
 MOST_PACKS: Final = 30
 BLOCK_BYTES: Final = 512
-# git 2.37 can write the objects of one `update-index` into one file; older ones would write a file for each.
+# From 2.37 on, git can write all objects of one `update-index` into one pack; before, it wrote a file for each.
 FIRST_WITH_BULK: Final = (2, 37)
 STRAIGHT_TO_PACK: Final = ("core.bigFileThreshold=1", "pack.compression=1")
 PACK: Final = ("pack-objects", "--revs", "-q", "--delta-base-offset")
 
 
 def writes_in_bulk(git: PrivateGit) -> bool:
-    """Whether `STRAIGHT_TO_PACK` is of use with this git."""
+    """Whether `STRAIGHT_TO_PACK` has an effect with this version of git."""
     words = git.run("version").decode("utf-8", "replace").split()
     try:
         return tuple(int(part) for part in words[2].split(".")[:2]) >= FIRST_WITH_BULK
@@ -32,7 +32,7 @@ def writes_in_bulk(git: PrivateGit) -> bool:
 
 
 def write_commit(git: PrivateGit, tree: str, message: str, now_s: int) -> str:
-    """A commit of a tree, written as git would: starting git for it takes longer than writing it."""
+    """Write a commit object for a tree ourselves: starting git for it would take longer."""
     who = f"robota <robota@invalid> {now_s} +0000"
     content = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{message}".encode()
     data = b"commit %d\0%s" % (len(content), content)
@@ -48,12 +48,12 @@ def write_commit(git: PrivateGit, tree: str, message: str, now_s: int) -> str:
 
 
 def bytes_on_disk(git: PrivateGit) -> int:
-    """How much room the objects take."""
+    """The size of all objects on disk."""
     return sum(status.st_blocks * BLOCK_BYTES for status in map(_status, _files(git)) if status is not None)
 
 
 def needs_packing(git: PrivateGit) -> bool:
-    """Whether there are many small files."""
+    """Whether there are many loose objects."""
     loose = sum(1 for path in _files(git) if path.parent.name != "pack")
     return loose > MOST_LOOSE
 
@@ -64,13 +64,13 @@ def needs_rewriting(git: PrivateGit) -> bool:
 
 
 def pack_loose(git: PrivateGit, checkpoints: Sequence[str]) -> None:
-    """Put the objects that lie in files of their own into one pack."""
+    """Put all loose objects into one pack."""
     _pack(git, checkpoints, "--incremental", "--window=10")
     git.run("prune-packed", "-q")
 
 
 def keep_only(git: PrivateGit, checkpoints: Sequence[str]) -> None:
-    """Remove every object that is in none of these checkpoints. Deltas that are known are kept, none are looked for."""
+    """Remove every object that is in none of these checkpoints. Existing deltas are reused; none are computed."""
     before = _files(git)
     pack = _pack(git, checkpoints, "--window=0")
     for path in before:
@@ -79,7 +79,7 @@ def keep_only(git: PrivateGit, checkpoints: Sequence[str]) -> None:
 
 
 def _pack(git: PrivateGit, checkpoints: Sequence[str], *options: str) -> str:
-    """Write a pack; returns its name, which is empty if there was nothing to write."""
+    """Write a pack and return its name; empty if there was nothing to write."""
     heads = "".join(f"{checkpoint}\n" for checkpoint in dict.fromkeys(checkpoints)).encode()
     place = git.directory / "objects/pack/pack"
     name = git.run(*PACK, *options, "--non-empty", str(place), stdin=heads).decode().strip()

@@ -1,7 +1,7 @@
-"""git on a private object store and index, with the workspace as nothing but a directory of files.
+"""git on a private object store and index, which treats the workspace as a plain directory of files.
 
-Neither the configuration nor the attributes, hooks, filters or identity of the person or of a repository in the
-workspace take part: bytes go in and come out as they are.
+Configuration, attributes, hooks, filters and identity of the user or of a repository in the workspace have no effect:
+bytes are stored and restored unchanged.
 """
 
 import os
@@ -19,7 +19,7 @@ TIMEOUT_S: Final = 300.0
 WORDS_SHOWN: Final = 500
 INDEX: Final = "index"
 OBJECT_FORMAT: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
-# These stand above every `.gitattributes` of the workspace.
+# These override every `.gitattributes` of the workspace.
 ATTRIBUTES: Final = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge !whitespace\n"
 SETTINGS: Final = (
     *PINNED,
@@ -45,7 +45,7 @@ SETTINGS: Final = (
     "gc.auto=0",
     "index.version=4",
 )
-# Of the main index only what changed is written each time, beside a file with the rest. Indexes for a moment are whole.
+# For the main index, git writes only what changed, beside a shared file. Temporary indexes are written whole.
 IN_TWO_PARTS: Final = ("core.splitIndex=true", "splitIndex.sharedIndexExpire=1.hour.ago")
 NOBODY: Final = {
     "GIT_AUTHOR_NAME": "robota",
@@ -56,13 +56,13 @@ NOBODY: Final = {
 
 
 class CheckpointError(Exception):
-    """A checkpoint could not be made, read or restored; the text says why, for a person."""
+    """A checkpoint could not be made, read or restored; the message, written for the user, says why."""
 
 
 class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
-    """git with one private directory and one workspace. `directory` is the git directory.
+    """git with one private git directory, `directory`, and one workspace.
 
-    `environment` has names and values as the system takes them: encoding them for each call would show.
+    `environment` holds encoded names and values: encoding them for each call would be measurable.
     """
 
     program: str
@@ -78,9 +78,9 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         index: Path | None = None,
         settings: Sequence[str] = (),
     ) -> bytes:
-        """What it prints. `below` moves the top of the work tree to a directory in it; `index` names another index.
+        """The output of a git command. `below` makes a directory of the work tree its top; `index` is another index.
 
-        `settings` are some for this call alone.
+        `settings` apply to this call alone.
         """
         try:
             ended = subprocess.run(
@@ -103,7 +103,7 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         return ended.stdout
 
     def start(self, *arguments: str, stdin: IO[bytes]) -> subprocess.Popen[bytes]:
-        """A git that reads a file and is listened to over a pipe; the caller ends it."""
+        """Start a git that reads a file and writes to a pipe; the caller ends it."""
         return subprocess.Popen(
             self.command(arguments),
             stdin=stdin,
@@ -115,7 +115,7 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def command(self, arguments: Sequence[str], settings: Sequence[str] = ()) -> list[str]:
-        """The words that git is started with."""
+        """The complete command line."""
         given = (word for each in (*SETTINGS, *settings) for word in ("-c", each))
         return [self.program, "--no-pager", *given, *arguments]
 
@@ -144,7 +144,7 @@ def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> Pri
 
 
 def make_git_directory(directory: Path) -> None:
-    """Make an empty object store by hand: `git init` would look for templates."""
+    """Create an empty object store by hand: `git init` would apply templates."""
     for name in ("objects/info", "objects/pack", "refs/heads", "info"):
         (directory / name).mkdir(mode=0o700, parents=True, exist_ok=True)
     for name, content in (

@@ -1,7 +1,8 @@
-"""Restoring files from a checkpoint: all of them or none, also on a full disk and after `kill -9`.
+"""Restore files from a checkpoint, all or none, even on a full disk and after `kill -9`.
 
-Every new file is written in a staging directory at the top of the workspace first, and what it replaces is kept there
-until all are in place. A journal in the store says what is under way; whoever opens the store next takes it back.
+Every new file is first written to a staging directory at the top of the workspace, and the files that are replaced are
+kept there until all are in place. A journal in the store records the restore; the next process that opens the store
+undoes one that was interrupted.
 """
 
 import errno
@@ -31,7 +32,7 @@ CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOE
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One path: the name of the content that is put there, if any, and whether something is taken from there."""
+    """One path: the object id of the content that is put there, if any, and whether existing content is removed."""
 
     path: bytes
     new: str | None = None
@@ -39,9 +40,9 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """What is under way. Once it is `done`, only the staging directory is left to be removed.
+    """A restore in progress. Once it is `done`, only the staging directory remains to be removed.
 
-    `directories` are those of new files that were there before, which stay even if they are empty.
+    `directories` are parent directories of new files that existed before: they stay even if they are empty.
     """
 
     staging: str
@@ -53,12 +54,12 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True):
 def apply_changes(
     store: Path, git: PrivateGit, changes: Sequence[CheckpointChange], details: CheckpointDetails
 ) -> None:
-    """Make every path as `after` says, or raise `CheckpointError` and leave everything as it was.
+    """Bring every path to its `after` state, or raise `CheckpointError` and leave everything as it was.
 
-    `before` is what must be there now. `details` are those of the checkpoint that is restored.
+    Each path must be in its `before` state. `details` are those of the checkpoint that is restored.
     """
     staging = git.workspace / f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
-    ordered = sorted(changes, key=lambda change: change.after is not None)  # room first, then what is put there
+    ordered = sorted(changes, key=lambda change: change.after is not None)  # deletions first, to make room
     steps = tuple(map(_step, ordered))
     there = tuple(os.fsencode(each) for each in _directories_of(steps) if (git.workspace / each).is_dir())
     journal = _Journal(staging=staging.name, steps=steps, directories=there)
@@ -83,7 +84,7 @@ def apply_changes(
 
 
 def are_as_before(workspace: Path, changes: Sequence[CheckpointChange], details: CheckpointDetails) -> bool:
-    """Whether every path is as `before` says. `details` are those of the checkpoint that has it so."""
+    """Whether every path is in its `before` state. `details` are those of the checkpoint with that state."""
     with _places(workspace, workspace) as places:
         return all(_is_as_before(places, change, details) for change in changes)
 
@@ -93,7 +94,7 @@ def _is_as_before(places: "_Places", change: CheckpointChange, details: Checkpoi
     try:
         parent = places.directory(directory)
         content, status = _content_name(name, parent), os.lstat(name, dir_fd=parent)
-    except OSError:  # nothing there, or a file or a link in place of its directory
+    except OSError:  # nothing there, or its directory is a file or a link
         return change.before is None
     if change.before is None:
         return content is None
@@ -106,12 +107,12 @@ def _is_as_before(places: "_Places", change: CheckpointChange, details: Checkpoi
 
 
 def recover(store: Path, workspace: Path) -> None:
-    """Take back what a restore left half done, or tidy up after one that was finished."""
+    """Undo a restore that was interrupted, or clean up after one that was complete."""
     try:
         journal = msgspec.json.decode((store / JOURNAL_NAME).read_bytes(), type=_Journal)
     except FileNotFoundError:
         return
-    except msgspec.DecodeError:  # it was being written, so nothing had happened yet
+    except msgspec.DecodeError:  # the journal was still being written, so no file had been changed yet
         (store / JOURNAL_NAME).unlink(missing_ok=True)
         return
     staging = workspace / journal.staging
@@ -158,7 +159,7 @@ def _write_drafts(
 
 
 def _next_content(answer: IO[bytes], name: str) -> bytes:
-    """The next content that a `git cat-file --batch` tells, which must be the one of that name."""
+    """The next object in the output of `git cat-file --batch`, which must have this id."""
     header = answer.readline().split()
     if len(header) != 3 or header[1] != b"blob":
         raise CheckpointError(f"The content {name[:12]} is not in the store any more. Nothing was changed")
@@ -187,7 +188,7 @@ def _step(change: CheckpointChange) -> _Step:
 
 
 def _do(places: "_Places", number: int, step: _Step) -> None:
-    """Keep what is there, then put the draft in its place, in one step where the system can."""
+    """Keep the existing file, then put the draft in its place, atomically where the system can."""
     directory, name = os.path.split(os.fsdecode(step.path))
     parent, staged = places.directory(directory, create=step.new is not None), places.staged
     draft, kept = f"{number}.new", f"{number}.old"
@@ -203,7 +204,7 @@ def _do(places: "_Places", number: int, step: _Step) -> None:
 
 
 def _replace(draft: str, kept: str, staged: int, name: str, parent: int) -> None:
-    """Put the draft in place of the file. Should it not be the kept one any more, what was there is kept instead."""
+    """Put the draft in place of the file. If the file changed since it was kept, the newer version is kept instead."""
     if not (_exists(name, parent) and exchange_names(staged, draft, name, parent)):
         os.rename(draft, name, src_dir_fd=staged, dst_dir_fd=parent)
     else:
@@ -211,13 +212,13 @@ def _replace(draft: str, kept: str, staged: int, name: str, parent: int) -> None
 
 
 def _undo(places: "_Places", number: int, step: _Step) -> None:
-    """Put back what was there. What somebody has written in its place since then is left, it is newer."""
+    """Put the kept version back. A version that another program has written since is newer and is left."""
     directory, name = os.path.split(os.fsdecode(step.path))
     with suppress(OSError):
         parent, staged = places.directory(directory, create=step.old), places.staged
         draft, kept = f"{number}.new", f"{number}.old"
         now, is_kept = _content_name(name, parent), _exists(kept, staged)
-        # A step that only changes a mode has the same content on both sides: without what was kept it was never done.
+        # A step that only changes a mode has the same content before and after: if nothing was kept, it was not done.
         was_done = is_kept if step.old else _was_put(draft, staged, name, parent)
         if step.new is not None and now == step.new and was_done:
             os.unlink(name, dir_fd=parent)
@@ -228,7 +229,7 @@ def _undo(places: "_Places", number: int, step: _Step) -> None:
 
 
 class _Places:
-    """Directories of a workspace, opened without following links: the staging directory, and one other at a time."""
+    """Open directories of a workspace, reached without following links: the staging one, and one other at a time."""
 
     def __init__(self, workspace: Path, staged: int) -> None:
         self.staged = staged
@@ -237,7 +238,7 @@ class _Places:
         self._opened = ExitStack()
 
     def directory(self, name: str, *, create: bool = False) -> int:
-        """A descriptor of that directory, until the next one is asked for: changes come directory by directory."""
+        """A descriptor of that directory, valid until the next call: changes are sorted by directory."""
         if name != self._name:
             self.close()
             beneath = directory_beneath(self._workspace, self._workspace / name, best_opener(), create=create)
@@ -246,7 +247,7 @@ class _Places:
         return self._descriptor
 
     def close(self) -> None:
-        """Close what is open, but not the staging directory."""
+        """Close everything but the staging directory."""
         self._name = None
         self._opened.close()
 
@@ -266,13 +267,13 @@ def _hard_link(name: str, parent: int, kept: str, staged: int) -> bool:
         os.link(name, kept, src_dir_fd=parent, dst_dir_fd=staged, follow_symlinks=False)
     except FileNotFoundError:
         raise
-    except OSError:  # a file system without hard links, or a file of somebody else
+    except OSError:  # no hard links on this file system, or a file of another user
         return False
     return True
 
 
 def _put(source: str, staged: int, name: str, parent: int) -> None:
-    """Move a file or link to where nothing is; `FileExistsError` if there is something by now."""
+    """Move a file or link to a free name; `FileExistsError` if the name is taken."""
     if not _hard_link_to_new(source, staged, name, parent):
         if _exists(name, parent):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
@@ -294,7 +295,7 @@ def _hard_link_to_new(source: str, staged: int, name: str, parent: int) -> bool:
 
 
 def _was_put(draft: str, staged: int, name: str, parent: int) -> bool:
-    """Whether the file under the name is the draft: that is no longer in the staging directory, or is the same file."""
+    """Whether the file of this name is the draft: the draft left the staging directory, or both are the same file."""
     try:
         return os.lstat(draft, dir_fd=staged).st_ino == os.lstat(name, dir_fd=parent).st_ino
     except FileNotFoundError:
@@ -302,7 +303,7 @@ def _was_put(draft: str, staged: int, name: str, parent: int) -> bool:
 
 
 def _check_replaced(changes: Sequence[CheckpointChange], staging: Path) -> None:
-    """What was taken away must be what the checkpoint of now has; else somebody worked on it meanwhile."""
+    """Raise if a replaced file is not as in the checkpoint made before: then another program changed it meanwhile."""
     staged = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for number, change in enumerate(changes):
@@ -316,7 +317,7 @@ def _check_replaced(changes: Sequence[CheckpointChange], staging: Path) -> None:
 
 
 def _content_name(name: str, parent: int) -> str | None:
-    """The name that git gives to the content of a file or link; empty for anything else, None if there is nothing."""
+    """The git object id of a file or link; empty for anything else, None if nothing is there."""
     try:
         status = os.lstat(name, dir_fd=parent)
     except FileNotFoundError:
@@ -340,7 +341,7 @@ def _exists(name: str, parent: int) -> bool:
 
 
 def _remove_empty_tree(parent: int, name: str) -> None:
-    """Remove a directory in which there is nothing but such directories; an error if there is more."""
+    """Remove a directory that contains only empty directories; raises if there is more."""
     try:
         status = os.lstat(name, dir_fd=parent)
     except FileNotFoundError:
@@ -357,7 +358,7 @@ def _remove_empty_tree(parent: int, name: str) -> None:
 
 
 def _directories_of(steps: Sequence[_Step]) -> set[str]:
-    """The directories that hold the paths of steps which put something where nothing was, up to the workspace."""
+    """All parent directories, up to the workspace, of paths at which a step creates a file."""
     found: set[str] = set()
     for step in steps:
         place = "" if step.old else os.path.split(os.fsdecode(step.path))[0]
@@ -368,7 +369,7 @@ def _directories_of(steps: Sequence[_Step]) -> set[str]:
 
 
 def _remove_empty_directories(workspace: Path, steps: Sequence[_Step], stay: Collection[str] = ()) -> None:
-    """Remove the directories that have nothing in them any more, up to the workspace or to one that shall stay."""
+    """Remove directories that became empty, up to the workspace or to one in `stay`."""
     for directory in {os.path.split(os.fsdecode(step.path))[0] for step in steps}:
         place = directory
         while place and place not in stay:
@@ -383,5 +384,5 @@ def _remove_empty_directories(workspace: Path, steps: Sequence[_Step], stay: Col
 
 def _remove_flat(directory: Path) -> None:
     for path in [entry.path for entry in os.scandir(directory)]:
-        os.unlink(path)  # noqa: PTH108 - a path for each of many files costs more than this
+        os.unlink(path)  # noqa: PTH108 - faster than a Path for each of many files
     directory.rmdir()

@@ -1,4 +1,4 @@
-"""Going back to a checkpoint. What is there now is captured first, so nothing is ever lost."""
+"""Restore the workspace to a checkpoint. The current state is captured first, so nothing is ever lost."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,14 +17,14 @@ from robota.workspace.checkpoints.store import Captured, CheckpointStore, OpenSt
 from robota.workspace.checkpoints.work_lock import lock_for_restore
 
 FINGERPRINT_LENGTH: Final = 16
-# Whether a path is among those that are meant.
+# Whether a path is selected.
 Chosen = Callable[[str], bool]
 
 
 class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a restore will do. `saved` is the workspace before it, `after` what it will be then, both as checkpoints.
+    """What a restore will do. `saved` and `after` are checkpoints of the workspace before and after it.
 
-    `left` is what is not touched, and why. `saved_new_work` says that the state before was in no checkpoint yet.
+    `left` is what is not touched, and why. `saved_new_work`: the state before was in no checkpoint yet.
     """
 
     saved: str
@@ -37,12 +37,12 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """The same for plans that change the same files from the same to the same."""
+        """A hash that is equal for plans that make the same changes to the same files."""
         return sha256(repr(self.changes).encode("utf-8", "surrogateescape")).hexdigest()[:FINGERPRINT_LENGTH]
 
 
 def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> RestorePlan:
-    """How to make the workspace, or only these files and directories, as they were. Nothing in it changes yet."""
+    """Plan to restore the workspace, or only these files and directories. Nothing is changed yet."""
     places = [_inside(store, each) for each in only]
 
     def is_chosen(path: str) -> bool:
@@ -53,7 +53,7 @@ def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) 
 
 
 def nowhere(store: CheckpointStore, target: str, paths: Sequence[str]) -> list[str]:
-    """Those of the paths at which there is nothing now and was nothing then, so that they are probably not meant."""
+    """Those of the paths that exist neither now nor in the target, so that they are probably mistyped."""
     with store.opened() as opened:
         then = opened.files(opened.completed(target))
     places = {path: _inside(store, path) for path in paths}
@@ -66,7 +66,7 @@ def nowhere(store: CheckpointStore, target: str, paths: Sequence[str]) -> list[s
 
 
 def _inside(store: CheckpointStore, path: str) -> str:
-    """A path as checkpoints have it. Raises `CheckpointError` for one that leads out of the workspace."""
+    """A path in the form that checkpoints use. Raises `CheckpointError` for one outside the workspace."""
     place = os.path.relpath(Path(store.workspace, path), store.workspace)
     if place == ".." or place.startswith("../"):
         raise CheckpointError(f"{path!r} is not in the workspace {store.workspace}. Nothing was changed")
@@ -74,16 +74,16 @@ def _inside(store: CheckpointStore, path: str) -> str:
 
 
 def plan_reversal(store: CheckpointStore, before: str, after: str) -> RestorePlan:
-    """How to take back a restore that led from one checkpoint to another: only what it changed."""
+    """Plan to undo a restore that led from one checkpoint to another: only what it changed."""
     with store.opened() as opened:
         changed = frozenset(change.path for change in opened.changes(before, after))
         return _plan(opened, before, changed.__contains__)
 
 
 def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
-    """Change the files: all or nothing.
+    """Change the files, all or none.
 
-    Raises `CheckpointError`, also if the workspace is no longer as planned for, or somebody is at work in it.
+    Raises `CheckpointError`, also if the workspace changed since the plan was made, or a call is changing files in it.
     """
     with store.opened() as opened, lock_for_restore(opened.directory):
         paths = [change.path for change in plan.changes]
@@ -93,7 +93,7 @@ def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
                 raise CheckpointError("A file of these has changed meanwhile. Nothing was restored; look at it again")
         if plan.changes:
             apply_changes(opened.directory, opened.git, plan.changes, opened.details(plan.target))
-            # `after` is the checkpoint of what is there now. This only spares the next one to find that out.
+            # `after` is now the state of the workspace. Recording that only makes the next capture faster.
             with suppress(CheckpointError, OSError):
                 opened.capture_only(paths)
 
@@ -107,7 +107,7 @@ def _plan(opened: OpenStore, target: str, is_chosen: Chosen) -> RestorePlan:
     ]
     is_new = now.is_new
     if overlooked:
-        # Ignored by now, and there: it has to be saved before something else takes its place.
+        # Ignored but existing: it has to be saved before it is replaced.
         now = opened.capture(overlooked)
         is_new = is_new or now.is_new
         changes = _differing(opened, now, target, is_chosen)
@@ -130,7 +130,7 @@ def _differing(opened: OpenStore, now: Captured, target: str, is_chosen: Chosen)
 
 
 def _diff(opened: OpenStore, now: Captured, target: str, changes: Sequence[CheckpointChange]) -> bytes:
-    """The difference as text, also where only a mode differs that git does not know of."""
+    """The difference as text, including changes of modes that git does not store."""
     if not changes:
         return b""
     text = opened.diff(now.id, target, [each.path for each in changes])

@@ -1,6 +1,6 @@
-"""What of a workspace differs from the private index, and what of that can be captured.
+"""Which files of a workspace differ from the private index, and which of them can be captured.
 
-Repositories inside the workspace are plain directories here: git itself would record only which commit they are at.
+Repositories inside the workspace are treated as plain directories: git itself would record only their current commit.
 """
 
 import os
@@ -18,23 +18,23 @@ OWN_DIRECTORY: Final = b".robota"
 STAGING_PREFIX: Final = b".robota-restore-"
 DRAFT_PREFIX: Final = b".robota-"
 DRAFT_SUFFIX: Final = b".tmp"
-# A directory that somebody names although the ignore rules leave it out is captured up to this.
+# An ignored directory that a call names is captured up to this many files.
 MOST_NAMED_FILES: Final = 2_000
 EMPTY_INDEX: Final = "empty-index"
 
 
 class NotCaptured(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """A path that is not in a checkpoint although it is there, and why."""
+    """A path that exists but is not in a checkpoint, and why."""
 
     path: str
     reason: str
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths to be recorded anew, paths to be forgotten, and what could not be captured.
+    """Paths to record, paths to remove, and what could not be captured.
 
-    `first_named` are those of the first that the ignore rules leave out and nobody had named before. `named` are files
-    that somebody named, changed or not.
+    `first_named` are ignored paths to record that no call had named before. `named` are all files that a call named,
+    changed or not.
     """
 
     changed: tuple[bytes, ...]
@@ -45,14 +45,14 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _GivenPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths that somebody named: files and links, and directories."""
+    """Paths that a call named: files and links, and directories."""
 
     files: tuple[bytes, ...]
     directories: tuple[bytes, ...]
 
 
 class _PlainParents:
-    """Whether no link leads to a path: behind one lies another file. Each directory is looked at once."""
+    """Whether no parent directory of a path is a link, which would lead elsewhere. Each directory is checked once."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = os.fsencode(workspace)
@@ -66,9 +66,9 @@ class _PlainParents:
 
 
 class Scanner(msgspec.Struct, frozen=True, kw_only=True):
-    """Looks through a workspace. `kept_out` are directories in it that are ours, from its top on.
+    """Scans a workspace. `kept_out` are our own directories in it, relative to its top.
 
-    `absent` collects the paths that were named when there was nothing: what is found there later is new.
+    `absent` collects paths that did not exist when a call named them: what is found there later is new.
     """
 
     git: PrivateGit
@@ -77,7 +77,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
     absent: set[bytes] = msgspec.field(default_factory=set)
 
     def scan(self, named: Collection[str] = ()) -> Scan:
-        """What differs from the index. `named` are paths to look at although the ignore rules leave them out."""
+        """What differs from the index. `named` are paths to include even if they are ignored."""
         listed = self._listed()
         has_plain_parents = _PlainParents(self.git.workspace)
         troubles: list[NotCaptured] = []
@@ -106,7 +106,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _listed(self) -> dict[bytes, bool]:
-        """Every path that is new or not as the index has it, and whether the index has it."""
+        """Every path that is new or differs from the index, and whether the index has it."""
         found: dict[bytes, bool] = {}
         output = self.git.run("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
         for entry in output.split(b"\0")[:-1]:
@@ -121,7 +121,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def _files_of_repository(self, directory: bytes) -> Iterator[bytes]:
-        """The files of a repository inside the workspace. From the next time on git takes it for a plain directory."""
+        """The files of a repository inside the workspace. Once recorded, git treats it as a plain directory."""
         if self._is_ours(directory):
             return
         empty = self.git.directory / EMPTY_INDEX
@@ -133,7 +133,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
                 yield directory + path
 
     def _given_paths(self, named: Collection[str], has_plain_parents: "_PlainParents") -> "_GivenPaths":
-        """What of the names is there."""
+        """Those of the named paths that exist."""
         files: list[bytes] = []
         directories: list[bytes] = []
         for name in named:
@@ -152,7 +152,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         return _GivenPaths(files=tuple(files), directories=tuple(directories))
 
     def _ignored_below(self, directories: Sequence[bytes], troubles: list[NotCaptured]) -> Iterator[bytes]:
-        """The files in these directories that the ignore rules leave out."""
+        """The ignored files in these directories."""
         if not directories:
             return
         specs = [f":(top,literal){os.fsdecode(path)}" for path in directories]
@@ -182,7 +182,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def _unchanged(self, paths: Collection[bytes]) -> set[bytes]:
-        """Those that are in the index: had they changed, they would have been listed."""
+        """Those that are in the index: if they had changed, they would have been listed."""
         spec = b"\0".join(b":(top,literal)" + path for path in sorted(paths))
         output = self.git.run("ls-files", "-z", "--", *(os.fsdecode(each) for each in spec.split(b"\0")))
         return set(output.split(b"\0")[:-1])
@@ -225,7 +225,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path_inside_workspace(name: str) -> bytes | None:
-    """A path from the top of the workspace on; None if it leads out of it or is the workspace."""
+    """The path relative to the workspace; None if it is outside, or the workspace itself."""
     try:
         path = os.path.normpath(os.fsencode(name))
     except (UnicodeEncodeError, ValueError):

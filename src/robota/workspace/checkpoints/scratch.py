@@ -1,4 +1,4 @@
-"""A checkpoint checked out outside the workspace, to try something in it."""
+"""Check out a checkpoint outside the workspace, to run tests in it."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from typing import Final
 from robota.workspace.checkpoints.store import CheckpointStore
 
 SCRATCH_PREFIX: Final = "robota-bisect-"
-# What tests leave of themselves is not needed by other tests.
+# Caches of test tools are not needed.
 NOT_LINKED: Final = frozenset({".robota", ".git", ".pytest_cache", "__pycache__", ".mypy_cache", ".ruff_cache"})
 
 
@@ -19,8 +19,8 @@ NOT_LINKED: Final = frozenset({".robota", ".git", ".pytest_cache", "__pycache__"
 def scratch_directory(store: CheckpointStore, checkpoint: str) -> Iterator[Path]:
     """A directory with the files of the checkpoint, removed afterwards.
 
-    What the ignore rules leave out at the top of the workspace, such as `.venv` or `node_modules`, is linked: tests
-    need it, and it is in no checkpoint.
+    Ignored entries at the top of the workspace, such as `.venv` or `node_modules`, are linked: tests need them, and
+    they are in no checkpoint.
     """
     directory = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX)).resolve()
     try:

@@ -1,6 +1,6 @@
 """Checkpoints of one workspace: captured into a private object store, compared, and shown as diffs.
 
-A checkpoint is a commit of that store. Its message says what could not be captured and which files had an unusual mode.
+A checkpoint is a commit in that store. Its message records what could not be captured, and unusual file modes.
 """
 
 import json
@@ -35,12 +35,12 @@ from robota.workspace.checkpoints.store_directory import locked_store
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 KEEP_DAYS: Final = 30
 MAX_BYTES: Final = 2 * 1024**3
-# So many files at once are written into one file of the store.
+# From this many files on, a capture writes one pack instead of loose objects.
 PACKED_FROM: Final = 100
 MOST_FILES: Final = 300_000
 DAY_S: Final = 86_400
 NEWEST_NAME: Final = "newest.json"
-# There while the index may be ahead of the newest checkpoint.
+# Exists while the index may be ahead of the newest checkpoint.
 UNSAVED_NAME: Final = "unsaved"
 FIRST_NAMED_NAME: Final = "first-named"
 ID_LENGTH: Final = 40
@@ -48,7 +48,7 @@ NOTHING: Final = b"0" * ID_LENGTH
 
 
 class Captured(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint. `is_new` is false if nothing has changed since the one before it, which it then is."""
+    """A checkpoint. If nothing has changed since the previous one, it is that one, and `is_new` is false."""
 
     id: str
     details: CheckpointDetails = CheckpointDetails()
@@ -56,7 +56,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckpointStore:
-    """The checkpoints of a workspace, in a directory of their own outside it. Every method may block."""
+    """The checkpoints of a workspace, kept in a directory outside it. Every method may block."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class CheckpointStore:
         max_bytes: int = MAX_BYTES,
         own_places: Sequence[Path] = (),
     ) -> None:
-        """`own_places` are directories of ours that may lie in the workspace and are no part of it."""
+        """`own_places` are directories of Robota that may be inside the workspace and are not captured."""
         self._directory = directory
         self.workspace = Path(os.path.realpath(workspace))
         self._env = env
@@ -80,33 +80,33 @@ class CheckpointStore:
         self._absent: set[bytes] = set()
 
     def capture(self, named: Collection[str] = ()) -> Captured:
-        """Save the workspace as it is. `named` are paths that count although the ignore rules leave them out."""
+        """Save the workspace as it is. `named` are paths to include even if they are ignored."""
         with self.opened() as opened:
             return opened.capture(named)
 
     def changes(self, before: str, after: str) -> tuple[CheckpointChange, ...]:
-        """The paths that differ between two checkpoints, in their order."""
+        """The paths that differ between two checkpoints, sorted."""
         with self.opened() as opened:
             return opened.changes(opened.completed(before), opened.completed(after))
 
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> bytes:
-        """The difference between two checkpoints as a unified diff, of these paths or of all."""
+        """The difference between two checkpoints as a unified diff, for these paths or for all."""
         with self.opened() as opened:
             return opened.diff(opened.completed(before), opened.completed(after), paths)
 
     def has(self, checkpoint: str) -> bool:
-        """Whether the checkpoint is still there."""
+        """Whether the checkpoint still exists."""
         with self.opened() as opened:
             return opened.has(checkpoint)
 
     def prune(self, now_s: float) -> int:
-        """Forget the checkpoints that are too old or take too much room. Says how many they were."""
+        """Remove checkpoints that are too old or take too much space; returns how many."""
         with self.opened() as opened:
             return opened.prune(now_s - self._keep_days * DAY_S, self._max_bytes)
 
     @contextmanager
     def opened(self) -> Iterator["OpenStore"]:
-        """The store, locked, with what a process that was killed left half done put in order."""
+        """The locked store, after recovery from a process that was killed."""
         with locked_store(self._directory, self.workspace) as git_directory:
             git = private_git(git_directory, self.workspace, self._env)
             scanner = Scanner(
@@ -117,14 +117,14 @@ class CheckpointStore:
             yield store
 
     def _kept_out(self) -> tuple[bytes, ...]:
-        """What of ours lies in the workspace."""
+        """Our own directories that are inside the workspace."""
         places = (Path(os.path.realpath(place)) for place in self._own_places)
         inside = (place.relative_to(self.workspace) for place in places if place.is_relative_to(self.workspace))
         return tuple(os.fsencode(place) for place in inside if place.parts)
 
 
 class OpenStore:
-    """A store that this process holds the lock of."""
+    """A store that this process has locked."""
 
     def __init__(self, directory: Path, git: PrivateGit, scanner: Scanner) -> None:
         self.directory = directory
@@ -139,7 +139,7 @@ class OpenStore:
         try:
             return self._capture(named)
         except CheckpointError:
-            # What is there may be damaged: an index that cannot be read, or one that names contents that are gone.
+            # The store may be damaged: an index that cannot be read, or one that refers to missing objects.
             if self._is_sound():
                 raise
             self._put_index_aside()
@@ -158,7 +158,7 @@ class OpenStore:
         return self._save(scan, details)
 
     def capture_only(self, paths: Sequence[str]) -> None:
-        """Save these paths, of which each can be captured, without a look at the others."""
+        """Save these paths, each of which can be captured, without scanning the others."""
         newest = self._newest()
         if newest is not None:
             changed = tuple(map(os.fsencode, paths))
@@ -184,7 +184,7 @@ class OpenStore:
 
     def _commit(self, details: CheckpointDetails, index: Path | None = None, settings: Sequence[str] = ()) -> str:
         tree = self.git.run("write-tree", index=index, settings=settings).decode().strip()
-        # Names may hold bytes that are no text; this JSON escapes them.
+        # Names may contain bytes that are not text; this JSON escapes them.
         message = json.dumps(msgspec.to_builtins(details))
         return write_commit(self.git, tree, message, int(time.time()))
 
@@ -206,9 +206,9 @@ class OpenStore:
         (self.git.directory / UNSAVED_NAME).unlink()
 
     def completed(self, checkpoint: str) -> str:
-        """The checkpoint with the ignored files that nobody had named yet, as they were when first somebody did.
+        """The checkpoint plus the ignored files that a call named only later, as they were when it did.
 
-        They were there and not looked at; without this they would seem not to have been there.
+        They existed but were not captured; without this they would seem not to have existed.
         """
         added = self._named_after(checkpoint)
         if not added:
@@ -216,7 +216,7 @@ class OpenStore:
         return self._varied(checkpoint, added, self.details(checkpoint))
 
     def with_changes(self, checkpoint: str, changes: Sequence[CheckpointChange], target: str) -> str:
-        """The checkpoint as it would be with these paths as in the target. It is kept as long as others."""
+        """A checkpoint like this one, but with these paths as in the target. It is kept as long as others."""
         if not changes:
             return checkpoint
         details = self.details(checkpoint).with_modes_of(self.details(target), changes)
@@ -228,7 +228,7 @@ class OpenStore:
         return varied
 
     def _varied(self, checkpoint: str, entries: Mapping[bytes, tuple[bytes, bytes]], details: CheckpointDetails) -> str:
-        """The checkpoint with other modes and contents at these paths."""
+        """A checkpoint like this one, but with other modes and contents at these paths."""
         index = self.git.directory / "varying"
         index.unlink(missing_ok=True)
         try:
@@ -238,7 +238,7 @@ class OpenStore:
                 settings = IN_TWO_PARTS
             else:
                 self.git.run("read-tree", checkpoint, index=index)
-            # What goes away first: a file may stand where a directory was.
+            # Deletions first: a file may replace a directory.
             header = sorted(entries.items(), key=lambda entry: entry[1][0] != b"0")
             lines = b"".join(b"%s %s\t%s\0" % (mode, name, path) for path, (mode, name) in header)
             arguments = ("update-index", "--add", "--replace", "-z", "--index-info")
@@ -248,12 +248,12 @@ class OpenStore:
             index.unlink(missing_ok=True)
 
     def _is_index_of(self, checkpoint: str) -> bool:
-        """Whether the main index is that of the checkpoint."""
+        """Whether the main index matches the checkpoint."""
         newest = self._newest()
         return newest is not None and newest.id == checkpoint and not (self.git.directory / UNSAVED_NAME).exists()
 
     def _named_after(self, checkpoint: str) -> dict[bytes, tuple[bytes, bytes]]:
-        """Mode and content of the paths that were named first after the checkpoint, and are not in it."""
+        """Mode and content of paths that were first named after the checkpoint, and are not in it."""
         order = self._order()
         place = order.get(checkpoint, len(order))
         found: dict[bytes, tuple[bytes, bytes]] = {}
@@ -275,7 +275,7 @@ class OpenStore:
             return []
         found: list[tuple[str, list[str]]] = []
         for line in lines:
-            with suppress(ValueError):  # torn by a full disk
+            with suppress(ValueError):  # cut off by a full disk
                 checkpoint, paths = json.loads(line)
                 found.append((checkpoint, paths))
         return found
@@ -301,7 +301,7 @@ class OpenStore:
             (self.git.directory / name).unlink(missing_ok=True)
 
     def details(self, checkpoint: str) -> CheckpointDetails:
-        """What a checkpoint says beside its files."""
+        """What a checkpoint records besides its files."""
         if checkpoint not in self._details:
             commit = self._object("commit", checkpoint)
             try:
@@ -330,7 +330,7 @@ class OpenStore:
         return (*listed, *self._mode_changes(before, after, {each.path for each in listed}))
 
     def _mode_changes(self, before: str, after: str, known: Collection[str]) -> Iterator[CheckpointChange]:
-        """The files that differ in nothing but a mode that git does not keep."""
+        """The files that differ only in a mode that git does not store."""
         then, now = self.details(before), self.details(after)
         paths = sorted(path for path in {*then.modes, *now.modes} if path not in known)
         for name, (mode, content) in self._entries(after, paths).items() if paths else ():
@@ -340,11 +340,11 @@ class OpenStore:
                 yield CheckpointChange(path=path, before=file, after=file)
 
     def content(self, file: CheckpointFile | None) -> bytes | None:
-        """The bytes of a file in a checkpoint; None where there is none."""
+        """The content of a file in a checkpoint; None if there is no file."""
         return None if file is None else self._object("blob", file.content)
 
     def contents(self, names: Collection[str]) -> dict[str, bytes]:
-        """The bytes of many files at once, by the names of their contents; those that are gone are left out."""
+        """The contents of many files at once, by object id; missing ones are left out."""
         for each in names:
             self._require(each)
         output = self.git.run("cat-file", "--batch", stdin=b"".join(b"%s\n" % each.encode() for each in names))
@@ -359,7 +359,7 @@ class OpenStore:
         return found
 
     def files(self, checkpoint: str) -> dict[str, CheckpointFile]:
-        """Every file in a checkpoint. Raises `CheckpointError` if it is gone."""
+        """Every file in a checkpoint. Raises `CheckpointError` if the checkpoint is gone."""
         self.details(checkpoint)
         listed = self._entries(checkpoint, ["."])
         return {
@@ -368,7 +368,7 @@ class OpenStore:
         }
 
     def content_at(self, checkpoint: str, path: str) -> bytes | None:
-        """The bytes of one file in a checkpoint; None if it is not in there, or the checkpoint is gone."""
+        """The content of one file in a checkpoint; None if it is not in it, or the checkpoint is gone."""
         entry = self._entries(checkpoint, [path]).get(os.fsencode(path))
         return None if entry is None else self.contents([entry[1].decode()]).get(entry[1].decode())
 
@@ -382,11 +382,11 @@ class OpenStore:
             return self.git.run("diff-tree", "-r", "-p", *plain, before, after, "--", *only)
         except CheckpointError:
             for each in (before, after):
-                self._object("tree", each)  # says which of them is gone
+                self._object("tree", each)  # raises for the one that is gone
             raise
 
     def check_out(self, checkpoint: str, directory: Path) -> None:
-        """Write the files of a checkpoint into an empty directory elsewhere."""
+        """Write the files of a checkpoint into an empty directory outside the workspace."""
         details = self.details(checkpoint)
         index = self.git.directory / "varying"
         index.unlink(missing_ok=True)
@@ -400,13 +400,13 @@ class OpenStore:
                 (directory / path).chmod(mode)
 
     def ignored_at_top(self) -> tuple[bytes, ...]:
-        """The names at the top of the workspace that the ignore rules leave out as a whole."""
+        """The names at the top of the workspace that are ignored as a whole."""
         output = self.git.run("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
         names = (path.rstrip(b"/") for path in output.split(b"\0")[:-1])
         return tuple(name for name in names if b"/" not in name)
 
     def prune(self, before_s: float, max_bytes: int) -> int:
-        """Forget what is older than that, and then the oldest until the rest has room. The newest is always kept."""
+        """Remove checkpoints older than `before_s`, then the oldest until the rest fits. The newest is always kept."""
         listed = self._listed.read()
         newest = self._newest()
         kept = [each for each in listed if each.made_s >= before_s or (newest is not None and each.id == newest.id)]
@@ -430,7 +430,7 @@ class OpenStore:
         keep_only(self.git, ids)
 
     def _require(self, checkpoint: str) -> None:
-        """Only what is a name of an object can be one: no flag, no range, no path."""
+        """Raise unless this is an object id: not an option, a range or a path."""
         if len(checkpoint) != ID_LENGTH or not set(checkpoint) <= set("0123456789abcdef"):
             raise CheckpointError(f"{checkpoint!r} is no checkpoint")
 

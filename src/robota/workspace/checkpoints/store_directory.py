@@ -1,4 +1,4 @@
-"""The directory of a checkpoint store: made private, checked before it is used, locked while it is."""
+"""The directory of a checkpoint store: created private, checked before use, locked during use."""
 
 import errno
 import fcntl
@@ -16,13 +16,13 @@ from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, mak
 LOCK_NAME: Final = "lock"
 WORKSPACE_NAME: Final = "workspace"
 GIT_NAME: Final = "git"
-LONGEST_WAIT_S: Final = 30.0
+MAX_WAIT_S: Final = 30.0
 PAUSE_S: Final = 0.005
 
 
 @contextmanager
 def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
-    """The git directory of the store, made if there is none, for one process at a time. Raises `CheckpointError`."""
+    """The git directory of the store, created if missing, locked for one process. Raises `CheckpointError`."""
     try:
         make_private(directory)
         with _locked(directory / LOCK_NAME):
@@ -30,7 +30,7 @@ def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
             _claim(directory, workspace)
             if not (git_directory / "HEAD").exists():
                 make_git_directory(git_directory)
-            # Nobody else is here, so a lock of git's own was left by one that was killed.
+            # We hold the store's lock, so a lock of git was left by a killed process.
             (git_directory / f"{INDEX}.lock").unlink(missing_ok=True)
             yield git_directory
     except OSError as error:
@@ -41,7 +41,7 @@ def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
 
 
 def make_private(directory: Path) -> None:
-    """Make the directory of a store if there is none. Raises `CheckpointError` if others can write to it."""
+    """Create the directory of a store if it is missing. Raises `CheckpointError` if other users can write to it."""
     make_private_directory(directory)
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode):
@@ -51,7 +51,7 @@ def make_private(directory: Path) -> None:
 
 
 def _claim(directory: Path, workspace: Path) -> None:
-    """A store belongs to one workspace for ever."""
+    """Record the workspace of a new store; a store belongs to one workspace for good."""
     note = directory / WORKSPACE_NAME
     try:
         owner = note.read_bytes()
@@ -74,14 +74,14 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int) -> None:
-    deadline = time.monotonic() + LONGEST_WAIT_S
+    deadline = time.monotonic() + MAX_WAIT_S
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise CheckpointError(
-                    f"Another Robota has used the checkpoints of this workspace for {LONGEST_WAIT_S:.0f} seconds"
+                    f"Another Robota has used the checkpoints of this workspace for {MAX_WAIT_S:.0f} seconds"
                 ) from None
             time.sleep(PAUSE_S)
         except OSError as error:

@@ -19,16 +19,16 @@ MOST_PAUSES: Final = 2_000
 
 
 def lock_for_change(store: Path) -> FileIO | None:
-    """Until the file is closed a call may change files. Blocks some seconds while a restore is under way.
+    """Lock for a call that may change files, until the file is closed. Waits some seconds for a running restore.
 
-    None where there can be no store: nothing can be restored there.
+    None where there cannot be a store, so that nothing can be restored.
     """
     try:
         descriptor = _opened(store)
     except (OSError, CheckpointError):
         return None
     for _ in range(MOST_PAUSES):
-        if _is_locked(descriptor, fcntl.LOCK_SH):
+        if _try_lock(descriptor, fcntl.LOCK_SH):
             break
         time.sleep(PAUSE_S)
     return FileIO(descriptor, "r+")
@@ -36,10 +36,10 @@ def lock_for_change(store: Path) -> FileIO | None:
 
 @contextmanager
 def lock_for_restore(store: Path) -> Iterator[None]:
-    """While the context lasts no call changes files. Raises `CheckpointError` if one does now, and says whose it is."""
+    """Keep calls from changing files. Raises `CheckpointError` if one is changing files now, and says whose it is."""
     descriptor = _opened(store)
     try:
-        if not _is_locked(descriptor, fcntl.LOCK_EX):
+        if not _try_lock(descriptor, fcntl.LOCK_EX):
             holder = holder_of(store / AT_WORK_NAME, is_shared=True)
             who = "another process" if holder is None else holder.text
             raise CheckpointError(
@@ -56,8 +56,8 @@ def _opened(store: Path) -> int:
     return os.open(store / AT_WORK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _is_locked(descriptor: int, kind: int) -> bool:
-    """Take the lock if it is free."""
+def _try_lock(descriptor: int, kind: int) -> bool:
+    """Take the lock if it is free; returns whether that succeeded."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

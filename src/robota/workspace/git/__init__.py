@@ -1,1 +1,1 @@
-"""git for our own calls, and whether a git command only reads."""
+"""git for our own calls, and whether a git command only reads a repository."""

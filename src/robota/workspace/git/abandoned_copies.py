@@ -1,4 +1,4 @@
-"""Copies of git's data whose Robota was killed: what the command had done is taken over, so that no stash is lost."""
+"""Copies of git data left by a killed Robota: the command's results are written back, so that no stash is lost."""
 
 import fcntl
 import os
@@ -18,18 +18,18 @@ STATE: Final = "state.json"
 
 
 class CopyState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is needed to take a copy over. `copied` is that of the working tree, then that of the repository."""
+    """What is needed to write a copy back. `copied` is that of the working tree, then that of the repository."""
 
     directories: GitDirectories
     copied: tuple[CopiedDirectory, ...]
 
     def take_over(self) -> tuple[str, ...]:
-        """Returns a sentence for each thing that was not taken over."""
+        """Write the copy back; returns a sentence for each thing that was not."""
         return write_back(self.directories.top, own=self.copied[0], common=self.copied[-1])
 
 
 def lock_copy(place: Path) -> int | None:
-    """A descriptor that marks the copy as in use while it is open; None if somebody else has it."""
+    """A descriptor that marks the copy as in use while it is open; None if another process has it."""
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -40,10 +40,10 @@ def lock_copy(place: Path) -> int | None:
 
 
 def take_over_abandoned(directories: GitDirectories) -> None:
-    """Take over and remove the copies of this repository that nobody holds any more."""
+    """Write back and remove the copies of this repository that no process holds any more."""
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
-            # Nobody else can write into a directory of ours, and commands do not see this one.
+            # Only we can write to a directory that we own, and commands do not see this one.
             if entry.name.startswith(PREFIX) and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
                 with suppress(OSError, msgspec.DecodeError):
                     _take_over(Path(entry.path), directories)

@@ -1,7 +1,7 @@
-"""The programs that a person's own configuration of git names for files which a repository may choose.
+"""The programs in the user's own git configuration that a repository can cause to run.
 
-`.gitattributes` says which files have a filter, or are turned into text before they are compared. So looking at a
-repository runs what the person configured, where the repository says so.
+`.gitattributes` selects the files that have a filter, or are converted to text before they are compared. So reading a
+repository runs programs that the user configured, on files that the repository chooses.
 """
 
 import os
@@ -20,7 +20,7 @@ DIFFING: Final = re.compile(r"diff\.external|diff\..*\.(?:command|textconv)", re
 FILTERING: Final = re.compile(r"filter\..*\.(?:clean|smudge|process)|trace2\.\w+target", re.DOTALL)
 RECURSING: Final = "submodule.recurse"
 NO: Final = frozenset({"false", "no", "off", "0"})
-# What `git lfs install` writes. It keeps to the directory of git, and takes no programs from a repository.
+# What `git lfs install` writes. It stays within the git directory, and takes no programs from a repository.
 LARGE_FILES: Final = {
     "filter.lfs.clean": "git-lfs clean -- %f",
     "filter.lfs.smudge": "git-lfs smudge -- %f",
@@ -29,7 +29,7 @@ LARGE_FILES: Final = {
 
 
 def configured_programs(root: Path, env: Mapping[str, str]) -> ConfiguredPrograms:
-    """What git itself says is configured, seen from the workspace. Listing its configuration runs nothing."""
+    """What git itself reports as configured in the workspace. Listing its configuration runs nothing."""
     program = find_program("git", env, not_beneath=root)
     if program is None:
         return ConfiguredPrograms()

@@ -1,8 +1,8 @@
-"""A copy of git's data for one command: it changes the copy, and what is proven to be data is taken over afterwards.
+"""A copy of git data for one command: the command changes the copy, and verified data is written back afterwards.
 
-Inside the sandbox the copy lies in place of the git directory; what is not data lies read-only on top of it, and the
-objects that are there already are only read. So the real git directory is never writable from inside, and whatever a
-hook or another program leaves in it besides data is thrown away.
+Inside the sandbox the copy is mounted in place of the git directory, with everything that is not data read-only on top;
+existing objects are only read. So the real git directory is never writable from inside, and whatever a hook or another
+program leaves there besides data is discarded.
 """
 
 import os
@@ -24,13 +24,13 @@ from robota.workspace.git.hidden_entries import with_marks
 from robota.workspace.git.index_gitlinks import UnreadableIndex
 from robota.workspace.git.write_back import CopiedDirectory, Stamp, stamp
 
-# Where, inside, the objects are that were there before.
+# Where the existing objects are mounted inside the sandbox.
 EARLIER_OBJECTS: Final = "objects-before"
 MOST_FILES: Final = 5000
 MOST_BYTES: Final = 512 << 20
-# Written in ways of its own, or in more than one file.
+# Formats with their own rules for writing, or with more than one file.
 UNKNOWN_STORES: Final = ("reftable", "sharedindex.")
-# Tidying up would go on beside the command and be killed with it; packs cannot be looked into piece by piece.
+# Housekeeping would run beside the command and be killed with it; packs cannot be verified object by object.
 SETTINGS: Final = {
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -41,7 +41,7 @@ SETTINGS: Final = {
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
-    """What is seen at a place inside the sandbox."""
+    """What is mounted at a path inside the sandbox."""
 
     source: Path
     target: Path
@@ -49,19 +49,19 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotCopied(Exception):
-    """The data of this repository cannot be copied; a command that needs it runs as any other."""
+    """The data of this repository cannot be copied; a command that needs it runs like any other."""
 
 
 class GitDataCopy:
-    """Made before a command starts. `keep` takes over what it did, once; `discard` must follow."""
+    """Made before a command starts. `keep` writes its results back, once; `discard` must follow."""
 
     def __init__(self, directories: GitDirectories, hidden: tuple[Path, ...] = ()) -> None:
-        """`hidden` are places in the working tree that the command will not see. Raises `NotCopied`."""
+        """`hidden` are paths in the working tree that the command does not see. Raises `NotCopied`."""
         self._hidden = tuple(
             str(place.relative_to(directories.top)) for place in hidden if place.is_relative_to(directories.top)
         )
         self._directories = directories
-        # Whoever gave up waiting for `keep`, in a thread, must not remove the copy under it.
+        # A caller that gave up waiting for `keep`, which runs in a thread, must not remove the copy while it is used.
         self._in_use = threading.Lock()
         self._place = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = lock_copy(self._place)
@@ -80,13 +80,13 @@ class GitDataCopy:
             raise
 
     def keep(self) -> tuple[str, ...]:
-        """Take over what the command did. Returns a sentence for each thing that was not."""
+        """Write the command's results back. Returns a sentence for each thing that was not."""
         with self._in_use:
             state, self._state = self._state, None
             return () if state is None else state.take_over()
 
     def discard(self) -> None:
-        """Remove the copy, once it has been taken over. Doing it twice does nothing."""
+        """Remove the copy after it was written back. Calling it twice is harmless."""
         with self._in_use:
             self._state = None
             remove_tree(self._place)
@@ -101,7 +101,7 @@ class GitDataCopy:
             return (only,), tuple(_mounts(only, holds_objects=True))
         shared = _copied(common, self._place / "common", OF_REPOSITORY)
         single = _copied(own, self._place / "own", OF_WORKING_TREE, self._hidden)
-        # The directory of the worktree lies in that of the repository, so it comes later, on top.
+        # The git directory of a worktree is inside that of the repository, so it is mounted later, on top.
         return (single, shared), (*_mounts(shared, holds_objects=True), *_mounts(single, holds_objects=False))
 
 
@@ -120,14 +120,14 @@ def _copied(real: Path, copy: Path, names: frozenset[str], hidden: tuple[str, ..
                 raise NotCopied("there is too much of it")
             data = source.read_bytes()
             (copy / name).write_bytes(with_marks(data, hidden) if name == INDEX else data)
-            # git knows by the time of its index which files may have changed since.
+            # git tells by the time of its index which files may have changed since.
             os.utime(copy / name, ns=(status.st_mtime_ns, status.st_mtime_ns))
             stamps[name] = Stamp(before=stamp(status), copied=stamp((copy / name).lstat()))
     return CopiedDirectory(real=real, copy=copy, names=names, stamps=stamps, hidden=hidden)
 
 
 def _files_below(real: Path, tree: str, copy: Path) -> Iterator[str]:
-    """The files of a tree, whose directories are made in the copy on the way."""
+    """The files of a tree; its directories are created in the copy on the way."""
     waiting = [tree]
     while waiting:
         directory = waiting.pop()
@@ -158,12 +158,12 @@ def _mounts(copied: CopiedDirectory, *, holds_objects: bool) -> Iterator[Mount]:
                 (copy / entry.name).mkdir()
             else:
                 (copy / entry.name).touch()
-            # git-lfs keeps files here under the name of their content, and nothing that anybody runs.
+            # git-lfs stores files here by content hash; nothing here is executed.
             yield Mount(source=Path(entry.path), target=real / entry.name, writable=entry.name == "lfs")
 
 
 def _objects(objects: Path, copy: Path, real: Path) -> Iterator[Mount]:
-    """A store of the command's own, from which git looks further into the one that there was."""
+    """An object store for the command, with the existing store as its alternate."""
     if objects.is_symlink() or "\n" in str(real):
         raise NotCopied("the objects are elsewhere")
     (copy / OBJECTS / "info").mkdir(parents=True)

@@ -1,8 +1,8 @@
-"""Which files in a git directory are data, and what they may hold: nothing that git would execute or obey.
+"""Which files in a git directory are data, and what they may contain: nothing that git would execute or obey.
 
-A list of what is allowed, not of what is forbidden. Everything else (configuration, hooks, attributes, links to other
-repositories and worktrees, modules, alternates, the todo list of a rebase with its `exec` lines, names that a later git
-invents) is never taken over from a command.
+An allow list. Everything else (configuration, hooks, attributes, links to other repositories and worktrees, modules,
+alternates, the todo list of a rebase with its `exec` lines, names that a later git invents) is never written back
+from a command's copy.
 """
 
 import re
@@ -17,7 +17,7 @@ OBJECTS: Final = "objects"
 REFS: Final = "refs"
 LOGS: Final = "logs"
 
-# Of a working tree: where it stands, what is staged, and a merge, pick or bisection that is under way.
+# Of a working tree: the current commit, what is staged, and a merge, pick or bisection in progress.
 OF_WORKING_TREE: Final = frozenset(
     """
     HEAD index ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MODE MERGE_MSG MERGE_AUTOSTASH AUTO_MERGE SQUASH_MSG
@@ -33,12 +33,12 @@ TREES: Final = (REFS, LOGS)
 
 MOST_BYTES: Final = 256 << 20
 OBJECT_ID: Final = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
-# git takes a directory whose HEAD is anything else for none, and looks for a repository elsewhere.
+# With any other HEAD git does not take the directory for a repository, and looks for one elsewhere.
 HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: refs/(?!.*\.\.)[^\x00-\x20]+)\n")
 PACKED_LINE: Final = rb"#[^\n]*|" + OBJECT_ID + rb" refs/[^\x00-\x20]+|\^" + OBJECT_ID
 PACKED_FILE: Final = re.compile(rb"(?:(?:" + PACKED_LINE + rb")\n)*")
 COMMITS: Final = re.compile(rb"(?:" + OBJECT_ID + rb"\n?)*")
-# A word as git quotes it for a shell: until 2.30 `git bisect` was a script, and evaluates what stands in these files.
+# A word as git quotes it for a shell: until 2.30 `git bisect` was a script that evaluates the content of these files.
 QUOTED: Final = rb"'(?:[^'\n]|'\\['!]')*'"
 BISECT_LINE: Final = rb"#[^\n]*|git bisect [A-Za-z0-9._-]+(?: (?:" + QUOTED + rb"|[0-9a-f]+))*"
 CONTENTS: Final = {
@@ -58,13 +58,13 @@ CONTENTS: Final = {
 }
 
 
-# What git itself would not call a ref; a name that begins with a dash would be taken for an option.
+# Names that git does not accept as refs; one that begins with a dash would be read as an option.
 NO_REF: Final = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|/[.-]|\.lock(?:/|$)|[./]$")
 SYMLINK: Final = 0o120000
 
 
 def problem_with(name: str, data: bytes) -> str | None:
-    """Why a file must not be taken over with this content; None if it may. Submodules are not judged here."""
+    """Why a file with this content must not be written back; None if it may be. Submodules are not judged here."""
     if name.startswith(f"{REFS}/") and NO_REF.search(name):
         return f"{name!r} is no name of a branch or tag"
     if name == INDEX:
@@ -76,7 +76,7 @@ def problem_with(name: str, data: bytes) -> str | None:
 
 
 def _problem_with_index(data: bytes) -> str | None:
-    """git believes the names in its index: what it would not have written there itself leads anywhere."""
+    """git trusts the names in its index, so a name that git would not have written itself could lead anywhere."""
     entries = read_index(data).entries
     links = {entry.name for entry in entries if entry.mode in (SYMLINK, GITLINK)}
     for _, name, _ in entries:

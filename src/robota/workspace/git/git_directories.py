@@ -1,4 +1,4 @@
-"""Where the git data of a workspace is: in its own `.git`, or, for a worktree, beside that of the repository."""
+"""Where the git data of a workspace is: in its own `.git`, or, for a worktree, in that of the main repository."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ WORKTREES: Final = "worktrees"
 
 
 class GitDirectories(msgspec.Struct, frozen=True, kw_only=True):
-    """`own` holds HEAD and index of one working tree, `common` the objects and refs. Mostly they are the same."""
+    """`own` holds HEAD and index of one working tree, `common` the objects and refs. Usually they are the same."""
 
     top: Path
     own: Path
@@ -27,7 +27,7 @@ class GitDirectories(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_git_directories(root: Path) -> GitDirectories | None:
-    """Those of the workspace at `root`, a real path. None where there are none that are surely its own."""
+    """The git directories of the workspace at `root`, a real path; None unless they provably belong to it."""
     git = root / GIT
     try:
         if stat.S_ISDIR(git.lstat().st_mode):
@@ -37,7 +37,7 @@ def find_git_directories(root: Path) -> GitDirectories | None:
         if kind or not own.is_absolute() or own != Path(os.path.realpath(own)):
             return None
         common = Path(os.path.realpath(own / read_small(own / "commondir").strip()))
-        # The repository must know the worktree, too: anybody can write a file that points to a repository.
+        # The repository must know the worktree too: anyone can write a file that points to a repository.
         is_known = own.parent == common / WORKTREES and Path(read_small(own / "gitdir").strip()) == git
     except (OSError, ValueError):
         return None
@@ -45,7 +45,7 @@ def find_git_directories(root: Path) -> GitDirectories | None:
 
 
 def other_checkouts(root: Path) -> tuple[Path, ...]:
-    """The other working trees of the repository whose working tree is at `root`, as both of them say."""
+    """The other working trees of the repository whose working tree is at `root`, if both sides link to each other."""
     found = find_git_directories(root)
     if found is None:
         return ()

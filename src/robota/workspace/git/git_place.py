@@ -1,12 +1,12 @@
-"""What is known about git in a directory: whether reading commands are safe there, and which programs git would run."""
+"""What git finds in a directory: whether read-only commands are safe there, and which programs git would run."""
 
 import msgspec
 
 
 class GitPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """What git finds in a directory. `problem` is why it may do more than look at files of the workspace.
+    """What git finds in a directory. `problem` is why git may do more than read files of the workspace.
 
-    It `reaches_above` where the repository begins above the workspace: other files of it lie outside.
+    `reaches_above`: the top of the repository is above the workspace, so some of its files are outside.
     """
 
     problem: str | None = None
@@ -14,9 +14,9 @@ class GitPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfiguredPrograms(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the person that name a program: one that shows differences, one that comparing files may run.
+    """The user's git settings that name a program: one that shows diffs, one that runs when files are compared.
 
-    `recurses`: git searches submodules, too.
+    `recurses`: git searches submodules too.
     """
 
     for_diffs: str | None = None

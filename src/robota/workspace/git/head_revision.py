@@ -1,4 +1,4 @@
-"""The commit that a checkout stands at, read from git's files: no process is started for it."""
+"""The current commit of a checkout, read from git's files without starting a process."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ MOST_REFS: Final = 8 * 1024 * 1024
 
 
 def head_revision(root: Path) -> str | None:
-    """The commit of HEAD; None where there is none, or no repository that is surely the workspace's own."""
+    """The commit of HEAD; None if there is none, or no repository that provably belongs to the workspace."""
     directories = find_git_directories(root)
     if directories is None:
         return None

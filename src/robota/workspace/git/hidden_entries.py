@@ -1,6 +1,6 @@
-"""Files that commands do not see, in an index: git takes the mark's word for it that they have not changed.
+"""Mark hidden files in a git index as "assume unchanged".
 
-Without it `git add -A` would commit that everything is gone which is kept from the model.
+Commands do not see the files that are hidden from the model; without the mark, `git add -A` would stage their deletion.
 """
 
 import hashlib
@@ -10,11 +10,11 @@ from typing import Final
 
 from robota.workspace.git.index_gitlinks import IndexEntry, read_index
 
-ASSUMED_UNCHANGED: Final = 0x80  # in the first of the two bytes of flags
+ASSUMED_UNCHANGED: Final = 0x80  # in the first of the two flag bytes
 
 
 def with_marks(index: bytes, hidden: Sequence[str]) -> bytes:
-    """The index with a mark on every entry that is one of these paths, or lies beneath one."""
+    """The index with the mark on every entry that is one of these paths or beneath one."""
     return _changed(index, hidden, lambda flags: flags | ASSUMED_UNCHANGED)
 
 
@@ -32,7 +32,7 @@ def _changed(index: bytes, hidden: Sequence[str], change: Callable[[int], int]) 
         if _lies_in(entry, paths):
             data[entry.flags_at] = change(data[entry.flags_at])
     body, checksum = data[: -found.hash_bytes], index[-found.hash_bytes :]
-    if any(checksum):  # git can be told to leave it out
+    if any(checksum):  # git can be configured to omit it
         digest = hashlib.sha256(body) if found.hash_bytes == 32 else hashlib.sha1(body, usedforsecurity=False)
         checksum = digest.digest()
     return bytes(body) + checksum

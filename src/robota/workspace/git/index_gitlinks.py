@@ -1,6 +1,6 @@
-"""Which directories the index of a repository names as submodules (gitlinks), whether or not there is a `.gitmodules`.
+"""Which directories the index of a repository lists as submodules (gitlinks), with or without a `.gitmodules`.
 
-git looks into each of them with a git of its own, which obeys the settings it finds there. Read without running git,
+git starts another git in each of them, which obeys the configuration there. The index is read without running git,
 because this is needed before every command.
 """
 
@@ -17,7 +17,7 @@ GITLINK_BYTES: Final = GITLINK.to_bytes(4, "big")
 HEADER_BYTES: Final = 12
 # Times, device, inode, mode, owner, group and size: ten numbers, of which the seventh is the mode.
 NUMBERS_BYTES, MODE_AT = 40, 24
-# Of SHA-1 and of SHA-256. The file does not say which one it has, but only one of them fits.
+# SHA-1 and SHA-256. The file does not say which one it uses, but only one of them parses.
 HASH_BYTES: Final = (20, 32)
 MOST_BYTES: Final = 256 * 1024 * 1024
 EXTENDED, NAME_LENGTH = 0x4000, 0x0FFF
@@ -25,11 +25,11 @@ SHARED_INDEX: Final = "sharedindex.*"
 
 
 class UnreadableIndex(Exception):
-    """The index is too large, damaged, or of a kind that is not known. The text says which."""
+    """The index is too large, damaged, or of an unknown version. The message says which."""
 
 
 def read_gitlinks(git_directory: Path) -> tuple[str, ...]:
-    """The names in the index of this git directory that are submodules, as seen from the top of its working tree."""
+    """The submodules in the index of this git directory, relative to the top of its working tree."""
     found: dict[str, None] = {}
     for file in (git_directory / "index", *git_directory.glob(SHARED_INDEX)):
         try:
@@ -46,19 +46,19 @@ def read_gitlinks(git_directory: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _gitlinks_in(file: Path, modified: int, size: int, inode: int) -> tuple[str, ...]:
-    """All but `file` only say when it must be read again."""
+    """Cached: the other arguments only tell when the file must be read again."""
     try:
         data = file.read_bytes()
     except OSError as error:
         raise UnreadableIndex(f"{file} cannot be read") from error
-    # Hardly any repository has one, and then this is all it costs.
+    # Few repositories have submodules; the others cost only this search.
     if GITLINK_BYTES not in data:
         return ()
     return tuple(os.fsdecode(entry.name) for entry in read_index(data).entries if entry.mode == GITLINK)
 
 
 class IndexEntry(NamedTuple):
-    """One file of an index. `flags_at` is where in it the flags of the entry stand."""
+    """One entry of an index. `flags_at` is the offset of its flags."""
 
     mode: int
     name: bytes
@@ -66,7 +66,7 @@ class IndexEntry(NamedTuple):
 
 
 class ReadIndex(NamedTuple):
-    """An index, whose last `hash_bytes` are the hash of all before them."""
+    """A parsed index, whose last `hash_bytes` bytes are the hash of everything before them."""
 
     entries: list[IndexEntry]
     hash_bytes: int
@@ -102,7 +102,7 @@ def _walked(data: bytes, hash_bytes: int) -> Iterator[IndexEntry]:
         else:
             end = data.index(b"\0", start + (flags & NAME_LENGTH))
             name = data[start:end]
-            # At least one byte of zero, and then up to a multiple of eight.
+            # Padded with at least one zero byte to a multiple of eight.
             place += (end - place + 8) & ~7
         if mode == GITLINK and not name:
             raise ValueError("an entry of a split index whose name stands in another file")
@@ -112,7 +112,7 @@ def _walked(data: bytes, hash_bytes: int) -> Iterator[IndexEntry]:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """How many bytes of the name before are dropped, and where the rest of the name begins."""
+    """How many bytes of the previous name are dropped, and the offset at which the rest of the name begins."""
     byte = data[place]
     value = byte & 0x7F
     while byte & 0x80:

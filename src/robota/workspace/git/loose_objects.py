@@ -1,4 +1,4 @@
-"""Taking objects that git wrote elsewhere into the store of a repository, each proven to be what its name says."""
+"""Copy loose objects into the object store of a repository after verifying each against its hash."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ MOST_UNPACKED: Final = 4 << 30  # for all objects of one command together
 
 
 class BadObject(ValueError):
-    """A file among the objects is not what its name says, or nothing that belongs there."""
+    """A file among the objects does not match its hash, or is not an object."""
 
 
 def take_objects(source: Path, store: Path) -> int:
@@ -32,7 +32,7 @@ def take_objects(source: Path, store: Path) -> int:
         if not stat.S_ISREG(file.lstat().st_mode):
             raise BadObject(f"the object {file.name} is no file")
         target.parent.mkdir(exist_ok=True)
-        # git itself writes a temporary name that begins like this, and cleans up such a one that was left.
+        # git uses this prefix for its own temporary files, and removes those that are left over.
         draft = target.with_name(f"tmp_obj_{secrets.token_hex(6)}")
         try:
             shutil.copyfile(file, draft, follow_symlinks=False)
@@ -58,7 +58,7 @@ def _objects(source: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _verify(file: Path, name: str, most: int) -> int:
-    """How long it is, unpacked. git trusts names in its store: a wrong one would replace what somebody fetches."""
+    """Verify an object and return its unpacked size. git trusts the names in its store, so a wrong one would spread."""
     digest = hashlib.sha1(usedforsecurity=False) if len(name) == 40 else hashlib.sha256()
     unpack, length = zlib.decompressobj(), 0
     try:

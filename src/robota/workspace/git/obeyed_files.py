@@ -1,7 +1,7 @@
-"""Files in a workspace that git obeys because its configuration says so: asked of git, not guessed.
+"""Files in a workspace that git obeys because its configuration names them, as reported by git itself.
 
-Hooks may lie where `core.hooksPath` says, settings in files that others include, and filters, drivers, aliases and
-monitors may be scripts of the project.
+`core.hooksPath` names a directory of hooks, settings include other files, and filters, drivers, aliases and monitors
+can be scripts of the project.
 """
 
 import os
@@ -31,7 +31,7 @@ ORIGIN: Final = "file:"
 
 
 class ObeyedFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """`places` lie in the workspace and must not change, nor come into being. `unprotectable`: why that cannot be."""
+    """`places` are in the workspace and must be neither changed nor created. `unprotectable`: why that fails."""
 
     places: tuple[Path, ...] = ()
     unprotectable: str = ""
@@ -42,7 +42,7 @@ class _GitNotAsked(Exception):
 
 
 def find_obeyed_files(root: Path, env: Mapping[str, str]) -> ObeyedFiles:
-    """What git would obey for somebody who works in `root`; nothing where there is no git or no repository."""
+    """The files that git obeys when it runs in `root`; none without git or without a repository."""
     program = find_program("git", env, not_beneath=root)
     if program is None:
         return ObeyedFiles()
@@ -73,7 +73,7 @@ def _protectable(named: tuple[str, ...], root: Path) -> ObeyedFiles:
 
 
 def _named(listed: str, top: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
-    """Where the settings lie, and what they name."""
+    """The files that hold the settings, and the files that the settings name."""
     words = listed.split("\0")
     for origin, entry in zip(words[::2], words[1::2], strict=False):
         key, _, value = entry.partition("\n")
@@ -89,7 +89,7 @@ def _named(listed: str, top: Path, cwd: Path, env: Mapping[str, str]) -> Iterato
 
 
 def _files_of_command(value: str, top: Path, env: Mapping[str, str]) -> Iterator[str]:
-    """The program, if it is named by its path, and every argument that is a file there."""
+    """The program, if it is given as a path, and every argument that is an existing file."""
     try:
         words = shlex.split(value.removeprefix("!"))
     except ValueError:
@@ -106,7 +106,7 @@ def _without_tilde(path: str, env: Mapping[str, str]) -> str:
 
 
 def _first_missing(place: Path, root: Path) -> Path:
-    """The place itself, or the outermost directory around it that does not exist."""
+    """The place itself, or the outermost parent directory that does not exist."""
     way = [each for each in (*reversed(place.parents), place) if each.is_relative_to(root)]
     return next((each for each in way if not os.path.lexists(each)), place)
 
@@ -119,12 +119,12 @@ def _is_file(place: Path) -> bool:
 
 
 def _plain(place: Path) -> str:
-    """Without `..`, links not followed."""
+    """The path without `..`; links are not followed."""
     return os.path.normpath(str(place).replace("\0", ""))
 
 
 def _git(program: str, cwd: Path, env: Mapping[str, str], *arguments: str) -> str | None:
-    """What it prints; None if it says that it cannot. These two questions run no program that a repository names."""
+    """The output of git; None if it fails. The commands used here run no program that a repository names."""
     own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(

@@ -1,7 +1,7 @@
-"""The files of a commit in a repository elsewhere, fetched and written without ever checking it out.
+"""The files of a commit in a remote repository, fetched and written without checking it out.
 
-Only objects are fetched, into a bare repository of ours: no hook, filter, submodule or setting of the other side can
-run. Files are written from the objects, plain ones only, and only if all of them are few and small enough.
+Only objects are fetched, into a bare repository of our own: no hook, filter, submodule or setting of the remote can
+run. Files are written from the objects: regular files only, within limits on their number and size.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ MOST_BYTES: Final = 12 * 1024 * 1024
 DEEPEST: Final = 12
 REF: Final = re.compile(r"(?!.*(?:\.\.|//|@\{))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}")
 COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# Each with what may follow: nothing that git reads as an option, a transport helper or a second word.
+# Accepts nothing that git would read as an option, a transport helper or a second argument.
 ADDRESS: Final = re.compile(
     r"(?:https://|ssh://|file:///)[^\s\x00-\x1f-][^\s\x00-\x1f]*|[\w.-]+@[\w.-]+:[^\s\x00-\x1f:-][^\s\x00-\x1f]*"
 )
@@ -40,7 +40,7 @@ PLAIN: Final = {"100644": 0o600, "100755": 0o700}
 
 
 class TreeTooLarge(GitError):
-    """There are more files or bytes than may be written."""
+    """The commit has more files or bytes than may be written."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -51,13 +51,13 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit that is here now."""
+    """A commit whose objects have been fetched."""
 
     git: Git
     commit: str
 
     async def read(self, path: str) -> bytes | None:
-        """A plain file of the commit; None if there is none, or it is too large."""
+        """A regular file of the commit; None if it does not exist or is too large."""
         listed = await self.git.run("ls-tree", "-z", "-l", "--full-tree", self.commit, "--", path)
         found = [_entry(line) for line in listed.split("\0") if line]
         if len(found) != 1 or found[0].mode not in PLAIN or found[0].size > MOST_BYTES:
@@ -65,7 +65,7 @@ class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
         return next(await self._contents(found))
 
     async def write(self, path: str, into: Path) -> tuple[str, ...]:
-        """Write what is below a path of the commit into an empty directory; returns what was left out, and why."""
+        """Write the files below a path of the commit into an empty directory; returns what was left out, and why."""
         entries = await self._entries(path)
         plain = [each for each in entries if each.mode in PLAIN and _is_writable(each.path)]
         if len(plain) > MOST_FILES or sum(each.size for each in plain) > MOST_BYTES:
@@ -93,12 +93,12 @@ class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_address(text: str) -> bool:
-    """Whether git may be told to fetch from there: https, ssh, or a repository on this machine."""
+    """Whether git may fetch from this address: https, ssh, or a repository on this machine."""
     return ADDRESS.fullmatch(text) is not None
 
 
 def is_revision(text: str) -> bool:
-    """Whether it can be the name of a branch, a tag or a commit."""
+    """Whether the text can be the name of a branch, a tag or a commit."""
     return REF.fullmatch(text) is not None
 
 
@@ -110,7 +110,7 @@ async def fetch_commit(address: str, revision: str, directory: Path, env: Mappin
     await git.run("init", "--quiet", "--bare", "--template=", str(directory))
     at_home = {**git.environment, "GIT_DIR": str(directory)}
     git = msgspec.structs.replace(git, environment=at_home, settings=(*git.settings, *SETTINGS))
-    # The person's own settings know their proxies and how to sign in.
+    # The user's own settings have their proxies and credentials.
     outward = {name: value for name, value in at_home.items() if name not in NOT_OURS}
     fetching = msgspec.structs.replace(git, environment={**outward, "GIT_ALLOW_PROTOCOL": PROTOCOLS})
     await _fetch_within_limits(fetching, address, revision or "HEAD", directory)
@@ -153,7 +153,7 @@ def _entry(line: str) -> _Entry:
 
 
 def _is_writable(path: str) -> bool:
-    """A way out, which git refuses as well, a name of git's own and one that nobody can read are no files of ours."""
+    """Whether the path stays inside the directory, is printable, not too deep, and not part of a git directory."""
     steps = PurePosixPath(path).parts
     is_inside = not path.startswith("/") and ".." not in steps
     return is_inside and path.isprintable() and len(steps) <= DEEPEST and ".git" not in map(str.lower, steps)

@@ -1,8 +1,7 @@
-"""Whether looking at a repository with git only looks, and only at the workspace.
+"""Whether read-only git commands in a repository really only read, and only files of the workspace.
 
-A repository's own configuration can make git run programs, and its files can lead git elsewhere. None of that is part
-of a clone, but an unpacked archive or a copied directory may bring it. Only what is known to be harmless counts as
-harmless.
+A repository's own configuration can make git run programs, and its files can lead git elsewhere. A clone brings none of
+that, but an unpacked archive or a copied directory may. Only what is known to be harmless counts as harmless.
 """
 
 import os
@@ -15,7 +14,7 @@ from typing import Final
 from robota.config.trust.linked_worktree import proven_repository
 from robota.workspace.git.git_place import GitPlace
 
-# With what `process.git_settings` adds to every command, none of these makes git run anything when it looks.
+# With the settings that `process.git_settings` adds to every command, none of these makes a read-only git run anything.
 HARMLESS: Final = {
     "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf "
     "eol longpaths safecrlf abbrev quotepath untrackedcache hookspath",
@@ -37,27 +36,27 @@ HARMLESS: Final = {
 SECTION: Final = re.compile(r'\s*\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\][ \t]*(.*)')
 HEAD: Final = re.compile(r"ref: refs/|[0-9a-f]{40}")
 SETTING: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(.*))?")
-# git itself writes where the files of a submodule are.
+# git itself writes this setting for submodules.
 WORKTREE: Final = "core.worktree"
-# Runs when git refreshes its list of files, as `git status` does.
+# Runs when git refreshes its index, as `git status` does.
 LOOKING_HOOK: Final = "hooks/post-index-change"
 MOST_BYTES: Final = 256 * 1024
 MOST_BYTES_OF_INDEX: Final = 64 * 1024 * 1024
 MODE_OF_SUBMODULE: Final = re.compile(rb"(?=\x00\x00\xe0\x00)")
-# The versions of the index that write every name in full.
+# The index versions that store every name in full.
 FULL_NAMES: Final = frozenset({2, 3})
 DEEPEST: Final = 8
 MOST_ENTRIES: Final = 20_000
-# Below these there are only objects, or repositories that are looked at by themselves.
+# These hold only objects, or repositories that are checked separately.
 NOT_WALKED: Final = frozenset({"modules", "worktrees", "lfs", "annex"})
 
 
 class _Problem(Exception):
-    """Why a repository is not plain, as the rest of a sentence about it."""
+    """Why a repository is not plain, as the end of a sentence about it."""
 
 
 def git_place(root: Path, directory: str = ".") -> GitPlace:
-    """What git would find from a directory of the workspace on upwards. No repository at all is fine, too."""
+    """The repository that git would find from a directory of the workspace upwards. Finding none is fine."""
     root = Path(os.path.realpath(root))
     start = Path(os.path.realpath(root / directory))
     if not start.is_relative_to(root):
@@ -75,7 +74,7 @@ def _top(start: Path, root: Path) -> Path | None:
     """The directory of the repository that git would find; `_Problem` if it is not plain."""
     for place in (start, *start.parents):
         if _looks_like_a_repository(place):
-            # The directory itself is a repository without a working tree; git would take its word too.
+            # The directory itself looks like a bare repository, whose configuration git would obey too.
             raise _Problem(f"{place.name!r} looks like a repository without a working tree")
         if os.path.lexists(place / ".git"):
             boundary = root if place.is_relative_to(root) else place
@@ -86,25 +85,25 @@ def _top(start: Path, root: Path) -> Path | None:
 
 
 def _looks_like_a_repository(directory: Path) -> bool:
-    """Even a link that leads nowhere is a HEAD to git, and the objects may be in another directory."""
+    """A dangling link counts as HEAD for git, and the objects may be in another directory."""
     names = {name for name in ("HEAD", "objects", "commondir") if os.path.lexists(directory / name)}
     return "HEAD" in names and len(names) > 1
 
 
 def _is_surely_a_repository(git: Path) -> bool:
-    """Whether git stops here; past a directory that is none it looks further, and further up."""
+    """Whether git stops its search here; it passes over an invalid `.git` and searches further up."""
     if not git.is_dir():
         return True
     return (git / "objects").is_dir() and (git / "refs").is_dir() and HEAD.match(_text(git / "HEAD")) is not None
 
 
 def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
-    """`boundaries` are the directories in which everything must lie that git reads."""
+    """Raise `_Problem` unless everything that git reads is inside the directories in `boundaries`."""
     if depth > DEEPEST:
         raise _Problem("it has submodules within submodules, too deep to look at")
     directory, common = _directories(git, boundaries)
     if not _is_within(common, boundaries):
-        # A worktree that both sides know: its repository lies elsewhere, and so do its submodules.
+        # A worktree that both sides know: its repository is elsewhere, and so are its submodules.
         boundaries = (*boundaries, common)
     _require_no_alternates(common, boundaries)
     for each in dict.fromkeys((common, directory)):
@@ -114,7 +113,7 @@ def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
     for file in (common / "config", directory / "config.worktree"):
         if os.path.lexists(file):
             _require_harmless(_text(file), git, directory if depth else None)
-    # git looks into submodules with a git of its own, which obeys their settings.
+    # git starts another git in each submodule, which obeys the configuration there.
     for name in _possible_submodules(directory):
         within = git.parent / name / ".git"
         if name.strip("./") and os.path.lexists(within):
@@ -122,7 +121,7 @@ def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
 
 
 def _directories(git: Path, boundaries: tuple[Path, ...]) -> tuple[Path, Path]:
-    """The directory of git and the one it has in common with other worktrees, both proven to belong here."""
+    """The git directory and the common directory of its worktrees, both proven to belong here."""
     if git.is_symlink():
         raise _Problem(f"{git.name} is a link")
     if not git.is_dir():
@@ -155,7 +154,7 @@ def _require_no_alternates(common: Path, boundaries: tuple[Path, ...]) -> None:
 
 
 def _require_no_links(directory: Path) -> None:
-    """A link among the files of git can lead to any file, which git would then read."""
+    """Raise `_Problem` for a link in a git directory: it can lead to any file, which git would then read."""
     waiting, seen = [directory], 0
     while waiting:
         place = waiting.pop()
@@ -176,14 +175,14 @@ def _is_looked_at_elsewhere(parts: tuple[str, ...]) -> bool:
 
 
 def _possible_submodules(directory: Path) -> Iterator[str]:
-    """Every name that could be a submodule's in the index; more than there are does no harm."""
+    """Every name in the index that could be a submodule; false positives are harmless."""
     for file in (directory / "index", *directory.glob("sharedindex.*")):
         index = _data(file, MOST_BYTES_OF_INDEX) if os.path.lexists(file) else b""
         version = int.from_bytes(index[4:8], "big")
         for found in MODE_OF_SUBMODULE.finditer(index, 36):
             if version not in FULL_NAMES:
                 raise ValueError("names in the index are cut short")
-            # The name stands at the end of an entry, after the mode, ten more numbers and a hash.
+            # The name is at the end of an entry, after the mode, ten more numbers and a hash.
             for start in (found.start() + 38, found.start() + 40, found.start() + 50, found.start() + 52):
                 yield os.fsdecode(index[start : index.find(b"\0", start)])
 
@@ -195,7 +194,7 @@ def _after_word(word: str, text: str) -> str:
 
 
 def _require_harmless(config: str, git: Path, of_submodule: Path | None) -> None:
-    """`of_submodule` is the directory of git of a submodule, whose files must be where it stands."""
+    """`of_submodule` is the git directory of a submodule, whose work tree must be where its `.git` is; else None."""
     for setting, value in _settings(config):
         section, _, name = setting.partition(".")
         if of_submodule is not None and setting == WORKTREE:
@@ -206,7 +205,7 @@ def _require_harmless(config: str, git: Path, of_submodule: Path | None) -> None
 
 
 def _settings(config: str) -> Iterator[tuple[str, str]]:
-    """Each setting as `section.name` in small letters, with its value as it is written."""
+    """Each setting as lower-case `section.name`, with its value as written."""
     section = ""
     for line in config.split("\n"):
         rest = line
@@ -225,7 +224,7 @@ def _text(file: Path) -> str:
 
 
 def _data(file: Path, most: int) -> bytes:
-    """A plain and short file; anything else is an error, and so is never taken for harmless."""
+    """The content of a small regular file; anything else raises, and so never counts as harmless."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ValueError("not a plain file")

@@ -1,7 +1,7 @@
-"""git itself, for our own calls: the system's program, told to run nothing that a repository names.
+"""Run git for our own calls, configured to run nothing that a repository names.
 
-A repository's configuration can name programs for hooks, watching files, filters, signatures and transports. All of
-them are switched off here, so that looking at a repository or checking it out is only that.
+A repository's configuration can name programs for hooks, file monitors, filters, signatures and transports. All of them
+are switched off here.
 """
 
 import asyncio
@@ -32,21 +32,21 @@ ENVIRONMENT: Final = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_PAGER": "cat",
-    # A partial clone would fetch what is missing, from wherever and by whatever its configuration says.
+    # A partial clone would fetch missing objects from wherever its configuration says.
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",
     "LC_ALL": "C",
 }
-# Each of these would start a git in every submodule, which obeys the filters of that one; see `_within_repository`.
+# Each of these starts a git in every submodule, which obeys the filters there; see `_within_repository`.
 COMPARING: Final = frozenset({"status", "diff", "diff-files", "diff-index"})
 OTHER_COMMITS_ONLY: Final = "--ignore-submodules=dirty"
-# What a person says in their own configuration, and a repository cannot say for them.
+# Read from the user's own configuration; a repository cannot set them.
 PERSONAL: Final = r"^(safe\.directory|core\.excludesfile)$"
 FILTER_KEYS: Final = ("clean", "smudge", "process")
 
 
 class GitError(Exception):
-    """git was not run, or did not do what it was asked for."""
+    """git was not run, or failed."""
 
 
 class GitMissing(GitError):
@@ -54,7 +54,7 @@ class GitMissing(GitError):
 
 
 class GitFailed(GitError):
-    """git ended with an error; its own words are the text."""
+    """git exited with an error; the message is its own."""
 
     def __init__(self, words: str, code: int) -> None:
         super().__init__(words)
@@ -62,11 +62,11 @@ class GitFailed(GitError):
 
 
 class GitStopped(GitError):
-    """git took too long and was ended, or said too much to be heard."""
+    """git took too long and was stopped, or printed too much."""
 
 
 class Git(msgspec.Struct, frozen=True, kw_only=True):
-    """git in one directory. `settings` stand above those of the repository."""
+    """git in one directory. `settings` override those of the repository."""
 
     program: str
     directory: Path
@@ -74,7 +74,7 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[str, ...] = PINNED
 
     async def run(self, *arguments: str, stdin: bytes = b"", timeout_s: float = TIMEOUT_S) -> str:
-        """What it prints. Raises `GitError`; cancelling ends git, too."""
+        """The output of a git command. Raises `GitError`; cancelling stops git too."""
         process = await self._start(arguments)
         try:
             async with asyncio.timeout(timeout_s):
@@ -89,11 +89,11 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
         return os.fsdecode(output)
 
     async def line(self, *arguments: str) -> str:
-        """The one line it prints, which may hold any character of a path."""
+        """The output as one line, which may contain any character of a path."""
         return (await self.run(*arguments)).removesuffix("\n")
 
     async def agrees(self, *arguments: str) -> bool:
-        """Whether git answers a question with yes."""
+        """Whether git exits with success."""
         try:
             await self.run(*arguments)
         except GitFailed:
@@ -120,12 +120,12 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _within_repository(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """The arguments, so that git does not look at the files of submodules."""
+    """The arguments, extended so that git ignores the files of submodules."""
     return (arguments[0], OTHER_COMMITS_ONLY, *arguments[1:]) if arguments[0] in COMPARING else arguments
 
 
 async def open_git(directory: Path, env: Mapping[str, str]) -> Git:
-    """git for a directory, with the filters of its repository switched off. Raises `GitError`."""
+    """git for a directory, with the filters of its repository disabled. Raises `GitError`."""
     program = find_program("git", env, not_beneath=directory)
     if program is None:
         raise GitMissing("There is no git on the PATH")
@@ -150,7 +150,7 @@ async def _personal_settings(git: Git) -> list[str]:
 
 
 async def _without_filters(git: Git) -> list[str]:
-    """Settings by which no filter that is known in this directory runs, also none that only holds there."""
+    """Settings that disable every filter configured for this directory."""
     keys = (await git.run("config", "--null", "--name-only", "--list")).split("\0")
     names = {key.split(".", 1)[1].rpartition(".")[0] for key in keys if key.startswith("filter.")}
     for name in names:
@@ -177,7 +177,7 @@ async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
-    """Everything. Half an answer is none: names left out would count as not there."""
+    """The whole output. A partial one would be wrong: missing names would count as absent."""
     kept, length = bytearray(), 0
     while piece := await stream.read(1 << 16):
         length += len(piece)

@@ -1,4 +1,4 @@
-"""Which files git has in the index of a repository, and whether one is still as it is there; git is not run."""
+"""Which files are in the index of a repository, and whether one is unchanged since; read without running git."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ from robota.config.trust.linked_worktree import proven_repository
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 HEADER: Final = 12
-# Times, numbers and sizes, and the hash of the content; then flags, and then the name.
+# Times, ids and sizes, and the content hash; then flags, and then the name.
 BEFORE_FLAGS: Final = 60
 HAS_MORE_FLAGS: Final = 0x40
 LENGTH_OF_NAME: Final = 0xFFF
@@ -24,7 +24,7 @@ class TrackedFiles:
         self._read: tuple[tuple[int, int, int], tuple[str, ...] | None] | None = None
 
     def names(self) -> tuple[str, ...] | None:
-        """Each from the root of the workspace on; None if they cannot be told. None at all without a repository."""
+        """The tracked files relative to the workspace; None if that is unknown, empty without a repository."""
         try:
             git = self._git_directory()
             return None if git is None else self._names(git / "index")
@@ -34,7 +34,7 @@ class TrackedFiles:
             return None
 
     def holds_as_it_is(self, name: str) -> bool:
-        """Whether the index has the file, and it has not been changed since: by its size and time, as git tells."""
+        """Whether the index has the file and it is unchanged since, judged by size and time as git does."""
         try:
             git = self._git_directory()
             status = (self._root / name).lstat()
@@ -48,7 +48,7 @@ class TrackedFiles:
             return False
 
     def _git_directory(self) -> Path | None:
-        """None if it is that of another repository. Raises `FileNotFoundError` where there is none."""
+        """The git directory; None if it belongs to another repository. Raises `FileNotFoundError` if there is none."""
         git = self._root / ".git"
         if git.is_dir():
             return git
@@ -78,13 +78,13 @@ def _read(index: Path) -> bytes:
 
 
 def _times_and_size(index: bytes, name: bytes) -> tuple[int, int, int] | None:
-    """Seconds, nanoseconds and size that the index has of a file; None if it is not there."""
+    """Seconds, nanoseconds and size of a file in the index; None if it is not there."""
     place = 0
     while (place := index.find(name + b"\0", place + 1)) > 0:
         for flags in (2, 4):
             start = place - flags - BEFORE_FLAGS
             entry = index[start:place] if start >= HEADER and (start - HEADER) % 2 == 0 else b""
-            # The end of a longer name has something else where the length of this one stands.
+            # For the end of a longer name, the length field does not match.
             if entry and int.from_bytes(entry[BEFORE_FLAGS : BEFORE_FLAGS + 2], "big") & LENGTH_OF_NAME == len(name):
                 seconds, nanoseconds, size = (int.from_bytes(entry[at : at + 4], "big") for at in (8, 12, 36))
                 return seconds, nanoseconds, size
@@ -102,7 +102,7 @@ def _names_in(index: bytes) -> tuple[str, ...] | None:
         if end < 0:
             return None
         names.append(os.fsdecode(index[start:end]))
-        # Entries are filled up to a multiple of eight with at least one zero.
+        # Padded with at least one zero byte to a multiple of eight.
         place += (end - place) // 8 * 8 + 8
-    # A part of the index may be in another file, whose names are not here.
+    # With a split index, some of the names are in another file.
     return None if b"link" in index[place : place + 4] else tuple(names)

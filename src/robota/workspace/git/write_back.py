@@ -1,4 +1,4 @@
-"""Taking over what a command did to its copy of git's data: objects, then everything else under git's own locks."""
+"""Write back what a command did to its copy of git data: objects first, then everything else under git's own locks."""
 
 import os
 import secrets
@@ -25,7 +25,7 @@ SUBMODULE: Final = (
 LEFT_BEHIND: Final = ("rebase-merge", "rebase-apply", "sequencer")
 UNFINISHED: Final = "Not taken over, because it can name programs to run: {}. Finish that step by step instead."
 
-# `refs/heads/topic/one` lies in a directory that nobody misses; `refs/heads` is not one of those.
+# The directory of `refs/heads/topic/one` may be removed when it is empty; `refs/heads` may not.
 NESTED: Final = 3
 MOST_FILES: Final = 20_000
 
@@ -40,9 +40,9 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopiedDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """A git directory and the copy of its data. `names` are the files in it that are data, beside `TREES`.
+    """A git directory and the copy of its data. `names` are the data files in it, besides `TREES`.
 
-    `hidden` are paths of the working tree that commands do not see; the index of the copy says that they are as ever.
+    `hidden` are paths of the working tree that commands do not see; the index of the copy marks them as unchanged.
     """
 
     real: Path
@@ -53,7 +53,7 @@ class CopiedDirectory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file shall hold; None: it shall be gone. `before` is None for one that was not there."""
+    """The new content of a file; None to delete it. `before` is None for a new file."""
 
     directory: Path
     name: str
@@ -67,16 +67,16 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotTakenOver(Exception):
-    """Nothing may be taken over, for this reason."""
+    """Nothing may be written back, for this reason."""
 
 
 def stamp(status: os.stat_result) -> Times:
-    """Another one after every change."""
+    """A value that differs after every change of the file."""
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def write_back(top: Path, own: CopiedDirectory, common: CopiedDirectory) -> tuple[str, ...]:
-    """Take over all or nothing but objects, which harm nobody. Returns sentences about what was not."""
+    """Write back everything, or only the objects, which are harmless. Returns sentences about what was not."""
     directories = (own,) if own is common else (common, own)
     try:
         changes = [change for each in directories for change in _changes(each)]
@@ -113,7 +113,7 @@ def _changes(directory: CopiedDirectory) -> Iterator[Change]:
 
 
 def _files(directory: CopiedDirectory) -> Iterator[tuple[str, os.stat_result]]:
-    """The data in the copy. No other process is left that could exchange it while we look."""
+    """The data files in the copy. The command has ended, so no process can swap them meanwhile."""
     for name in directory.names:
         with suppress(FileNotFoundError):
             yield name, _regular(directory.copy / name)
@@ -160,7 +160,7 @@ def _new_submodules(index: bytes, real: Path) -> set[str]:
 
 
 def _check_submodule(path: str, top: Path, common: Path) -> None:
-    """git looks into a submodule by itself: only into one that is empty, or whose repository is out of reach."""
+    """git enters submodules by itself, so a new one must be empty, or its repository out of the command's reach."""
     git = top / path / ".git"
     leads_to = os.path.realpath(git.parent / _after_gitdir(git))
     if os.path.lexists(git) and not Path(leads_to).is_relative_to(common / "modules"):
@@ -197,7 +197,7 @@ def _apply(changes: Sequence[Change]) -> None:
 
 
 def _lock(change: Change, locks: ExitStack) -> Path:
-    """The file that git takes for a lock, holding the new content; a log is covered by the lock of its ref."""
+    """Create git's lock file with the new content; a reflog is covered by the lock of its ref."""
     name = f"tmp_{secrets.token_hex(6)}" if change.name.startswith(f"{LOGS}/") else f"{change.name}.lock"
     draft = change.directory / name
     for place in (draft.parent, change.file.parent):
@@ -224,7 +224,7 @@ def _require_unchanged(change: Change) -> None:
 
 
 def _remove_empty(directory: Path) -> None:
-    """git leaves empty directories of refs behind, and they stand in the way of a ref of that name."""
+    """Remove an empty directory of refs: git leaves them behind, and they block a ref of the same name."""
     for place, _, _ in os.walk(directory, topdown=False):
         with suppress(OSError):
             Path(place).rmdir()

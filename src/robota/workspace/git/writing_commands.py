@@ -1,4 +1,4 @@
-"""Whether a shell command is git at work on this repository, so that its sandbox should let it change git's data."""
+"""Whether a shell command is git changing data of this repository, so that its sandbox must allow that."""
 
 from collections.abc import Sequence
 from typing import Final, assert_never
@@ -6,27 +6,27 @@ from typing import Final, assert_never
 from robota.workspace.shell.reading import read_script
 from robota.workspace.shell.script import Argv, Opaque, Plain, Unjudgeable
 
-# Sub-commands whose whole effect is in git's data and in the working tree. Not `config`, `remote`, `submodule`,
-# `worktree`, `gc`: they change more than data.
+# Sub-commands that change only git data and the working tree. Not `config`, `remote`, `submodule`, `worktree`, `gc`:
+# they change more than data.
 WRITING: Final = frozenset(
     """
     add bisect branch checkout cherry-pick commit commit-tree fetch hash-object merge mv notes pull read-tree reset
     restore revert rm stash switch symbolic-ref tag update-index update-ref write-tree
     """.split()
 )
-# What these leave for later if they stop is a list of things to run, which is not taken over: they would end halfway,
-# on no branch. So nothing that contains one of them works on a copy.
+# If these stop halfway they leave a list of commands to run, which is not written back: the repository would end up
+# halfway, on no branch. So no command that contains one of them works on a copy.
 NOT_ON_A_COPY: Final = frozenset({"rebase", "am"})
-# Beside git in the same command: they print, or say where to run. None of them runs another program.
+# Allowed beside git in the same command: they print or change directory. None of them runs another program.
 BESIDE: Final = frozenset("cat cd echo grep head ls printf pwd sort tail test true uniq wc".split())
 VALUED: Final = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"})
 ELSEWHERE: Final = ("-C", "--git-dir", "--work-tree")
 
 
 def writes_git_data(command: str) -> bool:
-    """Whether all that runs is git, with harmless company, and one part changes data of the repository around it.
+    """Whether the command runs only git and harmless programs, and at least one part changes repository data.
 
-    Programs that git starts, such as hooks, run with it. Nothing of this is a permission: policy has given that.
+    Programs that git starts, such as hooks, are included. This grants no permission: policy has decided before.
     """
     script = read_script(command)
     match script:
@@ -49,7 +49,7 @@ def _is_git_at_work(commands: Sequence[Argv]) -> bool:
 
 
 def _subcommand(argv: Argv) -> str | None:
-    """What git is told to do; None if it is told to do it in another repository."""
+    """The git sub-command; None if it is for another repository."""
     words = iter(argv[1:] if argv[:1] == ("git",) else ())
     for word in words:
         if word.startswith(ELSEWHERE):
