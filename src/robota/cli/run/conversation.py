@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from robota.app.commands import with_commands
 from robota.app.session import OpenSession
@@ -10,6 +11,9 @@ from robota.cli.run.command_actions import command_actions
 from robota.clients.terminal.editor import NotEdited
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
+
+if TYPE_CHECKING:
+    from robota.workspace.process.terminal_guard import GuardProcess
 
 
 async def converse_here(
@@ -23,7 +27,7 @@ async def converse_here(
         load_without_shortcuts()
         from robota.cli.run.screen_conversation import converse_drawn
 
-        end = await converse_drawn(session, opened, prompt, edited)
+        end = await converse_drawn(session, opened, prompt, edited, guard_terminal)
         if can_be_resumed and isinstance(end, int) and opened.session.state().cline_messages:
             sys.stdout.write(f"To go on with this session: robota --resume {opened.options.session_id}\n")
     else:
@@ -48,8 +52,21 @@ async def _converse_in_lines(session: SessionPort, opened: OpenSession, prompt: 
     if prompt is None:
         where = f"Robota in {opened.options.cwd}, {opened.options.model}."
         LineWriter(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
-    terminal = Terminal(input=sys.stdin.fileno(), out=sys.stdout, edit=edited, is_past_shown=opened.is_past_shown)
+    terminal = Terminal(
+        input=sys.stdin.fileno(),
+        out=sys.stdout,
+        edit=edited,
+        is_past_shown=opened.is_past_shown,
+        start_guard=guard_terminal if os.environ.get("TERM", "dumb") != "dumb" else None,
+    )
     return await converse(session, prompt, terminal)
+
+
+def guard_terminal(modes: Sequence[Any]) -> "GuardProcess":
+    """What restores the terminal if we are killed. It is started after the first screen, so it is loaded then."""
+    from robota.workspace.process.terminal_guard import GuardProcess
+
+    return GuardProcess(sys.stdout.fileno(), modes, os.environ.get("PATH", os.defpath))
 
 
 async def edited(text: str) -> str | NotEdited:

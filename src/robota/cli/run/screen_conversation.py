@@ -5,7 +5,7 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from robota.app.session import OpenSession
 from robota.cli.run.prompt_file import PromptFile
@@ -24,6 +24,9 @@ from robota.protocol.appearance import ON_ANY_BACKGROUND, Appearance, ThemeName
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
+if TYPE_CHECKING:
+    from robota.clients.terminal.guard import StartGuard
+
 SHORT_HASH: Final = 7
 LONGEST_PATH: Final = 8192
 # How long a thread may keep the one that draws from going on. It has to ask several times for each key, and a thread
@@ -32,7 +35,7 @@ LONGEST_HOLD_S: Final = 0.001
 
 
 async def converse_drawn(
-    session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText
+    session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText, start_guard: "StartGuard"
 ) -> int | SessionWanted:
     """Talk until the person leaves."""
     sys.setswitchinterval(LONGEST_HOLD_S)
@@ -55,6 +58,7 @@ async def converse_drawn(
         look_at_file=lambda path: _look_at(path, opened.options.cwd),
         read_clipboard=lambda: _read_clipboard(opened.options.cwd),
         file_address=_file_addresses(opened.options.cwd) if _knows_links(env) else no_links,
+        start_guard=start_guard,
     )
     return await converse_on_screen(session, prompt, setup)
 

@@ -20,6 +20,7 @@ from robota.clients.render.past_rows import PastConversation, past_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.editor import EditText, NotEdited
+from robota.clients.terminal.guard import StartGuard
 from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.terminal.signals import signals_to
@@ -106,6 +107,7 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True):
     out: TextOutput
     edit: EditText
     is_past_shown: bool = False
+    start_guard: StartGuard | None = None
 
 
 async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int | SessionWanted:
@@ -128,7 +130,7 @@ class Conversation:
         self._transcript = Transcript(self._lines)
         self._still_running = StillRunning(self._lines, lambda: self._view)
         self._handlers = (self._transcript.handlers, self._still_running.handlers)
-        self.prompter = Prompter(terminal.input, self._lines, self._queue)
+        self.prompter = Prompter(terminal.input, self._lines, self._queue, terminal.start_guard)
         self._asking: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[Any]] = set()
         self._over: asyncio.Future[int | SessionWanted] = asyncio.get_running_loop().create_future()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from robota.clients.plain.line_editor import LineEditor
+from robota.clients.terminal.guard import StartGuard, TerminalGuard
 from robota.clients.terminal.key_modes import KeyModes
 from robota.clients.terminal.keys import Key, KeyDecoder, KeyPress
 
@@ -20,11 +21,19 @@ PASTE_PAUSE_S: Final = 0.03
 class Console:
     """Reads keys. What nobody waits for goes to `on_idle_text`: a text that was entered, or None for Ctrl+D."""
 
-    def __init__(self, descriptor: int, editor: LineEditor, on_idle_text: Callable[[str | None], None]) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        editor: LineEditor,
+        on_idle_text: Callable[[str | None], None],
+        start_guard: StartGuard | None = None,
+    ) -> None:
         self._descriptor = descriptor
         self._editor = editor
         self._on_idle_text = on_idle_text
         self._modes = KeyModes(descriptor)
+        self._start_guard = start_guard
+        self._guard: TerminalGuard | None = None
         self._keys = KeyDecoder()
         self.is_entered = False  # the text ends with an Enter and is about to be delivered
         self._delivery: asyncio.TimerHandle | None = None
@@ -40,6 +49,8 @@ class Console:
         finally:
             self.pause()
             self._stop_delivery()
+            if self._guard is not None:
+                self._guard.close()
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
@@ -55,13 +66,22 @@ class Console:
         asyncio.get_running_loop().remove_reader(self._descriptor)
         self._editor.lines.ask_for_marked_pastes(False)
         self._modes.leave()
+        if self._guard is not None:
+            self._guard.released()
 
     def resume(self) -> None:
         """Read again, as after `fg`."""
         if not self.at_end:
             self._modes.enter()
+            self._be_guarded()
             self._editor.lines.ask_for_marked_pastes(True)
             asyncio.get_running_loop().add_reader(self._descriptor, self._read)
+
+    def _be_guarded(self) -> None:
+        if self._guard is None and self._start_guard is not None and self._modes.before is not None:
+            self._guard = self._start_guard(self._modes.before)
+        if self._guard is not None:
+            self._guard.taken(is_alternate=False)
 
     def forget(self) -> str:
         """Throw away what has been typed and not been taken; returns it."""

@@ -5,6 +5,7 @@ from typing import Final
 
 from robota.clients.plain.console import Console
 from robota.clients.plain.line_editor import LineEditor
+from robota.clients.terminal.guard import StartGuard
 from robota.clients.terminal.line import DIM
 from robota.clients.terminal.line_writer import LineWriter
 
@@ -14,10 +15,16 @@ FORGOTTEN_SHOWN: Final = 200
 class Prompter:
     """Shows the sign once for each thing that is to be typed, and again where something was printed over it."""
 
-    def __init__(self, descriptor: int, lines: LineWriter, on_idle_text: Callable[[str | None], None]) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        lines: LineWriter,
+        on_idle_text: Callable[[str | None], None],
+        start_guard: StartGuard | None = None,
+    ) -> None:
         self._lines = lines
         self._editor = LineEditor(lines)
-        self.console = Console(descriptor, self._editor, on_idle_text)
+        self.console = Console(descriptor, self._editor, on_idle_text, start_guard)
         self.draft = ""  # stands there when something is next to be typed, and can be changed
 
     async def text(self) -> str | None:

@@ -18,14 +18,14 @@ class KeyModes:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._usual: list[Any] | None = None
+        self.before: list[Any] | None = None
 
     def enter(self) -> None:
         """Hand out every key at once."""
         with contextlib.suppress(termios.error):
             usual = termios.tcgetattr(self._descriptor)
             if usual[LOCAL_MODES] & termios.ICANON:
-                self._usual = usual
+                self.before = usual
             modes = [*usual]
             modes[INPUT_MODES] &= ~termios.ICRNL
             modes[LOCAL_MODES] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
@@ -35,6 +35,6 @@ class KeyModes:
 
     def leave(self) -> None:
         """Put the modes back as they were."""
-        if self._usual is not None:
+        if self.before is not None:
             with contextlib.suppress(termios.error):
-                termios.tcsetattr(self._descriptor, termios.TCSANOW, self._usual)
+                termios.tcsetattr(self._descriptor, termios.TCSANOW, self.before)

@@ -65,7 +65,13 @@ class ScreenConversation:
         self.approvals = OpenApprovals(self)
         self.keys = ConversationKeys(self)
         self.picture = LivePicture(self)
-        self.region = LiveRegion(self.picture, bindings_for(self.keys), setup.theme, has_vi_keys=setup.has_vi_keys)
+        self.region = LiveRegion(
+            self.picture,
+            bindings_for(self.keys),
+            setup.theme,
+            has_vi_keys=setup.has_vi_keys,
+            start_guard=setup.start_guard,
+        )
         self.input = InputArea(self.region.input, setup.prompts, self.keys.typed)
         self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view, setup.file_address)
         self.status = StatusRows(setup.status, self.picture.draw_soon)

@@ -1,6 +1,7 @@
 """What the terminal UI is given of the machine it runs on."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,6 +11,9 @@ from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Background, Palette, Theme
 from robota.protocol.appearance import Appearance
+
+if TYPE_CHECKING:
+    from robota.clients.terminal.guard import StartGuard
 
 
 class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,3 +34,4 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     look_at_file: LookAtFile = nothing_dropped
     read_clipboard: ReadClipboard = no_clipboard
     file_address: FileAddress = no_links
+    start_guard: "StartGuard | None" = None

@@ -57,7 +57,7 @@ def _in_use(path: Path) -> str:
     who = "another process" if holder is None else holder.text
     return (
         f"The session in {path.parent} is open in {who}. Nothing was changed. Watch it: robota sessions watch "
-        f"{path.parent.name}. It can be taken up here when that process has ended."
+        f"{path.parent.name}. Answer and continue it there; it can be resumed here when that process has ended."
     )
 
 

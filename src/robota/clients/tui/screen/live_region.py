@@ -6,9 +6,10 @@ What is finished is printed above the region and belongs to the terminal from th
 import asyncio
 import contextlib
 import sys
+import termios
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
@@ -37,6 +38,9 @@ from robota.clients.tui.screen.output import PictureOutput
 from robota.clients.tui.screen.terminal_input import ASK_FOR_BACKGROUND, TerminalInput, TerminalReports
 from robota.clients.tui.theme import TAB_WIDTH, Background, Role, Theme, cut_columns, safe
 
+if TYPE_CHECKING:
+    from robota.clients.terminal.guard import StartGuard, TerminalGuard
+
 # How long an Esc is waited for to become an Alt or an arrow key.
 ESCAPE_S: Final = 0.05
 MOST_INPUT_ROWS: Final = 10
@@ -64,8 +68,19 @@ class Regions(Protocol):
 class LiveRegion:
     """A running prompt_toolkit application that is no taller than the terminal."""
 
-    def __init__(self, regions: Regions, bindings: KeyBindings, theme: Theme, *, has_vi_keys: bool = False) -> None:
+    def __init__(
+        self,
+        regions: Regions,
+        bindings: KeyBindings,
+        theme: Theme,
+        *,
+        has_vi_keys: bool = False,
+        start_guard: "StartGuard | None" = None,
+    ) -> None:
         self._regions = regions
+        self._start_guard = start_guard
+        self._guard: TerminalGuard | None = None
+        self._modes_before: list[Any] = []
         self._theme = theme
         self._printed: list[str] = []
         self._above, self._below, self._edges = ParsedRows(), ParsedRows(), ParsedRows()
@@ -87,7 +102,7 @@ class LiveRegion:
         self._application.ttimeoutlen = ESCAPE_S
         self._application.timeoutlen = ESCAPE_S
         self._application.before_render += lambda _: self._begin_picture()
-        self._application.after_render += lambda _: self.output.release(self._drawn())
+        self._application.after_render += lambda _: self._picture_drawn()
 
     @property
     def width(self) -> int:
@@ -111,10 +126,14 @@ class LiveRegion:
         loop = asyncio.get_running_loop()
         before = loop.get_exception_handler()
         loop.set_exception_handler(self._failed_in_loop)
+        if self._start_guard is not None:
+            self._modes_before = termios.tcgetattr(sys.stdin.fileno())
         try:
             await self._application.run_async(pre_run=begin, handle_sigint=False, set_exception_handler=False)
         finally:
             loop.set_exception_handler(before)
+            if self._guard is not None:
+                self._guard.close()
 
     def _failed_in_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """A key or a picture that fails must not leave a person in front of a dead screen."""
@@ -182,6 +201,12 @@ class LiveRegion:
             renderer.erase()
         if self._printed:
             self._write_printed()
+
+    def _picture_drawn(self) -> None:
+        self.output.release(self._drawn())
+        if self._guard is None and self._start_guard is not None:  # not before the first screen, which it would delay
+            self._guard = self._start_guard(self._modes_before)
+            self.output.guarded_by(self._guard)
 
     def _drawn(self) -> list[int]:
         """The columns of the rows down to the cursor."""

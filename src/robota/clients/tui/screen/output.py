@@ -3,10 +3,14 @@
 import base64
 import os
 from collections.abc import Sequence
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output.vt100 import Vt100_Output
+
+if TYPE_CHECKING:
+    from robota.clients.terminal.guard import TerminalGuard
+
 
 # Terminals that know them show what comes between as one picture; the others ignore them.
 PICTURE_BEGINS: Final = "\x1b[?2026h"
@@ -50,6 +54,8 @@ class PictureOutput(Vt100_Output):
         # Where the cursor is nobody has to be asked: what is drawn always begins where the last line ended.
         super().__init__(stdout, lambda: _size_of(stdout), term=os.environ.get("TERM"), enable_cpr=False)
         self._is_held = False
+        self._guard: TerminalGuard | None = None
+        self._is_in_use = self._is_alternate = self._is_guard_to_know = False
         self._reflows = not REFLOWING.isdisjoint(os.environ)
         self._drawn: Sequence[
             int
@@ -77,11 +83,38 @@ class PictureOutput(Vt100_Output):
         """Whoever wants pastes as such also wants to know whether somebody looks."""
         super().enable_bracketed_paste()
         self.write_raw(TELL_FOCUS)
+        self._is_in_use = True
+        self._tell_guard()
 
     def disable_bracketed_paste(self) -> None:
         """Another program has the terminal now."""
         super().disable_bracketed_paste()
         self.write_raw(TELL_NO_FOCUS)
+        self._is_in_use, self._is_guard_to_know = False, True
+
+    def enter_alternate_screen(self) -> None:
+        """A page begins; `enable_bracketed_paste` follows."""
+        super().enter_alternate_screen()
+        self._is_alternate = True
+
+    def quit_alternate_screen(self) -> None:
+        """The page ends; `disable_bracketed_paste` follows."""
+        super().quit_alternate_screen()
+        self._is_alternate = False
+
+    def guarded_by(self, guard: "TerminalGuard") -> None:
+        """Tell the guard from now on whether the terminal is in use."""
+        self._guard = guard
+        self._tell_guard()
+
+    def _tell_guard(self) -> None:
+        self._is_guard_to_know = False
+        if self._guard is None:
+            return
+        if self._is_in_use:
+            self._guard.taken(is_alternate=self._is_alternate)
+        else:
+            self._guard.released()
 
     def erase_down(self) -> None:
         """Clear from here, the beginning of a row, to the end of the screen.
@@ -114,6 +147,8 @@ class PictureOutput(Vt100_Output):
         self._buffer.insert(0, PICTURE_BEGINS)
         self._buffer.append(PICTURE_ENDS)
         super().flush()
+        if self._is_guard_to_know:
+            self._tell_guard()  # not before the terminal has got the sequences that release it
 
 
 def _size_of(stdout: TextIO) -> Size:

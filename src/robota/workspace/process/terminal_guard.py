@@ -1,0 +1,134 @@
+"""Restores the terminal if this process is killed: a small shell waits next to it for the end of a pipe.
+
+Every other end of this process restores the terminal itself. Shells with a line editor restore it too, others do not:
+without this, a `kill -9` under them leaves a terminal that does not show what is typed and marks every paste.
+"""
+
+import contextlib
+import os
+import subprocess
+import termios
+from collections.abc import Sequence
+from typing import Any, Final
+
+INPUT_MODES: Final = 0
+LOCAL_MODES: Final = 3
+# The modes that are changed to read single keys, with the names that stty has for them.
+CHANGED_MODES: Final = (
+    (INPUT_MODES, termios.ICRNL, "icrnl"),
+    (INPUT_MODES, termios.IGNCR, "igncr"),
+    (INPUT_MODES, termios.INLCR, "inlcr"),
+    (INPUT_MODES, termios.IXOFF, "ixoff"),
+    (INPUT_MODES, termios.IXON, "ixon"),
+    (LOCAL_MODES, termios.ECHO, "echo"),
+    (LOCAL_MODES, termios.ICANON, "icanon"),
+    (LOCAL_MODES, termios.IEXTEN, "iexten"),
+    (LOCAL_MODES, termios.ISIG, "isig"),
+)
+RELEASED: Final = b"released\n"
+MAIN_SCREEN: Final = b"main\n"
+ALTERNATE_SCREEN: Final = b"alternate\n"
+# It ends at once after a release; a machine that is busy may take longer.
+LONGEST_END_S: Final = 1.0
+# Arguments: our process group, those of the shells around us, and the modes from before, for stty.
+#
+# What no shell uses is reset at once. A shell with a line editor sets the modes and marked pastes (2004) itself when it
+# shows its prompt, so those are reset only if nobody has changed the modes after a moment. Nothing is reset if another
+# program has the terminal: one of another group in the foreground, or one that a script started in our own group.
+SCRIPT: Final = r"""
+trap '' HUP INT QUIT TSTP TTIN TTOU
+exec 2>/dev/null 3>&1
+own=$1
+shells=$2
+shift 2
+
+end_if_another_program_has_it() {
+    if read -r line </proc/$$/stat; then
+        set -- ${line##*) }
+        foreground=$6
+        started=${20}
+    else
+        foreground=$(ps -o tpgid= -p $$ | tr -d ' ')
+    fi
+    case " $own $shells " in *" $foreground "*) ;; *) exit ;; esac
+    [ "$foreground" = "$own" ] || return
+    for stat in /proc/[0-9]*/stat; do
+        read -r line <"$stat" || continue
+        set -- ${line##*) }
+        [ "$3" = "$own" ] && [ "${20}" -gt "$started" ] && exit
+    done
+}
+
+use=released
+while read -r line; do
+    use=$line
+    [ "$use" = released ] || modes=$(stty -g <&3)
+done
+[ "$use" = released ] && exit
+end_if_another_program_has_it
+[ "$use" = alternate ] && printf '\033[?1049l'
+printf '\033[?2026l\033[?1004l\033[0m\033[0 q\033[?25h\033]2;\007\033[J'
+sleep 0.3 || sleep 1
+end_if_another_program_has_it
+[ "$(stty -g <&3)" = "$modes" ] || exit
+printf '\033[?2004l'
+stty "$@" <&3
+"""
+
+
+class GuardProcess:
+    """A shell that knows whether we use the terminal, and restores it if we end while we do."""
+
+    def __init__(self, terminal: int, modes: Sequence[Any], path: str) -> None:
+        """`modes` are those of the terminal before they were changed; `path` is where stty is looked for."""
+        self._process: subprocess.Popen[bytes] | None = None
+        reading, self._pipe = os.pipe()
+        os.set_blocking(self._pipe, False)
+        words = (("" if modes[kind] & flag else "-") + name for kind, flag, name in CHANGED_MODES)
+        try:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", SCRIPT, "terminal-guard", str(os.getpgrp()), _shells(), *words],
+                stdin=reading,
+                stdout=terminal,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"PATH": path},
+                process_group=0,  # a key that stops or ends us is not for it
+            )
+        except OSError:
+            os.close(self._pipe)  # no process can be started: then nothing is guarded
+        finally:
+            os.close(reading)
+
+    def taken(self, *, is_alternate: bool) -> None:
+        """We use the terminal from now on, or its alternate screen."""
+        self._send(ALTERNATE_SCREEN if is_alternate else MAIN_SCREEN)
+
+    def released(self) -> None:
+        """The terminal is as it was: another program may have it, or we are about to end."""
+        self._send(RELEASED)
+
+    def close(self) -> None:
+        """End the shell. The terminal must have been released, or it is restored once more."""
+        if self._process is None:
+            return
+        os.close(self._pipe)
+        try:
+            self._process.wait(LONGEST_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _send(self, line: bytes) -> None:
+        if self._process is not None:
+            with contextlib.suppress(OSError):  # somebody has killed it
+                os.write(self._pipe, line)
+
+
+def _shells() -> str:
+    """The process groups of the shells around us: of the one that started us, and of the first in the terminal."""
+    groups = {os.getsid(0)}
+    with contextlib.suppress(OSError):
+        groups.add(os.getpgid(os.getppid()))
+    return " ".join(map(str, groups))
