@@ -34,7 +34,7 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
         terminal.answer("Number or name", "1")
         terminal.answer("Name of this profile", "")
         terminal.wait_for("offers fake-model")
-        terminal.wait_for("was written to")
+        terminal.wait_for("Saved profile")
         terminal.hang_up()
         assert settings_of(robota) == {
             "providers": {
@@ -64,7 +64,7 @@ def test_in_a_narrow_window_sentences_and_questions_are_broken_between_words(rob
             ("Name", ""),
         ):
             terminal.answer(question, said)
-        terminal.wait_for("the current one.")
+        terminal.wait_for("the current provider.")
         shown = terminal.screen.splitlines()
     after = shown[shown.index(next(line for line in shown if "Looking for" in line)) :]
     assert all(len(line) < 46 for line in after if " " in line.strip() and "/" not in line), "\n".join(after)
@@ -114,7 +114,7 @@ def test_a_key_is_not_shown_and_a_variable_that_is_not_set_is_asked_about_again(
     with running() as server, Terminal(robota, "--configure") as terminal:
         terminal.choose(LIST, COMPATIBLE)
         terminal.answer("Address of the API", "localhost:1")
-        terminal.wait_for("begins with http")
+        terminal.wait_for("must start with http")
         terminal.answer("Address of the API", f"{server.url}/v1")
         terminal.answer("API key", "$ENV:NOT_THERE")
         terminal.wait_for("NOT_THERE is not set")
@@ -140,26 +140,26 @@ def test_a_key_goes_to_the_keyring_of_the_system_if_there_is_one(robota: Robota)
             steps = (("Address", f"{server.url}/v1"), ("API key", "sk-kept"), ("Number or name", ""), ("Name", "mine"))
             for question, said in steps:
                 terminal.answer(question, said)
-            terminal.answer("Keep the key in the keyring", "")
+            terminal.answer("Store the key in the system keyring", "")
             assert terminal.end() == 0, terminal.screen
         assert settings_of(robota)["providers"]["mine"]["apiKey"] == "$KEYRING:mine"
         assert robota("-p", "hello", env=env).code == 0
         assert "sk-kept" in str(server.headers[-1])
 
 
-@pytest.mark.parametrize(("said", "kept"), [("Leave without", False), ("Keep it all the same", True)])
+@pytest.mark.parametrize(("said", "kept"), [("Quit without", False), ("Save it anyway", True)])
 def test_what_does_not_answer_is_kept_only_if_the_person_wants_it(robota: Robota, said: str, kept: bool) -> None:
     with Terminal(robota, "--configure") as terminal:
         terminal.choose(LIST, COMPATIBLE)
         for question, text in (("Address", "http://127.0.0.1:9"), ("API key", "")):
             terminal.answer(question, text)
-        terminal.choose("does not say which models", "name the model by hand")
+        terminal.choose("could not list its models", "type the model")
         for question, text in (("Model:", ""), ("Model:", "m"), ("Name", "")):
             terminal.answer(question, text)
-        terminal.wait_for("It does not work")
+        terminal.wait_for("It did not work")
         terminal.choose("What now?", said)
         assert terminal.end() == (0 if kept else 1)
-    assert "This is needed" in terminal.screen
+    assert "An answer is required" in terminal.screen
     assert (robota.home / ".robota/settings.json").exists() is kept
 
 
@@ -168,10 +168,11 @@ def test_a_wrong_answer_is_given_again_without_the_others(robota: Robota) -> Non
         terminal.choose(LIST, COMPATIBLE)
         terminal.answer("Address", "http://127.0.0.1:9/v1")
         terminal.answer("API key", "")
-        terminal.wait_for("does not say which models")
+        terminal.wait_for("could not list its models")
         terminal.wait_for("Correct: Address of the API")
         terminal.answer("Number [1]", "")
-        terminal.answer("Address", f"{server.url}/v1")
+        terminal.wait_for("[http://127.0.0.1:9/v1]")  # Enter tries the same address again
+        terminal.press(f"{server.url}/v1\n")
         terminal.answer("Number or name", "no-such-model")
         terminal.answer("Name", "mine")
         terminal.wait_for("no-such-model is not in its list")
@@ -191,9 +192,10 @@ class Refusing(BaseHTTPRequestHandler):
     """A model server below /v1 only, which takes one key and lists its models, or does not."""
 
     lists = True
+    offered: tuple[str, ...] = ("one",)
 
     def do_GET(self) -> None:
-        models = json.dumps({"data": [{"id": "one"}]})
+        models = json.dumps({"data": [{"id": name} for name in self.offered]})
         self._answer(models if self.lists and self.path == "/v1/models" else None)
 
     def do_POST(self) -> None:
@@ -214,6 +216,19 @@ class Unlisted(Refusing):
     """One that does not tell its models."""
 
     lists = False
+
+
+class Empty(Refusing):
+    """One that answers, but has no model to offer; it takes any name."""
+
+    offered = ()
+
+
+class Silent(Refusing):
+    """One that never says which models it has."""
+
+    def do_GET(self) -> None:
+        self.rfile.read(1)  # until the client closes the connection
 
 
 @contextmanager
@@ -244,11 +259,32 @@ def test_a_server_that_lists_no_models_is_asked_for_a_word(robota: Robota) -> No
     with served(Unlisted) as address, Terminal(robota, "--configure", "--type", "openai-compatible") as terminal:
         terminal.answer("Address", f"{address}/v1")
         terminal.answer("API key", "right")
-        terminal.choose("does not say which models", "name the model by hand")
+        terminal.choose("could not list its models", "type the model")
         terminal.answer("Model:", "mine")
         terminal.answer("Name", "")
-        terminal.wait_for("mine answers. The server does not list its models.")
+        terminal.wait_for("mine answers. The server lists no models.")
         assert terminal.end() == 0, terminal.screen
+
+
+def test_a_server_without_models_is_reported_and_the_name_can_be_typed(robota: Robota) -> None:
+    with served(Empty) as address, Terminal(robota, "--configure", "--type", "openai-compatible") as terminal:
+        terminal.answer("Address", f"{address}/v1")
+        terminal.answer("API key", "right")
+        terminal.wait_for("The server lists no models.")
+        terminal.answer("Model:", "mine")
+        terminal.answer("Name", "")
+        terminal.wait_for("mine answers. The server lists no models.")
+        assert terminal.end() == 0, terminal.screen
+
+
+def test_ctrl_c_while_the_server_is_asked_writes_nothing(robota: Robota) -> None:
+    with served(Silent) as address, Terminal(robota, "--configure", "--type", "openai-compatible") as terminal:
+        terminal.answer("Address", f"{address}/v1")
+        terminal.answer("API key", "right")
+        terminal.wait_for("Asking the server for its models")
+        assert terminal.leave("\x03") == 130
+        assert "Nothing was written." in terminal.screen
+    assert not (robota.home / ".robota").exists()
 
 
 def test_the_welcome_stays_on_a_small_screen(robota: Robota) -> None:

@@ -31,9 +31,9 @@ LIST_SECONDS: Final = 10.0
 MOST_SHOWN: Final = 12
 LONGEST_NAME: Final = 70
 BASE: Final = "/v1"
-KEEP: Final = "Keep it all the same"
-BY_HAND: Final = "Go on and name the model by hand"
-LEAVE: Final = "Leave without writing anything"
+KEEP: Final = "Save it anyway"
+BY_HAND: Final = "Continue, and type the model's name"
+LEAVE: Final = "Quit without saving"
 # Which answer is most likely the wrong one.
 WRONG_FIELD: Final = {
     FaultKind.AUTHENTICATION: "apiKey",
@@ -71,6 +71,10 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
         return FAILED
     except Cancelled:
         print("Nothing was written.")
+        return LEFT
+    except KeyboardInterrupt:
+        # While a server is asked, the terminal has put ^C on an unfinished line.
+        print("\nNothing was written.")
         return LEFT
     except ConfigError as error:
         print_prose(f"robota: {error}")
@@ -129,16 +133,17 @@ def _steps(kind: ProviderDefinition) -> Sequence[SetupStep]:
 
 
 def _answered(profile: Profile, step: SetupStep, offer: Offer, env: Mapping[str, str]) -> Profile:
-    """The profile with one more question answered."""
-    said = _step(step, offer, env)
-    written = {**msgspec.to_builtins(profile), step.field: said}
+    """The profile with one more question answered; an earlier answer that may be shown is the default."""
+    written = msgspec.to_builtins(profile)
+    before = None if step.secret else written.get(step.field)
+    written[step.field] = _step(step, offer, env, before)
     return msgspec.convert({name: value for name, value in written.items() if value}, Profile)
 
 
-def _step(step: SetupStep, offer: Offer, env: Mapping[str, str]) -> str:
+def _step(step: SetupStep, offer: Offer, env: Mapping[str, str], before: str | None) -> str:
     if step.field == "baseURL" and offer.base_url:
         return offer.base_url
-    default = step.default or offer.kind.defaults.get(step.field)
+    default = before or step.default or offer.kind.defaults.get(step.field)
     if step.field == "model" and offer.models:
         return pick_model(step.prompt, offer.models, default if isinstance(default, str) else None)
     if (
@@ -158,15 +163,18 @@ def _step(step: SetupStep, offer: Offer, env: Mapping[str, str]) -> str:
 
 def _listing(profile: Profile, offer: Offer, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]]:
     """The models that the server has, with the profile as it was corrected to be told them."""
+    if offer.kind.list_models is None:
+        return profile, ()
     before_it = [step for step in _steps(offer.kind) if step.field != "model"]
     while True:
+        print("Asking the server for its models …")
         try:
             return profile, _models_of(profile, env)
         except (ProviderFault, ConfigError) as error:
             fault = error
         if (longer := _with_base(profile, env)) is not None:
             return longer
-        print_prose(f"The server does not say which models it has: {fault}")
+        print_prose(f"The server could not list its models: {fault}")
         corrected = _corrected(profile, offer, env, fault, before_it)
         if corrected is None:
             return profile, ()
@@ -174,7 +182,10 @@ def _listing(profile: Profile, offer: Offer, env: Mapping[str, str]) -> tuple[Pr
 
 
 def _models_of(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(asyncio.run(models_of(profile, env, LIST_SECONDS)))
+    models = tuple(asyncio.run(models_of(profile, env, LIST_SECONDS)))
+    if not models:
+        print_prose("The server lists no models. Load one there, or type the name of one that it accepts.")
+    return models
 
 
 def _with_base(profile: Profile, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]] | None:
@@ -187,7 +198,7 @@ def _with_base(profile: Profile, env: Mapping[str, str]) -> tuple[Profile, tuple
     except (ProviderFault, ConfigError):
         return None
     print_prose(
-        f"There is nothing at {profile.base_url}, but a model server at {longer.base_url}: that address is used."
+        f"There is no model server at {profile.base_url}, but there is one at {longer.base_url}: that address is used."
     )
     return longer, models
 
@@ -222,11 +233,11 @@ def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
     shown = list(models)
     while True:
         matching = f", {len(shown)} of them match" if len(shown) < len(models) else ""
-        print(f"{prompt}: the server offers {len(models)}{matching}")
+        print(f"{prompt}: the server offers {counted(len(models), 'model')}{matching}")
         listed = sorted(shown, key=lambda name: name != default)[:MOST_SHOWN]
         print_columns([(f"  {number:>2}", single_line(name, LONGEST_NAME)) for number, name in enumerate(listed, 1)])
         if len(shown) > len(listed):
-            print(f"      … and {len(shown) - len(listed)} more; a part of the name shows those that have it")
+            print(f"      … and {len(shown) - len(listed)} more; type part of a name to search")
         said = ask("Number or name", listed[0])
         if said.isdecimal() and 1 <= int(said) <= len(listed):
             return listed[int(said) - 1]
@@ -240,9 +251,9 @@ def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
 
 def _problem(step: SetupStep, said: str, env: Mapping[str, str]) -> str | None:
     if not said:
-        return "This is needed. (Ctrl+C leaves; nothing is written.)" if step.required else None
+        return "An answer is required. (Ctrl+C quits without saving.)" if step.required else None
     if step.field == "baseURL" and not re.match(r"https?://[^/\s]+", said):
-        return "An address begins with http:// or https://"
+        return "The address must start with http:// or https://"
     if said.startswith(ENV_REFERENCE):
         variable = said.removeprefix(ENV_REFERENCE)
         if not re.fullmatch(VARIABLE_NAME, variable):
@@ -265,7 +276,7 @@ def _name(kind: ProviderDefinition, before: Mapping[str, object]) -> str:
 def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile:
     """The profile once it answers, or as it is if the person wants it so; a wrong answer can be given again."""
     while True:
-        print("Trying it …")
+        print("Testing the connection …")
         fault: ProviderFault | ConfigError | None = None
         try:
             probed = asyncio.run(probe(profile, env, PROBE_SECONDS))
@@ -274,7 +285,7 @@ def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile:
                 return profile
         except (ProviderFault, ConfigError) as error:
             fault = error
-            print_prose(f"It does not work: {fault}")
+            print_prose(f"It did not work: {fault}")
         corrected = _corrected(profile, offer, env, fault, _steps(offer.kind))
         if corrected is None:
             return profile
@@ -286,7 +297,7 @@ def _with_kept_key(profile: Profile) -> Profile:
     key = profile.api_key
     if not key or is_reference(key) or not is_available():
         return profile
-    if not confirm("Keep the key in the keyring of this system instead of the settings file?", default=True):
+    if not confirm("Store the key in the system keyring instead of the settings file?", default=True):
         return profile
     write_secret(profile.name, key)
     return msgspec.structs.replace(profile, api_key=f"{KEYRING_REFERENCE}{profile.name}")
@@ -295,5 +306,5 @@ def _with_kept_key(profile: Profile) -> Profile:
 def _say_done(profile: Profile, path: Path, warnings: Sequence[str]) -> None:
     for warning in warnings:
         print_prose(f"Note: {warning}")
-    print_prose(f"The profile {profile.name!r} was written to {path} and is now the current one.")
+    print_prose(f"Saved profile {profile.name!r} to {path}; it is now the current provider.")
     print('Try it: robota -p "Say hello."')

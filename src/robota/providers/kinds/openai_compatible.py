@@ -47,8 +47,10 @@ async def probe(profile: Profile) -> Probed:
     except ProviderFault as fault:
         if fault.status not in LISTS_NOTHING:
             raise
+        names = []
+    if not names:
         await _say_a_word(profile)
-        return Probed(text=f"{profile.model} answers. The server does not list its models.")
+        return Probed(text=f"{profile.model} answers. The server lists no models.")
     if profile.model in names:
         return Probed(text=f"The server answers and offers {profile.model}.")
     offer = counted(len(names), "model")
@@ -90,7 +92,7 @@ DEFINITION = ProviderDefinition(
     type="openai-compatible",
     aliases=("openai-compat",),
     display_name="OpenAI-compatible",
-    description="Any server that speaks OpenAI Chat Completions, near or far.",
+    description="Any server with the OpenAI Chat Completions API, local or remote.",
     create_provider=chat_client,
     setup_steps=(
         SetupStep(field="baseURL", prompt="Address of the API, up to and including /v1", required=True),
