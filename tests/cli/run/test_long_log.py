@@ -49,7 +49,11 @@ def test_its_end_is_shown_first_if_it_was_never_condensed(robota: Robota) -> Non
     assert robota("-c", "-p", "go on").code == 0
     assert [path.stat().st_size > 18_000_000 for path in (robota.home / ".robota/snapshots").iterdir()] == [True]
     with Terminal(robota, "-c", size=(80, 24)) as terminal:
-        assert "Here I go on." in terminal.wait_for("Reading its log")
+        shown = terminal.wait_for("Reading its log")
+    assert "Here I go on." in shown
+    assert "the very last words" in shown
+    assert "There is more before this: /history shows it." in shown
+    assert MEGABYTE not in shown
 
 
 def test_reading_it_can_be_stopped(robota: Robota, long_session: Path) -> None:

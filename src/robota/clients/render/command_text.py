@@ -63,7 +63,7 @@ def conversation_lines(outcome: Readable, width: int | None = None) -> Iterable[
             return condense_preview_lines(outcome.preview, width)
         case RowsShown(rows=page):
             past = PastConversation(rows=page.messages, calls=page.calls, older=page.older_rows)
-            return past_lines(past, len(page.messages) + len(page.calls))
+            return past_lines(past, is_whole=True)
         case DiffShown(diff=diff):
             return diff_lines(diff)
         case TextCopied(text=text):

@@ -14,6 +14,8 @@ from robota.protocol.views import TodoView
 from robota.text.visible import visible
 
 ROWS_SHOWN: Final = 30
+# A terminal takes seconds for a few megabytes, and nobody scrolls back through them.
+CHARACTERS_SHOWN: Final = 200_000
 TAB: Final = frozenset("\t")
 BULLET: Final = "*"
 
@@ -25,13 +27,26 @@ class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
     calls: Sequence[PastCall] = ()
     older: int = 0
 
-    def items(self, most: int = ROWS_SHOWN) -> "list[Message | PastCall]":
-        """The newest of what is worth showing, in order: words, and what was done."""
-        return self._all()[-most:]
+    def items(self) -> "list[Message | PastCall]":
+        """What is worth showing, in order: words, and what was done."""
+        said: list[Message | PastCall] = [row for row in self.rows if _is_told(row)]
+        made = (call for call in self.calls if call.purpose not in SPEAKING)
+        return sorted([*said, *made], key=lambda item: item.after if isinstance(item, PastCall) else item.ts)
 
-    def more_before(self, most: int = ROWS_SHOWN) -> str:
-        """How to see what came before them; empty if nothing did."""
-        if len(self._all()) > most:
+    def newest_items(self) -> "list[Message | PastCall]":
+        """Those of the items that are shown when the conversation is resumed: at least one, and not too much text."""
+        newest: list[Message | PastCall] = []
+        characters = 0
+        for item in reversed(self.items()[-ROWS_SHOWN:]):
+            characters += 0 if isinstance(item, PastCall) else len(item.text or "")
+            if newest and characters > CHARACTERS_SHOWN:
+                break
+            newest.append(item)
+        return newest[::-1]
+
+    def more_before(self, shown: "Sequence[Message | PastCall]") -> str:
+        """How to see what came before the items that are shown; empty if nothing did."""
+        if len(self.items()) > len(shown):
             return "(There is more before this: /history shows it.)"
         if not self.older or not self.rows:
             return ""
@@ -42,17 +57,13 @@ class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
         is_first = not self.older and row.ts == self.rows[0].ts
         return is_first or row.say == "user_feedback"
 
-    def _all(self) -> "list[Message | PastCall]":
-        said: list[Message | PastCall] = [row for row in self.rows if _is_told(row)]
-        made = (call for call in self.calls if call.purpose not in SPEAKING)
-        return sorted([*said, *made], key=lambda item: item.after if isinstance(item, PastCall) else item.ts)
 
-
-def past_lines(past: PastConversation, most: int = ROWS_SHOWN, *, bullet: str = BULLET) -> Iterator[Line]:
-    """The newest of it as lines. What is still asked is left out."""
-    if more := past.more_before(most):
+def past_lines(past: PastConversation, *, is_whole: bool = False, bullet: str = BULLET) -> Iterator[Line]:
+    """The newest of it as lines, or the whole of it. What is still asked is left out."""
+    items = past.items() if is_whole else past.newest_items()
+    if more := past.more_before(items):
         yield Line(more, DIM)
-    for place, item in enumerate(past.items(most)):
+    for place, item in enumerate(items):
         if isinstance(item, PastCall):
             yield from _call(item, bullet)
             continue

@@ -113,9 +113,10 @@ class Scrollback:
 
     def show_past(self, past: "PastConversation") -> None:
         """Show the conversation of earlier processes, and how to see what came before it."""
-        if more := past.more_before():
+        items = past.newest_items()
+        if more := past.more_before(items):
             self.tell(more, Role.DIM)
-        for item in past.items():
+        for item in items:
             if isinstance(item, PastCall):
                 self._show_call(_as_it_ended(item))
             elif past.is_prompt(item):
