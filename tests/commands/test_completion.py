@@ -1,4 +1,4 @@
-"""What is offered while a prompt is typed: commands, the words behind them, files and other mentions."""
+"""Completion of a prompt: slash commands, their arguments, files and other mentions."""
 
 import asyncio
 import os
@@ -78,10 +78,10 @@ def test_commands_are_found_by_beginnings_aliases_and_scattered_letters(
 def test_the_whole_word_at_the_caret_is_replaced(complete: Complete) -> None:
     completion = complete("  /mo|xyz rest")
     assert (completion.start, completion.end) == (2, 8)
-    assert inserted(completion)[0] == "/mode", "the text goes on with a blank already"
+    assert inserted(completion)[0] == "/mode", "a space follows already"
 
 
-def test_words_behind_a_command_come_from_its_sub_commands_and_its_values(complete: Complete, home: Path) -> None:
+def test_arguments_are_completed_from_sub_commands_and_values(complete: Complete, home: Path) -> None:
     assert inserted(complete("/mode arch|")) == ["architect"]
     assert "undo" in inserted(complete("/rewind |"))
     assert inserted(complete("/help permi|")) == ["permissions"]
@@ -89,7 +89,7 @@ def test_words_behind_a_command_come_from_its_sub_commands_and_its_values(comple
     assert inserted(complete("/exit |")) == []
 
 
-def test_words_that_are_no_command_are_left_alone(complete: Complete) -> None:
+def test_text_that_is_no_command_is_not_completed(complete: Complete) -> None:
     assert complete("look at /etc|").candidates == ()
     assert complete("/etc/host|").candidates == ()
     assert complete("/nosuchcommand |").candidates == ()
@@ -105,12 +105,13 @@ def test_files_are_found_by_name_path_and_letters(complete: Complete, workspace:
         "tests/test_store.py",
     ]
     assert (completion.start, completion.end) == (9, 13)
-    assert inserted(complete("@src/s|"))[0] == "@src/session/"
+    for before in ("", "(", "请看，", "「"):
+        assert inserted(complete(f"{before}@src/s|"))[0] == "@src/session/"
     assert inserted(complete("@tsst|")) == ["@tests/test_store.py "]
     assert complete("@sto|").candidates[0].kind is CandidateKind.FILE
 
 
-def test_an_at_sign_alone_offers_words_and_what_is_at_the_top(complete: Complete, workspace: Path) -> None:
+def test_an_at_sign_alone_offers_special_words_and_top_level_files(complete: Complete, workspace: Path) -> None:
     write(workspace, "src/deep/app.py", "README.md", ".github/ci.yml")
     offered = inserted(complete("see @|"))
     assert offered[:5] == ["@git-changes ", "@staged ", "@problems ", "@terminal ", "@session:"]
@@ -118,7 +119,7 @@ def test_an_at_sign_alone_offers_words_and_what_is_at_the_top(complete: Complete
     assert offered.index("@README.md ") < offered.index("@src/deep/app.py ")
 
 
-def test_what_is_ignored_or_denied_is_never_offered(complete: Complete, workspace: Path) -> None:
+def test_ignored_and_denied_files_are_never_offered(complete: Complete, workspace: Path) -> None:
     write(workspace, "open/plan.md", "hidden/plan.md", "built/plan.md", "denied/plan.md", ".git/plan.md")
     (workspace / ".robotaignore").write_text("hidden/\n")
     (workspace / ".gitignore").write_text("built/\n")
@@ -130,7 +131,7 @@ def test_what_is_ignored_or_denied_is_never_offered(complete: Complete, workspac
     assert inserted(complete("@hidden|")) == []
 
 
-def test_odd_names_are_offered_as_mentions_that_name_them(complete: Complete, workspace: Path) -> None:
+def test_unusual_names_are_offered_as_valid_mentions(complete: Complete, workspace: Path) -> None:
     write(workspace, "odd my notes.txt", "odd staged", "odd:10", "odd what?", "odd\x1b[31mred", "odd\nline")
     assert set(inserted(complete("@odd|"))) == {
         '@"odd my notes.txt" ',
@@ -142,12 +143,12 @@ def test_odd_names_are_offered_as_mentions_that_name_them(complete: Complete, wo
     assert inserted(complete("@odd\\ my|")) == ['@"odd my notes.txt" ']
 
 
-def test_a_file_that_is_called_like_a_word_is_told_apart(complete: Complete, workspace: Path) -> None:
+def test_a_file_named_like_a_special_word_is_offered_as_a_path(complete: Complete, workspace: Path) -> None:
     write(workspace, "staged")
     assert inserted(complete("@stag|")) == ["@staged ", "@./staged "]
 
 
-def test_other_sessions_are_offered_behind_their_word(complete: Complete, workspace: Path, robota: Robota) -> None:
+def test_other_sessions_are_offered_after_session(complete: Complete, workspace: Path, robota: Robota) -> None:
     script(robota, {"text": "Done."})
     assert robota("-p", "Why does it stutter?").code == 0
     [candidate] = complete("as in @session:|").candidates
@@ -160,13 +161,13 @@ def test_mail_addresses_are_no_mentions(complete: Complete, workspace: Path) -> 
     assert complete("write to me@exam|").candidates == ()
 
 
-def test_a_caret_outside_of_the_text_means_its_end(workspace: Path, home: Path) -> None:
+def test_a_caret_outside_the_text_counts_as_its_end(workspace: Path, home: Path) -> None:
     for caret in (-1, 99):
         completion = asyncio.run(_completed(workspace, home, "/mod", caret))
         assert inserted(completion)[0] == "/mode "
 
 
-def test_a_new_file_is_known_soon(workspace: Path, home: Path) -> None:
+def test_a_new_file_is_offered(workspace: Path, home: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
     write(workspace, "old.py")
 

@@ -1,4 +1,4 @@
-"""What a slash command is: how it is offered, and what runs."""
+"""The slash command type, and what commands have in common."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
@@ -25,31 +25,31 @@ Run = Callable[[str], Awaitable[CommandOutcome | Refused]]
 CompleteArguments = Callable[[tuple[str, ...]], Iterable[SubcommandInfo]]
 
 
-def no_more_words(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
-    """Of a command behind which nothing can be guessed."""
+def no_completion(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+    """For a command whose arguments cannot be completed."""
     return ()
 
 
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command. `run` takes the words behind its name, without blanks around them.
+    """A command. `run` gets the text after its name, stripped.
 
-    `complete` gives the words that may come next behind those that stand there, besides the sub-commands. It is called
-    in a thread of its own and may read files.
+    `complete` returns candidates for the next argument after the given ones, besides the sub-commands. It runs in a
+    thread and may read files.
     """
 
     info: SlashCommandInfo
     run: Run
-    complete: CompleteArguments = no_more_words
+    complete: CompleteArguments = no_completion
 
 
 class CommandProvider(Protocol):
-    """Where commands come from: what is built in, files, skills, plugins, MCP servers."""
+    """A source of commands: built-in ones, files, skills, plugins or MCP servers."""
 
     @property
     def source(self) -> CommandSource: ...
 
     def commands(self) -> Iterable[SlashCommand]:
-        """The commands there are now."""
+        """The current commands."""
         ...
 
 
@@ -59,7 +59,7 @@ def shown_text(text: str) -> CommandShown:
 
 
 def shown_diff(diff: str, otherwise: str) -> CommandOutcome:
-    """A unified diff, or words if it is empty."""
+    """A unified diff, or the text `otherwise` if it is empty."""
     return DiffShown(diff=diff) if diff else shown_text(otherwise)
 
 
@@ -71,20 +71,20 @@ def fields(heading: str, *named: tuple[str, str]) -> CommandShown:
 
 
 def wrong_arguments(info: SlashCommandInfo, problem: str) -> Refused:
-    """What was wrong with the words behind a command, and how it is used."""
+    """The refusal of wrong arguments, with the usage of the command."""
     usage = f"/{info.name} {info.argument_hint}".strip()
     return Refused(code="wrong_arguments", message=f"{problem} Usage: {usage}. Nothing was changed.")
 
 
 async def send_prompt(session: Session, line: str) -> CommandOutcome | Refused:
-    """Give the task a line that stands for a prompt: the one there is, after what it does, or a new one.
+    """Send a line that expands to a prompt: queued if the task works, to the waiting task, or as a new task.
 
-    The person reads the line in the conversation; the task puts the prompt in its place.
+    The conversation shows the line; the task expands it for the model.
     """
     if session.is_working:
         receipt = await session.submit(QueueMessage(text=line))
         return receipt if isinstance(receipt, Refused) else shown_text(f"queued: {line}")
     has_task = session.state().current_task_id is not None
-    # A task at rest waits for words, also one that was taken up again, which nothing queued may set going.
+    # An idle task waits for an answer; a queued message would not wake one that was resumed.
     receipt = await session.submit(AskResponse(answer=Say(text=line)) if has_task else NewTask(text=line))
     return receipt if isinstance(receipt, Refused) else CommandStarted()

@@ -1,4 +1,4 @@
-"""A session that also runs slash commands: what clients hold."""
+"""Wraps a session so that it also runs slash commands and completes prompts."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cached_property
@@ -21,23 +21,23 @@ from robota.protocol.slash_commands import CommandList, SlashCommandInfo, typed_
 if TYPE_CHECKING:
     from robota.commands.registry import CommandRegistry
 
-AnswerComplete = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
-PROMPT_OF_SERVER = "mcp__"
+CompletePromptHandler = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
+MCP_PROMPT_PREFIX = "mcp__"
 NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, such as /help.")
 
 
 class CommandSession:
-    """Runs slash commands by the registry and hands everything else to the engine."""
+    """Runs slash commands from the registry, and passes every other command to the engine."""
 
     def __init__(
         self,
         session: Session,
         load_registry: "Callable[[], CommandRegistry]",
-        complete: AnswerComplete,
+        complete: CompletePromptHandler,
         *,
         has_model: bool,
     ) -> None:
-        """Without a model only commands run that need none. They are loaded when the first is asked for."""
+        """The registry is loaded with the first command. Without a model, commands that need one are refused."""
         self._session = session
         self._load_registry = load_registry
         self._complete = complete
@@ -49,7 +49,7 @@ class CommandSession:
 
     @property
     def commands(self) -> tuple[SlashCommandInfo, ...]:
-        """Every command there is now."""
+        """All current slash commands."""
         return tuple(command.info for command in self._registry.all())
 
     async def submit(self, command: Command) -> Receipt:
@@ -71,8 +71,8 @@ class CommandSession:
         if typed is None:
             return NO_COMMAND
         command = self._registry.find(typed.name)
-        if isinstance(command, Refused) and typed.name.startswith(PROMPT_OF_SERVER):
-            # Which prompts a server has is known when it has started.
+        if isinstance(command, Refused) and typed.name.startswith(MCP_PROMPT_PREFIX):
+            # The prompts of a server are known once it has started.
             await self._session.gather_tools()
             command = self._registry.find(typed.name)
         if isinstance(command, Refused):

@@ -1,4 +1,4 @@
-"""What slash commands are given besides their session: where it works, and what only the program around it can do."""
+"""What slash commands need besides their session: its settings and services, and actions of the program."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 
 class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A session to be written to a file; without a path one is made up in the directory the session works in."""
+    """A request to export the session; without a path, a file in its working directory is chosen."""
 
     format: str
     path: str = ""
 
 
 class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the program does for commands. `export` raises `ConfigError` or `LogError` with words for a person.
+    """Actions of the program for commands. `export` raises `ConfigError` or `LogError`.
 
-    `try_provider` asks the server of a profile, and raises `ConfigError` or `ProviderFault` if it does not answer.
+    `examine` runs the checks of `robota doctor`. `try_provider` contacts the server of a profile, and raises
+    `ConfigError` or `ProviderFault` if it does not answer.
     """
 
     export: Callable[[ExportRequest], Awaitable[str]]
@@ -40,7 +41,7 @@ class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a session: its settings, its services, and the project that keeps its log."""
+    """Settings and services of a session. `kept_in` is the project that holds its log."""
 
     options: Options
     has_model: bool

@@ -1,4 +1,4 @@
-"""What can be asked for about intents, and how the words behind `/intents` become a request."""
+"""Parses the words after `/intents` into a request."""
 
 import shlex
 from collections.abc import Sequence
@@ -9,57 +9,57 @@ from robota.intents.upkeep.intent_text import NewIntent
 
 
 class BadIntentRequest(Exception):
-    """The words are no request. The message says what is wrong."""
+    """The words are not a valid request. The message says why."""
 
 
 class ListIntents(msgspec.Struct, frozen=True):
-    """All intents."""
+    """List all intents."""
 
 
 class ShowIntent(msgspec.Struct, frozen=True):
-    """One intent in full."""
+    """Show one intent in full."""
 
     id: str
 
 
 class CreateIntent(msgspec.Struct, frozen=True):
-    """Write down a new intent."""
+    """Create an intent."""
 
     new: NewIntent
 
 
 class StartIntent(msgspec.Struct, frozen=True):
-    """Let agents work on an intent."""
+    """Set an intent to IN_PROGRESS, so that agents may work on it."""
 
     id: str
 
 
 class CompleteIntent(msgspec.Struct, frozen=True):
-    """Run the criteria of an intent and, if all pass, close it."""
+    """Run the criteria of an intent and complete it if all pass."""
 
     id: str
 
 
 class ReportDrift(msgspec.Struct, frozen=True):
-    """How far intents are, and where work has left what was agreed on."""
+    """Report the progress of intents, and work outside their scope."""
 
     id: str = ""
 
 
 class DrawMap(msgspec.Struct, frozen=True):
-    """Make `intent_map.md` anew."""
+    """Write `intent_map.md` again."""
 
 
 IntentRequest = ListIntents | ShowIntent | CreateIntent | StartIntent | CompleteIntent | ReportDrift | DrawMap
-OF_ONE: dict[str, type[ShowIntent | StartIntent | CompleteIntent]] = {
+WITH_ID: dict[str, type[ShowIntent | StartIntent | CompleteIntent]] = {
     "show": ShowIntent,
     "start": StartIntent,
     "complete": CompleteIntent,
 }
 
 
-def intent_request(arguments: str) -> IntentRequest:
-    """The request in a line that was typed. `new NAME -- PATTERN…` needs at least one pattern."""
+def parse_intent_request(arguments: str) -> IntentRequest:
+    """Parse a request. Raises `BadIntentRequest`."""
     try:
         words = shlex.split(arguments)
     except ValueError as error:
@@ -74,20 +74,20 @@ def intent_request(arguments: str) -> IntentRequest:
         case ["status", id]:
             return ReportDrift(id)
         case ["new", *rest]:
-            return CreateIntent(_new(rest))
-        case [name, id] if name in OF_ONE:
-            return OF_ONE[name](id)
-        case [name] if name in OF_ONE:
+            return CreateIntent(_parse_new(rest))
+        case [name, id] if name in WITH_ID:
+            return WITH_ID[name](id)
+        case [name] if name in WITH_ID:
             raise BadIntentRequest(f"{name} needs the id of an intent.")
         case _:
             raise BadIntentRequest(f"There is no action {words[0]!r} with these words.")
 
 
-def _new(words: Sequence[str]) -> NewIntent:
+def _parse_new(words: Sequence[str]) -> NewIntent:
     if "--" not in words:
         raise BadIntentRequest("Put -- between the name and the patterns of its files.")
-    place = list(words).index("--")
-    name, patterns = " ".join(words[:place]), tuple(words[place + 1 :])
+    separator = list(words).index("--")
+    name, patterns = " ".join(words[:separator]), tuple(words[separator + 1 :])
     if not name or not patterns:
         raise BadIntentRequest("An intent needs a name and at least one pattern.")
     return NewIntent(name=name, owned_scope=patterns)

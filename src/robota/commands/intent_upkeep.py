@@ -1,4 +1,4 @@
-"""Carries out orders about intents; the same for `/intents` and `robota intents`."""
+"""Executes requests about intents, for `/intents` and `robota intents`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -33,12 +33,12 @@ from robota.protocol.views import TableView, TextView, View
 from robota.text.counted import counted
 from robota.text.visible import single_line
 
-LONGEST: Final = 300
-MOST_NAMED: Final = 3
+MAX_CELL: Final = 300
+MAX_NAMED: Final = 3
 
 
 class IntentAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an order: for a person, and as data for a script. `is_well` is false if it could not be done."""
+    """The result of a request: a view, and data for scripts. `is_well` is false if it could not be done."""
 
     view: View
     data: Any
@@ -46,7 +46,7 @@ class IntentAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RanCriterion(msgspec.Struct, frozen=True, kw_only=True):
-    """A criterion that was run, or was not allowed to: `passed` is None then."""
+    """The result of a criterion; `passed` is None if it was not allowed to run."""
 
     command: str
     passed: bool | None
@@ -58,7 +58,7 @@ class RanCriterion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
-    """What orders are carried out with. `run` runs commands under the policy and in the sandbox of the workspace."""
+    """Executes requests. `run` runs commands under the policy and in the sandbox of the workspace."""
 
     files: IntentFiles
     runs: CriterionRuns
@@ -67,14 +67,14 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[Sequence[str]], Awaitable[Sequence[RanCriterion]]]
     timestamp: Callable[[], str]
 
-    async def carry_out(self, order: IntentRequest) -> IntentAnswer:
-        """Raises `IntentProblem` or `OSError`; nothing was changed then."""
-        if isinstance(order, CompleteIntent):
-            return await self._complete(order.id)
-        return await asyncio.to_thread(self._now, order)
+    async def execute(self, request: IntentRequest) -> IntentAnswer:
+        """Execute a request. Raises `IntentProblem` or `OSError`, without changes."""
+        if isinstance(request, CompleteIntent):
+            return await self._complete(request.id)
+        return await asyncio.to_thread(self._execute_in_thread, request)
 
     def find(self, id: str) -> Intent:
-        """The intent with that id, or `IntentProblem` with those there are."""
+        """The intent with this id. Raises `IntentProblem`."""
         intents = self.files.intents()
         found = next((each for each in intents if each.id == id), None)
         if found is None:
@@ -82,8 +82,8 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
             raise IntentProblem(f"There is no intent {single_line(id, 80)}. There is: {known}")
         return found
 
-    def _now(self, order: IntentRequest) -> IntentAnswer:
-        match order:
+    def _execute_in_thread(self, request: IntentRequest) -> IntentAnswer:
+        match request:
             case ListIntents():
                 return _listed(self.files.intents())
             case ShowIntent(id=id):
@@ -118,7 +118,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
         return IntentAnswer(view=TextView(text=text), data=_as_json(started))
 
     async def _complete(self, id: str) -> IntentAnswer:
-        """Refused while a criterion fails, or could not be run."""
+        """Run the criteria and complete the intent if all passed."""
         intent = await asyncio.to_thread(self.find, id)
         if intent.status is not IntentStatus.IN_PROGRESS:
             raise IntentProblem(f"{id} is {intent.status}; only one that is IN_PROGRESS can be completed")
@@ -130,8 +130,8 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
             with suppress(OSError):
                 await asyncio.to_thread(self._draw_map)
         by_hand = [each for each in intent.acceptance_criteria if not each.casefold().startswith("run:")]
-        rows = [(each.word, each.command, single_line(each.why, LONGEST) or "-") for each in ran]
-        rows += [("by hand", single_line(each, LONGEST), "a person has to look") for each in by_hand]
+        rows = [(each.word, each.command, single_line(each.why, MAX_CELL) or "-") for each in ran]
+        rows += [("by hand", single_line(each, MAX_CELL), "a person has to look") for each in by_hand]
         last = f"{id} is COMPLETED." if is_well else f"{id} stays IN_PROGRESS: a criterion did not pass."
         view = TableView(columns=("RESULT", "CRITERION", "WHY"), rows=(*rows, ("", last, "")))
         data = {"id": id, "completed": is_well, "criteria": [msgspec.to_builtins(each) for each in ran]}
@@ -158,7 +158,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
         return IntentAnswer(view=TableView(columns=columns, rows=rows), data=data)
 
     def _traced(self) -> dict[str, TracedIntent]:
-        """What the trace says; nothing if there is none that can be read."""
+        """The intents by the trace; empty if it cannot be read."""
         try:
             return traced_intents(trace_lines(self.files.home))
         except OSError:
@@ -176,7 +176,7 @@ def _listed(intents: Sequence[Intent]) -> IntentAnswer:
             intent.id,
             str(intent.status),
             counted(len(intent.owned_scope), "pattern"),
-            single_line(intent.name, LONGEST),
+            single_line(intent.name, MAX_CELL),
         )
         for intent in intents
     )
@@ -187,23 +187,23 @@ def _listed(intents: Sequence[Intent]) -> IntentAnswer:
 
 
 def _shown(intent: Intent) -> IntentAnswer:
-    lines = [f"{intent.id}  {intent.status}  {single_line(intent.name, LONGEST)}"]
+    lines = [f"{intent.id}  {intent.status}  {single_line(intent.name, MAX_CELL)}"]
     if intent.description:
-        lines.append(f"  {single_line(intent.description, LONGEST)}")
+        lines.append(f"  {single_line(intent.description, MAX_CELL)}")
     for title, texts in (
         ("owns", intent.owned_scope),
         ("keep to", intent.constraints),
         ("done when", intent.acceptance_criteria),
     ):
-        lines += [f"  {title}: {single_line(text, LONGEST)}" for text in texts]
+        lines += [f"  {title}: {single_line(text, MAX_CELL)}" for text in texts]
     return IntentAnswer(view=TextView(text="\n".join(lines)), data=_as_json(intent))
 
 
 def _drift_row(found: IntentDrift, holder: str) -> tuple[str, ...]:
     deviations = [
-        *([f"outside: {_some(found.outside)}"] if found.outside else []),
-        *([f"never run: {_some(found.never_run)}"] if found.never_run else []),
-        *([f"failed: {_some(found.failed)}"] if found.failed else []),
+        *([f"outside: {_first_names(found.outside)}"] if found.outside else []),
+        *([f"never run: {_first_names(found.never_run)}"] if found.never_run else []),
+        *([f"failed: {_first_names(found.failed)}"] if found.failed else []),
         *([f"held by {holder}"] if holder else []),
     ]
     cost = f"${found.cost:.4f}" if found.is_cost_known else f"over ${found.cost:.4f}"
@@ -214,12 +214,12 @@ def _drift_row(found: IntentDrift, holder: str) -> tuple[str, ...]:
         str(found.sessions),
         cost,
         str(found.approvals),
-        single_line("; ".join(deviations), LONGEST) or "-",
+        single_line("; ".join(deviations), MAX_CELL) or "-",
     )
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+def _first_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
 
 
 def _drift_json(found: IntentDrift) -> dict[str, Any]:

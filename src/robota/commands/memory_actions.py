@@ -1,4 +1,4 @@
-"""Carries out requests about the memory; the same for `/memory` and `robota memory`."""
+"""Executes requests about the memory, for `/memory` and `robota memory`."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -33,12 +33,12 @@ from robota.knowledge.memory.store import MemoryProblem
 from robota.protocol.views import TableView, TextView, View
 from robota.text.visible import single_line, visible
 
-CELL_SHOWN: Final = 400
+MAX_CELL: Final = 400
 NOTHING: Final = "Nothing is remembered here. # TEXT in a conversation, or memory add, remembers something."
 
 
 class MemoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a request: for a person, and as data for a script. `is_well` is false if a check failed."""
+    """The result of a request: a view, and data for scripts. `is_well` is false if a check did not pass."""
 
     view: View
     data: Any
@@ -46,21 +46,21 @@ class MemoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryActions(msgspec.Struct, frozen=True, kw_only=True):
-    """What requests are carried out with. `used` is what the model was told; `run` runs the commands of checks."""
+    """Executes requests. `used` returns the memory that was sent to the model, `run` runs the commands of checks."""
 
     memories: Memories
     used: Callable[[], UsedMemory]
     run: RunChecks
     origin: Callable[[], MemoryOrigin | None] = lambda: None
 
-    async def carry_out(self, request: MemoryRequest) -> MemoryAnswer:
-        """Raises `MemoryProblem` with words for a person."""
+    async def execute(self, request: MemoryRequest) -> MemoryAnswer:
+        """Execute a request. Raises `MemoryProblem`."""
         if isinstance(request, CheckEntries):
             return await self._check(request.id)
-        # The lock of another process, or a slow disk, must not keep the session waiting.
-        return await asyncio.to_thread(self._now, request)
+        # In a thread: the lock of another process or a slow disk must not block the session.
+        return await asyncio.to_thread(self._execute_in_thread, request)
 
-    def _now(self, request: "MemoryRequest") -> MemoryAnswer:
+    def _execute_in_thread(self, request: "MemoryRequest") -> MemoryAnswer:
         match request:
             case ListEntries():
                 return _listed(self.memories.entries())
@@ -83,7 +83,7 @@ class MemoryActions(msgspec.Struct, frozen=True, kw_only=True):
                 assert_never(never)
 
     def _text(self, topic: str) -> MemoryAnswer:
-        """The files as they are, with what cannot be seen spelled out."""
+        """The text of the files, with invisible characters spelled out."""
         name = topic_slug(topic) if topic else ""
         found: list[dict[str, str]] = []
         for store in self.memories.stores.values():
@@ -231,4 +231,4 @@ def _id(entry: MemoryEntry | None) -> str | None:
 
 
 def _cell(text: str) -> str:
-    return single_line(text, CELL_SHOWN)
+    return single_line(text, MAX_CELL)

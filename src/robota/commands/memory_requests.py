@@ -1,4 +1,4 @@
-"""What was typed behind `/memory` or `robota memory`, as a request."""
+"""Parses the words after `/memory` into a request."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -15,42 +15,42 @@ TYPES: Final = ", ".join(MemoryType)
 
 
 class BadMemoryRequest(Exception):
-    """The words are no request. The text says why, for a person."""
+    """The words are not a valid request. The message, for the user, says why."""
 
 
 class ListEntries(msgspec.Struct, frozen=True):
-    """Everything that is remembered."""
+    """List all entries."""
 
 
 class ShowText(msgspec.Struct, frozen=True):
-    """The index, or a topic."""
+    """Show the index, or a topic."""
 
     topic: str = ""
 
 
 class AddEntry(msgspec.Struct, frozen=True):
-    """Remember something."""
+    """Add an entry."""
 
     new: NewEntry
 
 
 class ListCandidates(msgspec.Struct, frozen=True):
-    """What waits for the person."""
+    """List the candidates that wait for approval."""
 
 
 class DecideCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """Approve or reject what was proposed."""
+    """Approve or reject a candidate."""
 
     id: str
     is_approved: bool
 
 
 class ListUsed(msgspec.Struct, frozen=True):
-    """What the model was told."""
+    """List the entries that were sent to the model."""
 
 
 class ForgetEntry(msgspec.Struct, frozen=True):
-    """Remember something no longer."""
+    """Remove an entry."""
 
     id: str
 
@@ -66,7 +66,7 @@ MemoryRequest = (
 )
 
 
-ALONE: Final[Mapping[str, MemoryRequest]] = {
+WITHOUT_ARGUMENTS: Final[Mapping[str, MemoryRequest]] = {
     "": ListEntries(),
     "list": ListEntries(),
     "pending": ListCandidates(),
@@ -74,12 +74,12 @@ ALONE: Final[Mapping[str, MemoryRequest]] = {
 }
 
 
-def memory_request(typed: str) -> MemoryRequest:
-    """The request in the words. Raises `BadMemoryRequest`."""
+def parse_memory_request(typed: str) -> MemoryRequest:
+    """Parse a request. Raises `BadMemoryRequest`."""
     name, _, rest = typed.strip().partition(" ")
     rest = rest.strip()
-    if name in ALONE and not rest:
-        return ALONE[name]
+    if name in WITHOUT_ARGUMENTS and not rest:
+        return WITHOUT_ARGUMENTS[name]
     match name:
         case "show":
             return ShowText("" if rest == "index" else rest)
@@ -104,7 +104,7 @@ def _typed_entry(words: str) -> NewEntry:
         raise BadMemoryRequest(f"The type has to be one of {TYPES}.")
     if not text:
         raise BadMemoryRequest("A type, a topic and a text are needed.")
-    text, check = _checked(text)
+    text, check = _split_check(text)
     return NewEntry(type=MemoryType(kind), topic=topic, text=text, scope=scope, check=check)
 
 
@@ -112,7 +112,7 @@ def _untyped_entry(words: str) -> NewEntry:
     scope, text = _scope(words)
     if not text:
         raise BadMemoryRequest("Say what to remember.")
-    text, check = _checked(text)
+    text, check = _split_check(text)
     kind, topic = classify(text)
     return NewEntry(type=kind, topic=topic, text=text, scope=scope, check=check)
 
@@ -122,6 +122,6 @@ def _scope(words: str) -> tuple[MemoryScope, str]:
     return (MemoryScope.USER, rest.strip()) if first == FOR_USER else (MemoryScope.PROJECT, words)
 
 
-def _checked(text: str) -> tuple[str, str | None]:
+def _split_check(text: str) -> tuple[str, str | None]:
     words, mark, check = text.partition(CHECK)
     return words, check.strip() if mark else None

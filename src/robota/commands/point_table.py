@@ -1,4 +1,4 @@
-"""The prompts that one can go back to, as a table."""
+"""The table of rewind points."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,37 +8,37 @@ from robota.protocol.views import TableView
 from robota.text.visible import single_line
 
 COLUMNS: Final = ("N", "CALLS", "PROMPT", "FILES CHANGED")
-PROMPT_SHOWN: Final = 60
-FILES_SHOWN: Final = 3
-LEFT_BRANCH: Final = "(left) "
+MAX_TEXT: Final = 60
+MAX_FILES: Final = 3
+ABANDONED: Final = "(left) "
 
 
 def point_table(points: Sequence[PromptPoint]) -> TableView:
-    """Number, calls, prompt and changed files of each; those on a branch that was left are marked."""
+    """A row per prompt: number, calls, text and changed files. Prompts on an abandoned branch are marked."""
     return TableView(columns=COLUMNS, rows=tuple(map(_row, points)))
 
 
 def _row(point: PromptPoint) -> tuple[str, ...]:
-    mark = "" if point.is_live else LEFT_BRANCH
-    prompt = mark + single_line(point.prompt, PROMPT_SHOWN)
-    return (str(point.number), str(len(point.calls)), prompt, _files_told(point))
+    mark = "" if point.is_live else ABANDONED
+    prompt = mark + single_line(point.prompt, MAX_TEXT)
+    return (str(point.number), str(len(point.calls)), prompt, _files_cell(point))
 
 
-def _files_told(point: PromptPoint) -> str:
+def _files_cell(point: PromptPoint) -> str:
     if point.files is None:
         return "(its checkpoints are gone)"
-    shown = ", ".join(single_line(path, PROMPT_SHOWN) for path in point.files[:FILES_SHOWN])
-    more = f" and {len(point.files) - FILES_SHOWN} more" if len(point.files) > FILES_SHOWN else ""
-    return f"{shown}{more}{_left_out(point)}".strip()
+    shown = ", ".join(single_line(path, MAX_TEXT) for path in point.files[:MAX_FILES])
+    more = f" and {len(point.files) - MAX_FILES} more" if len(point.files) > MAX_FILES else ""
+    return f"{shown}{more}{_not_captured(point)}".strip()
 
 
-def _left_out(point: PromptPoint) -> str:
-    """What the checkpoints do not hold, by name and reason as far as there is room."""
+def _not_captured(point: PromptPoint) -> str:
+    """The files that the checkpoints do not contain: the first ones with reasons, and how many more."""
     if not point.not_captured:
         return ""
     named = [
-        f"{single_line(each.path, PROMPT_SHOWN)}: {single_line(each.reason, PROMPT_SHOWN)}"
-        for each in point.left_out[:FILES_SHOWN]
+        f"{single_line(each.path, MAX_TEXT)}: {single_line(each.reason, MAX_TEXT)}"
+        for each in point.left_out[:MAX_FILES]
     ]
     more = point.not_captured - len(named)
     counted = [f"{more} more" if named else str(more)] if more else []

@@ -1,4 +1,4 @@
-"""Slash commands that stand for a prompt: the line goes to the task, which puts the prompt in its place."""
+"""Slash commands that expand to a prompt: the line is sent to the task, which expands it."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,17 +9,17 @@ from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashC
 
 
 class PromptCommands:
-    """Commands that stand for prompts: of files of the project and the person, or of MCP servers."""
+    """A provider of commands that expand to prompts, from files or MCP servers."""
 
     def __init__(
-        self, session: Session, source: CommandSource, offered: Callable[[], Iterable[SlashCommandInfo]]
+        self, session: Session, source: CommandSource, list_commands: Callable[[], Iterable[SlashCommandInfo]]
     ) -> None:
         self.source = source
         self._session = session
-        self._offered = offered
+        self._list_commands = list_commands
 
     def commands(self) -> Iterable[SlashCommand]:
-        for info in self._offered():
+        for info in self._list_commands():
             yield SlashCommand(info=info, run=self._run(info))
 
     def _run(self, info: SlashCommandInfo) -> Run:

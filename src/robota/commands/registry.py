@@ -1,4 +1,4 @@
-"""Finding a slash command by what was typed. A built-in command is never hidden by another of the same name."""
+"""Resolves typed names to slash commands. Built-in commands take precedence over all others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -8,7 +8,7 @@ from robota.commands.command import CommandProvider, SlashCommand
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandSource
 
-# Of two commands with one name, the one whose source stands first is meant.
+# If two commands have the same name, the source that comes first here wins.
 PRECEDENCE: Final = (
     CommandSource.BUILT_IN,
     CommandSource.PROJECT,
@@ -19,7 +19,7 @@ PRECEDENCE: Final = (
 )
 
 SETTINGS: Final = "In a shell: robota config. Here /permissions, /model, /theme and /language change some of them."
-# What other agents call it, and where it is here.
+# Names in other agents, and what to use here.
 ELSEWHERE: Final = {
     "agents": "Agents are not run yet.",
     "bug": "A session is packed for a report in a shell: robota report",
@@ -37,17 +37,17 @@ ELSEWHERE: Final = {
 
 
 class CommandRegistry:
-    """The commands of every provider."""
+    """The commands of all providers."""
 
     def __init__(self, providers: Sequence[CommandProvider]) -> None:
         self._providers = sorted(providers, key=lambda provider: PRECEDENCE.index(provider.source))
 
     def all(self) -> Sequence[SlashCommand]:
-        """Every command that can be reached by its name, in the order of their sources."""
+        """All commands that their name resolves to, in order of precedence."""
         return tuple(_by_name(self._found()).values())
 
     def find(self, name: str) -> SlashCommand | Refused:
-        """The command of this name or alias; a refusal names what was probably meant."""
+        """The command of this name or alias, or a refusal with a suggestion."""
         known = {alias: command for command in reversed(self.all()) for alias in _names(command)}
         command = known.get(name) or known.get(name.lower())
         if command is not None:

@@ -1,4 +1,4 @@
-"""The sessions of a project as commands need them: found by words, offered to go on with, searched, forked."""
+"""The stored sessions of a project, for commands: listed to resume, searched, previewed, forked."""
 
 import os
 import re
@@ -17,7 +17,8 @@ from robota.log.errors import LogError
 from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.tail import tail_of
-from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchQuery, search
+from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchQuery
+from robota.log.search.search import search as search_sessions
 from robota.log.snapshot_keeper import rewind_index_path
 from robota.log.store import new_session_id
 from robota.log.transfer.draft import DraftSession
@@ -27,60 +28,60 @@ from robota.protocol.events import OlderRows
 from robota.protocol.slash_commands import CommandOption, RowsShown, SessionWanted
 from robota.text.visible import single_line
 
-OFFERED: Final = 20
-TITLE_SHOWN: Final = 60
-SNIPPET_SHOWN: Final = 200
-ROWS_GLIMPSED: Final = 40
+MAX_OPTIONS: Final = 20
+MAX_TITLE: Final = 60
+MAX_SNIPPET: Final = 200
+PREVIEW_ROWS: Final = 40
 UNKNOWN_OLDER: Final = 1
 
 
 class StoredSessions:
-    """The sessions that the project of a session keeps. Everything here reads files."""
+    """The other sessions of a project. Every method reads files."""
 
     def __init__(self, host: CommandHost) -> None:
         self._host = host
         self._user = user_directory(host.env)
 
-    def offered(self) -> tuple[CommandOption, ...]:
-        """The newest ones that can be gone on with, for a person to choose from."""
+    def resumable(self) -> tuple[CommandOption, ...]:
+        """The newest sessions that can be resumed, as options."""
         usable = [each for each in self._others() if each.is_own and not each.is_live]
-        return tuple(_option(each, _title(each)) for each in usable[:OFFERED])
+        return tuple(_option(each, _title(each)) for each in usable[:MAX_OPTIONS])
 
     def newest(self) -> dict[str, str]:
-        """The ids of the newest ones, each with its title."""
-        return {each.id: _title(each) for each in self._others()[:OFFERED]}
+        """The titles of the newest sessions, by id."""
+        return {each.id: _title(each) for each in self._others()[:MAX_OPTIONS]}
 
-    def found(self, words: str) -> tuple[CommandOption, ...]:
-        """Those in which these words stand, the best first, for a person to choose from."""
-        found = search(self._others(), SearchQuery(words=words, limit=OFFERED), self._user, _unheard)
+    def search(self, words: str) -> tuple[CommandOption, ...]:
+        """The sessions that contain these words, best first, as options."""
+        found = search_sessions(self._others(), SearchQuery(words=words, limit=MAX_OPTIONS), self._user, _ignore)
         return tuple(_option(each.session, f"{_title(each.session)}{_passage(each)}") for each in found)
 
-    def wanted(self, words: str) -> SessionWanted | Refused:
-        """The one that these words mean, if it can be gone over to from here."""
+    def resolve(self, words: str) -> SessionWanted | Refused:
+        """The session that an id or words resolve to, or a refusal if it cannot be resumed from here."""
         try:
             found = find_catalogued(self._others(), words)
         except LogError as error:
             return Refused(code="no_session", message=str(error))
-        named = f"The session {found.id} ({_title(found)})"
+        label = f"The session {found.id} ({_title(found)})"
         if not found.is_own:
-            why = f"{named} was not written on this machine at this place. Nothing was changed. "
+            why = f"{label} was not written on this machine at this place. Nothing was changed. "
             how = f"To decide about it, leave and type: robota --resume {found.id}"
             return Refused(code="foreign_session", message=why + how)
         if found.is_live:
-            return Refused(code="session_in_use", message=f"{named} is open in another process. Close it there first.")
+            return Refused(code="session_in_use", message=f"{label} is open in another process. Close it there first.")
         return SessionWanted(session_id=found.id)
 
     def newest_rows(self, session_id: str) -> RowsShown | Refused:
-        """The newest rows of one of them, for a person to know it again."""
+        """The newest rows of a session, as a preview."""
         found = next((each for each in self._others() if each.id == session_id), None)
         if found is None:
             return Refused(code="no_session", message=f"There is no session {single_line(session_id)}.")
         try:
-            tail = tail_of(found.directory / LOG_NAME, ROWS_GLIMPSED)
+            tail = tail_of(found.directory / LOG_NAME, PREVIEW_ROWS)
         except (LogError, OSError) as error:
             return Refused(code="unreadable", message=str(error))
         root = tail.session.root
-        rows = () if root is None else root.messages[-ROWS_GLIMPSED:]
+        rows = () if root is None else root.messages[-PREVIEW_ROWS:]
         if root is None or not rows:
             return Refused(code="nothing_said", message=f"Nothing was said in the session {single_line(session_id)}.")
         older = len(root.messages) - len(rows) + (0 if tail.is_whole else UNKNOWN_OLDER)
@@ -88,7 +89,7 @@ class StoredSessions:
         return RowsShown(rows=OlderRows(task_id=root.task_id, messages=rows, calls=calls, older_rows=older))
 
     def fork(self, directory: Path, name: str | None) -> str:
-        """Copy the session in a directory as it is now; returns the id of the copy."""
+        """Copy the session in a directory; returns the id of the copy. Raises `LogError`."""
         now_ms = wall_clock_ms()
         new_id = new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
         with DraftSession(self._host.kept_in, self._user, new_id, self._host.services.redactor) as draft:
@@ -97,13 +98,13 @@ class StoredSessions:
         return new_id
 
     def _others(self) -> tuple[CataloguedSession, ...]:
-        """Those besides this one in which something was said, the newest first."""
-        every = catalogue(project_places(self._host.kept_in, self._user), self._user, _unheard)
+        """The sessions other than this one with at least one turn, newest first."""
+        every = catalogue(project_places(self._host.kept_in, self._user), self._user, _ignore)
         return tuple(each for each in every if each.id != self._host.options.session_id and each.summary.turns)
 
 
 def _title(session: CataloguedSession) -> str:
-    return single_line(session.name or session.summary.title, TITLE_SHOWN)
+    return single_line(session.name or session.summary.title, MAX_TITLE)
 
 
 def _option(session: CataloguedSession, detail: str) -> CommandOption:
@@ -116,8 +117,8 @@ def _passage(found: FoundSession) -> str:
     if not found.texts:
         return ""
     snippet = re.sub(f"[{FOUND}{FOUND_END}]", "", found.texts[0].snippet)
-    return f" — {single_line(' '.join(snippet.split()), SNIPPET_SHOWN)}"
+    return f" — {single_line(' '.join(snippet.split()), MAX_SNIPPET)}"
 
 
-def _unheard(text: str) -> None:
-    """Troubles with an index make a search slower, not wrong."""
+def _ignore(text: str) -> None:
+    """Ignore problems with the index: they make a search slower, not wrong."""

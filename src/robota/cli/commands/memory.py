@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
         cwd=options.cwd, allowed_tools=tuple(getattr(options, "allowed_tools", ())), needs_model=False
     )
     try:
-        answer = asyncio.run(memory_actions_of_workspace(launch, os.environ).carry_out(_request(options)))
+        answer = asyncio.run(memory_actions_of_workspace(launch, os.environ).execute(_request(options)))
     except MemoryProblem as problem:
         return _fail(str(problem), FAILED)
     except (ConfigError, LogError) as error:

@@ -13,7 +13,7 @@ from robota.cli.output import print_json
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.commands.plugins.actions import Agree, PluginActions
 from robota.commands.plugins.reply import PluginReply, Proposal, refusal
-from robota.commands.plugins.requests import PluginRequest, request_of_words
+from robota.commands.plugins.requests import PluginRequest, request_from_words
 from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.settings.load import load_settings
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         for notice in settings.ignored:
             print(f"robota: {notice}", file=sys.stderr)
         actions = PluginActions(settings, root, os.environ, _agreement(options))
-        reply = asyncio.run(actions.carry_out(_request(options)))
+        reply = asyncio.run(actions.execute(_request(options)))
     except (InvalidPlugin, ConfigError, OSError) as error:
         print(f"robota: {refusal(error)}", file=sys.stderr)
         return REFUSED
@@ -78,7 +78,7 @@ def _agreement(options: argparse.Namespace) -> Agree:
 def _request(options: argparse.Namespace) -> PluginRequest:
     names = ("action", "marketplace_action", "what", "source", "name")
     words = [word for name in names if (word := getattr(options, name, None))]
-    request = request_of_words(words, getattr(options, "scope", None))
+    request = request_from_words(words, getattr(options, "scope", None))
     if request is None:
         raise InvalidPlugin(f"{' '.join(words)} means nothing here")
     return request

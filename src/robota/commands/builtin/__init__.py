@@ -1,1 +1,1 @@
-"""The built-in slash commands, a module for each family."""
+"""The built-in slash commands, one module per family."""

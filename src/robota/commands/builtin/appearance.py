@@ -1,4 +1,4 @@
-"""Commands about how clients draw: the theme and the status line. The person's settings keep them."""
+"""Commands about the theme and the status line. They are saved in the settings of the user."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -91,7 +91,7 @@ def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
 
 
 def _themes(now: Appearance) -> CommandChoice:
-    """Every theme; a client that can shows how each looks before it is taken."""
+    """All themes, each with its appearance, so that a client can preview it."""
     options = (
         CommandOption(
             label=name,
@@ -110,7 +110,7 @@ def _shown(text: str, appearance: Appearance) -> CommandShown:
 
 
 def _changes(words: Sequence[str]) -> dict[str, bool | None] | None:
-    """Which settings get which value, None for the one they have by themselves; None if that is no form of it."""
+    """The settings to change; a value of None resets one. None if the words are not a form of the command."""
     match words:
         case []:
             return {}
@@ -126,6 +126,6 @@ def _changes(words: Sequence[str]) -> dict[str, bool | None] | None:
 
 def _with_changes(appearance: Appearance, changes: dict[str, bool | None]) -> Appearance:
     fields = {"enabled": "has_status_line", "gitBranch": "shows_git_branch"}
-    usual = Appearance()
-    values = {fields[name]: getattr(usual, fields[name]) if on is None else on for name, on in changes.items()}
+    defaults = Appearance()
+    values = {fields[name]: getattr(defaults, fields[name]) if on is None else on for name, on in changes.items()}
     return msgspec.structs.replace(appearance, **values)

@@ -1,4 +1,4 @@
-"""Commands about what the model has in view: looking at it, condensing it and undoing that, pinning turns."""
+"""Commands about the context window: show it, condense it, undo that, and pin turns."""
 
 from collections.abc import Iterable
 

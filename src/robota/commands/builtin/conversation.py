@@ -1,4 +1,4 @@
-"""Commands about the conversation itself: help, what was said before, a new one, leaving, trying again."""
+"""Commands about the conversation: help, history, clear, new, retry and exit."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -19,7 +19,7 @@ from robota.protocol.slash_commands import (
 from robota.protocol.views import TableView
 
 HISTORY_ROWS: Final = 100
-LONGEST_HINT: Final = 24
+MAX_HINT: Final = 24
 HELP: Final = SlashCommandInfo(
     name="help", aliases=("?",), argument_hint="[COMMAND]", description="list all commands, or explain one"
 )
@@ -41,7 +41,7 @@ HISTORY: Final = SlashCommandInfo(
 def conversation_commands(
     session: Session, all_commands: Callable[[], Sequence[SlashCommand]]
 ) -> Iterable[SlashCommand]:
-    """`/help`, `/history`, `/clear`, `/new`, `/retry` and `/exit`. `all_commands` gives what there is to help with."""
+    """`/help`, `/history`, `/clear`, `/new`, `/retry` and `/exit`. `/help` lists `all_commands`."""
 
     async def help(arguments: str) -> CommandOutcome | Refused:
         infos = [command.info for command in all_commands()]
@@ -93,8 +93,8 @@ def _history(session: Session) -> Run:
 
 
 def _short_usage(info: SlashCommandInfo) -> str:
-    """In a list of all commands, one with many actions does not name them."""
-    is_long = bool(info.subcommands) and len(info.argument_hint) > LONGEST_HINT
+    """The usage in the list of all commands, with a long list of actions abbreviated."""
+    is_long = bool(info.subcommands) and len(info.argument_hint) > MAX_HINT
     return f"/{info.name} [ACTION …]" if is_long else _usage(info)
 
 

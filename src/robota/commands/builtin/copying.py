@@ -1,4 +1,4 @@
-"""`/copy`: the last answer, a block of code in it, or the last command, for the clipboard."""
+"""`/copy`: copies the last answer, a code block of it, or the last command to the clipboard."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ NOTHING: Final = "Nothing was copied."
 
 
 def copy_commands(session: Session) -> Iterable[SlashCommand]:
-    """`/copy`. It works over SSH too: the terminal of the person gets the text."""
+    """`/copy`. It works over SSH too, because the terminal of the user gets the text."""
 
     async def copy(arguments: str) -> CommandOutcome | Refused:
         rows = session.state().cline_messages
@@ -54,7 +54,7 @@ def _answer(rows: Sequence[Message]) -> str:
 
 
 def _block(rows: Sequence[Message], number: int) -> str:
-    """A block of the newest answer that has any, counted from 1; 0 is the last one."""
+    """Code block `number`, counted from 1, of the newest answer that has any; 0 is the last one. Empty if missing."""
     for row in reversed(rows):
         blocks = [found[2] for found in re.finditer(FENCED, row.text or "")] if row.say in SPOKEN else []
         if blocks:

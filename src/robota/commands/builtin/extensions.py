@@ -1,4 +1,4 @@
-"""Commands about what others bring into a session: MCP servers, hooks, skills, and the trust in the workspace."""
+"""Commands about extensions: MCP servers, hooks, skills, and trust in the workspace."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -20,7 +20,7 @@ from robota.protocol.slash_commands import (
 from robota.protocol.views import TableView
 from robota.text.visible import single_line
 
-CELL_SHOWN: Final = 200
+MAX_CELL: Final = 200
 STATES: Final = {
     McpServerStatus.PENDING: "starts with the first task",
     McpServerStatus.CONNECTED: "connected",
@@ -45,7 +45,7 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         servers = session.state().mcp_servers
         if not servers:
             return shown_text("No MCP server is configured here.")
-        rows = ((server.name, STATES[server.status], _tools_of(server.name, session)) for server in servers)
+        rows = ((server.name, STATES[server.status], _tool_names(server.name, session)) for server in servers)
         return _table(("SERVER", "STATE", "TOOLS"), rows)
 
     async def hooks(arguments: str) -> CommandOutcome | Refused:
@@ -87,19 +87,19 @@ def _trust(host: CommandHost) -> CommandOutcome:
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> CommandShown:
-    cells = (tuple(single_line(cell, CELL_SHOWN) for cell in row) for row in rows)
+    cells = (tuple(single_line(cell, MAX_CELL) for cell in row) for row in rows)
     return CommandShown(view=TableView(columns=columns, rows=tuple(cells)))
 
 
-def _tools_of(server: str, session: Session) -> str:
+def _tool_names(server: str, session: Session) -> str:
     prefix = f"mcp__{server}__"
     names = [name.removeprefix(prefix) for name in session.state().tools if name.startswith(prefix)]
     return ", ".join(names) or "-"
 
 
 def _hook_rows(host: CommandHost) -> Iterable[tuple[str, ...]]:
-    of_plugins = ((plugin.name, plugin.contents.hook_settings) for plugin in host.plugins)
-    found = [(owner, hooks) for owner, hooks in (*of_plugins, ("settings", host.settings.values.hooks)) if hooks]
+    from_plugins = ((plugin.name, plugin.contents.hook_settings) for plugin in host.plugins)
+    found = [(owner, hooks) for owner, hooks in (*from_plugins, ("settings", host.settings.values.hooks)) if hooks]
     if not found:
         return
     from robota.hooks.definitions import parse_hooks

@@ -17,7 +17,7 @@ INFO: Final = SlashCommandInfo(
 
 
 def init_commands(session: Session) -> Iterable[SlashCommand]:
-    """`/init`. What the model writes is asked about like any other change."""
+    """`/init`. The change of the model needs approval like any other."""
 
     async def init(arguments: str) -> CommandOutcome | Refused:
         return await send_prompt(session, f"/init {arguments}".strip())

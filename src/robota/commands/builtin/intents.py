@@ -1,4 +1,4 @@
-"""`/intents`: what agents may work on here."""
+"""`/intents`: manages what agents may work on."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -37,19 +37,19 @@ INFO: Final = SlashCommandInfo(
 
 
 def intent_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/intents`. What it needs is loaded with the first request."""
+    """`/intents`. Its implementation is loaded with the first request."""
 
     async def intents(arguments: str) -> CommandOutcome | Refused:
-        from robota.commands.intent_requests import BadIntentRequest, CreateIntent, intent_request
+        from robota.commands.intent_requests import BadIntentRequest, CreateIntent, parse_intent_request
         from robota.intents.intent import IntentProblem
         from robota.intents.intent_files import INTENTS, has_intents
 
         try:
-            upkeep, request = host.program.intents(), intent_request(arguments)
+            upkeep, request = host.program.intents(), parse_intent_request(arguments)
             if not isinstance(request, CreateIntent) and not has_intents(upkeep.files.home):
                 problem = f"There are no intents here: no {INTENTS}. /intents new makes one. Nothing was changed."
                 return Refused(code="intents", message=problem)
-            answer = await upkeep.carry_out(request)
+            answer = await upkeep.execute(request)
         except BadIntentRequest as problem:
             return wrong_arguments(INFO, str(problem))
         except (IntentProblem, OSError) as problem:

@@ -1,4 +1,4 @@
-"""`/memory`: what is remembered between sessions."""
+"""`/memory`: manages the memory between sessions."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -34,14 +34,14 @@ INFO: Final = SlashCommandInfo(
 
 
 def memory_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/memory`. What it needs is loaded with the first request."""
+    """`/memory`. Its implementation is loaded with the first request."""
 
     async def memory(arguments: str) -> CommandOutcome | Refused:
-        from robota.commands.memory_requests import BadMemoryRequest, memory_request
+        from robota.commands.memory_requests import BadMemoryRequest, parse_memory_request
         from robota.knowledge.memory.store import MemoryProblem
 
         try:
-            answer = await host.program.memory().carry_out(memory_request(arguments))
+            answer = await host.program.memory().execute(parse_memory_request(arguments))
         except BadMemoryRequest as problem:
             return wrong_arguments(INFO, str(problem))
         except MemoryProblem as problem:

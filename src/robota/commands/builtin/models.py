@@ -1,4 +1,4 @@
-"""Commands about who answers: the model, and the language of the answers."""
+"""Commands about the model and the language of its answers."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -35,7 +35,7 @@ LANGUAGE: Final = SlashCommandInfo(
 
 
 def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/model` and `/language`. Another model takes the session up again: its window and price hold."""
+    """`/model` and `/language`. Another model reopens the session, because context window and price change."""
     options = host.options
 
     async def model(arguments: str) -> CommandOutcome | Refused:
@@ -55,7 +55,7 @@ def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
 
 
 def _model_words(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
-    """The models that are known of the provider's type; any other name can be typed too."""
+    """The models in the catalogue for the type of the provider; any other name can be typed too."""
     profile = host.settings.values.providers.get(host.options.provider_name)
     if before or profile is None:
         return
@@ -64,7 +64,7 @@ def _model_words(host: CommandHost, before: tuple[str, ...]) -> Iterable[Subcomm
 
 
 def _models(host: CommandHost) -> CommandOutcome:
-    """Those that are known of the provider, to choose from; where none is, the one that answers."""
+    """The known models of the provider as a choice; the current model if none is known."""
     if not host.has_model:
         return shown_text(NO_PROVIDER)
     now = host.options.model

@@ -1,4 +1,4 @@
-"""Commands about modes: what the agent is there for, and how much it asks."""
+"""Commands about the task mode and the permission mode."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -47,7 +47,7 @@ def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Itera
     async def mode(arguments: str) -> CommandOutcome | Refused:
         if not arguments:
             return _choice("mode", "mode", session.state().mode, _task_modes(modes))
-        # A mode of one's own may be called like a permission mode, which /permissions still reaches.
+        # A custom mode may have the name of a permission mode, which /permissions still sets.
         if arguments in modes.roles or arguments not in set(PermissionMode):
             receipt = await session.submit(SwitchMode(text=arguments))
             return receipt if isinstance(receipt, Refused) else shown_text(f"mode: {arguments}")
@@ -71,7 +71,7 @@ def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Itera
 
 
 def _rule_table(rules: RuleSet, grants: Sequence[str]) -> CommandShown:
-    """In the order in which they count."""
+    """The rules, in the order in which they are evaluated."""
     rows = (
         *(("deny", rule.text) for rule in rules.deny),
         *(("ask", rule.text) for rule in rules.ask),

@@ -1,4 +1,4 @@
-"""The command that chooses how the model answers. The person's settings keep it."""
+"""`/output-style`: sets the output style, which is saved in the settings of the user."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from robota.knowledge.output_styles import OutputStyle
 
 DEFAULT: Final = "default"
-NONE_THERE: Final = (
+NO_STYLES: Final = (
     "There are no output styles. They are files .robota/output-styles/NAME.md or .claude/output-styles/NAME.md, "
     "of the project or in your home directory, and come with plugins."
 )
@@ -34,12 +34,12 @@ OUTPUT_STYLE: Final = SlashCommandInfo(
 
 
 def output_style_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/output-style`. Another one takes the session up again, with another system prompt."""
+    """`/output-style`. A change reopens the session, because the system prompt changes."""
 
     async def run(arguments: str) -> CommandOutcome | Refused:
         styles = host.styles()
         if not arguments:
-            return _choice(host, styles) if styles else shown_text(NONE_THERE)
+            return _choice(host, styles) if styles else shown_text(NO_STYLES)
         known = {style.name.lower(): style.name for style in styles}
         wanted = known.get(arguments.lower(), DEFAULT if arguments.lower() == DEFAULT else "")
         if not wanted:

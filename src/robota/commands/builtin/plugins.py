@@ -1,4 +1,4 @@
-"""`/plugin`: plugins and marketplaces from within a conversation."""
+"""`/plugin`: manages plugins and marketplaces."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -55,10 +55,10 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
         from robota.commands.plugins.actions import PluginActions
         from robota.commands.plugins.menu import plugin_menu
         from robota.commands.plugins.reply import refusal
-        from robota.commands.plugins.requests import parse_order
+        from robota.commands.plugins.requests import parse_plugin_request
         from robota.extensions.plugins.manifest import InvalidPlugin
 
-        typed = parse_order(arguments)
+        typed = parse_plugin_request(arguments)
 
         def agrees(proposal: "Proposal") -> bool:
             return typed is not None and len(typed.agreed) >= DIGEST_TYPED and proposal.digest.startswith(typed.agreed)
@@ -68,7 +68,7 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
             menu = await plugin_menu(arguments, actions)
             if menu is not None or typed is None:
                 return menu or wrong_arguments(PLUGIN, "That is not a form of /plugin.")
-            reply = await actions.carry_out(typed.request)
+            reply = await actions.execute(typed.request)
         except (InvalidPlugin, ConfigError, OSError) as error:
             return Refused(code="plugin", message=refusal(error))
         return _choice(reply, arguments) if reply.waits_for else shown_text(reply.text)
@@ -80,7 +80,7 @@ DIGEST_TYPED: Final = 12
 
 
 def _choice(reply: "PluginReply", arguments: str) -> CommandOutcome:
-    """What would be installed, and the line that agrees to exactly that."""
+    """The choice to install what is shown; its line carries the digest, so it agrees to exactly that."""
     line = arguments.partition("--agree")[0].strip()
     return CommandChoice(
         title="\n".join((reply.waits_for[0].text, "Nothing of it runs unless you agree.")),

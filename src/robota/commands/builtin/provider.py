@@ -1,4 +1,4 @@
-"""All built-in commands, as one provider of the registry."""
+"""The provider of all built-in commands."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -26,7 +26,7 @@ from robota.protocol.slash_commands import CommandSource
 
 
 class BuiltinCommands:
-    """The commands that every session has."""
+    """The built-in commands."""
 
     source = CommandSource.BUILT_IN
 

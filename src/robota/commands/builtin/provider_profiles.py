@@ -1,4 +1,4 @@
-"""`/provider`: the provider profiles of the person, trying one, setting another one up."""
+"""`/provider`: shows, tests, switches and sets up provider profiles."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -42,7 +42,7 @@ PROVIDER: Final = SlashCommandInfo(
 
 
 def provider_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/provider`. A profile may be called like an action; `use` reaches it."""
+    """`/provider`. A profile that is named like an action is selected with `use`."""
 
     async def provider(arguments: str) -> CommandOutcome | Refused:
         match arguments.split():
@@ -55,23 +55,23 @@ def provider_commands(host: CommandHost) -> Iterable[SlashCommand]:
             case ["add", *kind] if len(kind) <= 1:
                 return _set_up(host, "".join(kind))
             case ["test", *name] if len(name) <= 1:
-                return await _tested(host, "".join(name) or host.options.provider_name)
+                return await _test(host, "".join(name) or host.options.provider_name)
             case ["use", name] | [name]:
-                return _used(host, name)
+                return _use(host, name)
             case _:
                 return wrong_arguments(PROVIDER, "That is not a form of /provider.")
 
-    yield SlashCommand(info=PROVIDER, run=provider, complete=partial(_words, host))
+    yield SlashCommand(info=PROVIDER, run=provider, complete=partial(_complete, host))
 
 
-def _words(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+def _complete(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
     if before == ("add",):
-        return _kinds()
+        return _provider_types()
     known = host.settings.values.providers.items() if before in ((), ("use",), ("test",)) else ()
     return (SubcommandInfo(name=name, description=f"{each.type}, {each.model or 'no model'}") for name, each in known)
 
 
-def _kinds() -> Iterable[SubcommandInfo]:
+def _provider_types() -> Iterable[SubcommandInfo]:
     return [SubcommandInfo(name=kind.type, description=kind.description) for kind in definitions()]
 
 
@@ -109,7 +109,7 @@ def _table(host: CommandHost) -> CommandShown:
     return CommandShown(view=TableView(columns=("", "PROFILE", "TYPE", "MODEL", "ADDRESS"), rows=rows))
 
 
-def _used(host: CommandHost, name: str) -> CommandOutcome | Refused:
+def _use(host: CommandHost, name: str) -> CommandOutcome | Refused:
     if name not in host.settings.values.providers:
         return _no_profile(host, name)
     if name == host.options.provider_name and host.has_model:
@@ -118,13 +118,13 @@ def _used(host: CommandHost, name: str) -> CommandOutcome | Refused:
 
 
 def _set_up(host: CommandHost, kind: str) -> CommandOutcome | Refused:
-    kinds = [each.name for each in _kinds()]
+    kinds = [each.name for each in _provider_types()]
     if kind and kind not in kinds:
         return wrong_arguments(PROVIDER, f"There is no such kind of provider. There are: {', '.join(kinds)}.")
     return SessionWanted(session_id=host.options.session_id, sets_up=kind)
 
 
-async def _tested(host: CommandHost, name: str) -> CommandOutcome | Refused:
+async def _test(host: CommandHost, name: str) -> CommandOutcome | Refused:
     if name not in host.settings.values.providers:
         return _no_profile(host, name)
     try:

@@ -1,4 +1,4 @@
-"""What is typed after `/rewind`, and what it asks for. Pure."""
+"""Parses the words after `/rewind` into a request."""
 
 import argparse
 import shlex
@@ -17,19 +17,19 @@ USAGE: Final = (
 
 
 class BadRewindRequest(ValueError):
-    """What was typed asks for nothing."""
+    """The words are not a valid request."""
 
 
 class TypedRewind(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, and whether it has been shown and is wanted: else it is only shown. `--dry-run` wants nothing more."""
+    """A request to restore. Unless it is `is_confirmed`, it is only previewed; `--dry-run` offers no confirmation."""
 
     request: RewindRequest
-    is_wanted: bool = False
+    is_confirmed: bool = False
     is_dry_run: bool = False
 
 
-def rewind_request(arguments: str) -> ListRewindPoints | ShowRewindDiff | TypedRewind:
-    """The request in the words after `/rewind`. Raises `BadRewindRequest`."""
+def parse_rewind_request(arguments: str) -> ListRewindPoints | ShowRewindDiff | TypedRewind:
+    """Parse a request. Raises `BadRewindRequest`."""
     try:
         words = shlex.split(arguments)
     except ValueError as error:
@@ -48,13 +48,13 @@ def rewind_request(arguments: str) -> ListRewindPoints | ShowRewindDiff | TypedR
 
 
 def confirmed_line(arguments: str, state: str) -> str:
-    """The same order once it has been shown and is wanted."""
+    """The line that confirms a previewed request, for exactly the previewed state."""
     return f"/rewind {arguments} --yes" + (f" --state {state}" if state else "")
 
 
 def _typed(action: str, words: Sequence[str]) -> TypedRewind:
     options = _options(words)
-    state, is_wanted, is_dry_run = options.state, options.yes, options.dry_run
+    state, is_confirmed, is_dry_run = options.state, options.yes, options.dry_run
     target = (options.number, options.call, options.only, options.files, options.conversation)
     request: RewindRequest
     if action in ("undo", "redo"):
@@ -68,7 +68,7 @@ def _typed(action: str, words: Sequence[str]) -> TypedRewind:
         request = RewindTo(
             number=options.number, call_id=options.call, scope=scope, only=tuple(options.only), state=state
         )
-    return TypedRewind(request=request, is_wanted=is_wanted, is_dry_run=is_dry_run)
+    return TypedRewind(request=request, is_confirmed=is_confirmed, is_dry_run=is_dry_run)
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:

@@ -1,9 +1,9 @@
-"""`/rewind`: the prompts of the session, what they changed, and going back."""
+"""`/rewind`: lists the prompts of the session, shows what they changed, and restores earlier states."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from robota.commands.builtin.rewind_requests import BadRewindRequest, TypedRewind, confirmed_line, rewind_request
+from robota.commands.builtin.rewind_requests import BadRewindRequest, TypedRewind, confirmed_line, parse_rewind_request
 from robota.commands.command import SlashCommand, shown_diff, shown_text, wrong_arguments
 from robota.commands.point_table import point_table
 from robota.engine.session.session import Session
@@ -37,11 +37,11 @@ INFO: Final = SlashCommandInfo(
 
 
 def rewind_commands(session: Session) -> Iterable[SlashCommand]:
-    """`/rewind`. Going back is shown first; the line that comes with it does it."""
+    """`/rewind`. A restore is previewed first; the line in the preview executes it."""
 
     async def rewind(arguments: str) -> CommandOutcome | Refused:
         try:
-            request = rewind_request(arguments)
+            request = parse_rewind_request(arguments)
         except BadRewindRequest:
             return wrong_arguments(INFO, "That is not a form of /rewind.")
         match request:
@@ -51,7 +51,7 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
             case ShowRewindDiff(number=number):
                 diff = await session.rewind.diff(number)
                 return diff if isinstance(diff, Refused) else shown_diff(diff, "Nothing differs.")
-            case TypedRewind(is_wanted=True):
+            case TypedRewind(is_confirmed=True):
                 done = await session.rewind.go(request.request)
                 return done if isinstance(done, Refused) else RewindShown(result=done, is_done=True)
             case TypedRewind():

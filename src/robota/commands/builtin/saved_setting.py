@@ -1,4 +1,4 @@
-"""Saves a setting that a slash command changed to the person's settings, for later sessions."""
+"""Saves a setting that a slash command changed in the settings of the user, for later sessions."""
 
 import asyncio
 from typing import Any
@@ -10,8 +10,8 @@ from robota.protocol.commands import Refused
 
 
 async def save_setting(host: CommandHost, key: tuple[str, ...], value: Any) -> Refused | None:
-    """Write a setting of the person; None as a value takes it out."""
-    # Few conversations change a setting.
+    """Write a setting of the user; None as a value removes it. Returns a refusal if it cannot be written."""
+    # Loaded late: few conversations change a setting.
     from robota.config.settings.writer import remove_value, set_value
 
     path = settings_path(host.env)

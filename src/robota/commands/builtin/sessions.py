@@ -1,4 +1,4 @@
-"""Commands about sessions: the name of this one, copies of it, and going over to another one."""
+"""Commands about sessions: rename, export and fork this one, search and resume others."""
 
 import asyncio
 from collections.abc import Iterable
@@ -23,15 +23,15 @@ from robota.protocol.slash_commands import (
 if TYPE_CHECKING:
     from robota.commands.stored_sessions import StoredSessions
 
-ENDINGS: Final = {".md": "markdown", ".html": "html", ".jsonl": "stream-json", ".zip": "bundle"}
+FORMATS_BY_SUFFIX: Final = {".md": "markdown", ".html": "html", ".jsonl": "stream-json", ".zip": "bundle"}
 FORMATS: Final = {
     "markdown": "to read",
     "html": "a page",
     "stream-json": "as print mode would have printed it",
     "bundle": "for another machine",
 }
-# What a list of sessions shows beside the chosen one.
-SHOW_ONE: Final = "--show "
+# Used by the preview in the list of sessions.
+PREVIEW_OPTION: Final = "--show "
 RENAME: Final = SlashCommandInfo(name="rename", argument_hint="NAME", description="give this session a name")
 EXPORT: Final = SlashCommandInfo(
     name="export",
@@ -68,7 +68,7 @@ def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashC
 
     async def export(arguments: str) -> CommandOutcome | Refused:
         try:
-            return shown_text(await host.program.export(_export_order(arguments)))
+            return shown_text(await host.program.export(_export_request(arguments)))
         except (ConfigError, LogError) as error:
             return Refused(code="not_exported", message=str(error))
 
@@ -94,17 +94,17 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
     async def search(arguments: str) -> CommandOutcome | Refused:
         if not any(map(str.isalnum, arguments)):
             return wrong_arguments(SEARCH, "Say words with letters or digits.")
-        options = await asyncio.to_thread(_stored(host).found, arguments)
+        options = await asyncio.to_thread(_stored(host).search, arguments)
         if not options:
             return shown_text("No other session of this directory has these words.")
         return CommandChoice(title="Sessions with these words, to go on with:", options=options)
 
     async def resume(arguments: str) -> CommandOutcome | Refused:
-        if arguments.startswith(SHOW_ONE):
-            return await asyncio.to_thread(_stored(host).newest_rows, arguments.removeprefix(SHOW_ONE))
+        if arguments.startswith(PREVIEW_OPTION):
+            return await asyncio.to_thread(_stored(host).newest_rows, arguments.removeprefix(PREVIEW_OPTION))
         if arguments:
-            return await asyncio.to_thread(_stored(host).wanted, arguments)
-        options = await asyncio.to_thread(_stored(host).offered)
+            return await asyncio.to_thread(_stored(host).resolve, arguments)
+        options = await asyncio.to_thread(_stored(host).resumable)
         if not options:
             return shown_text("There is no other session of this directory to go on with.")
         return CommandChoice(title="Sessions of this directory, to go on with:", options=options)
@@ -112,7 +112,7 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
     yield SlashCommand(info=SEARCH, run=search)
 
     def others(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
-        options = _stored(host).offered() if not before else ()
+        options = _stored(host).resumable() if not before else ()
         return (
             SubcommandInfo(name=each.line.removeprefix("/resume "), description=f"{each.label} {each.detail}")
             for each in options
@@ -122,15 +122,15 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
 
 
 def _stored(host: CommandHost) -> "StoredSessions":
-    # Most conversations end before anybody looks for another.
+    # Loaded late: most conversations never need other sessions.
     from robota.commands.stored_sessions import StoredSessions
 
     return StoredSessions(host)
 
 
-def _export_order(arguments: str) -> ExportRequest:
-    """The first word may be a format; else the ending of the path says it."""
+def _export_request(arguments: str) -> ExportRequest:
+    """The format is the first word, or follows from the ending of the path."""
     first, _, rest = arguments.partition(" ")
     if first in FORMATS:
         return ExportRequest(format=first, path=rest.strip())
-    return ExportRequest(format=ENDINGS.get(Path(arguments).suffix.lower(), "markdown"), path=arguments)
+    return ExportRequest(format=FORMATS_BY_SUFFIX.get(Path(arguments).suffix.lower(), "markdown"), path=arguments)

@@ -1,4 +1,4 @@
-"""Commands about where the session stands: its state, what it costs, its todo list."""
+"""Commands that show the state of the session: status, cost and todo list."""
 
 from collections.abc import Iterable
 

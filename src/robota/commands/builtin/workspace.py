@@ -1,4 +1,4 @@
-"""Commands about the work itself: what was changed, what runs in the background, a review, what Robota needs."""
+"""Commands about the workspace: diff, background commands, review, and diagnosis."""
 
 import asyncio
 from collections.abc import Iterable
@@ -17,8 +17,8 @@ from robota.text.visible import single_line
 if TYPE_CHECKING:
     from robota.workspace.process.background import BackgroundProcess
 
-COMMAND_SHOWN: Final = 120
-LINES_READ: Final = 200
+MAX_COMMAND: Final = 120
+MAX_LINES: Final = 200
 DIFF: Final = SlashCommandInfo(
     name="diff", argument_hint="[N]", description="show what this session changed, or only prompt N"
 )
@@ -61,8 +61,8 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
                 if not found and name != "all":
                     return wrong_arguments(BACKGROUND, f"Nothing runs as {single_line(name)}.")
                 if verb == "read":
-                    return shown_text("\n".join(map(_end_of, found)))
-                return _put_away(found, processes) if verb == "close" else await _stopped(found)
+                    return shown_text("\n".join(map(_output_tail, found)))
+                return _close(found, processes) if verb == "close" else await _stop(found)
             case _:
                 return wrong_arguments(BACKGROUND, "That is not a form of /background.")
 
@@ -73,25 +73,25 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         return CommandShown(view=await host.program.examine())
 
     yield SlashCommand(info=DIFF, run=diff)
-    yield SlashCommand(info=BACKGROUND, run=background, complete=partial(_running_words, processes))
+    yield SlashCommand(info=BACKGROUND, run=background, complete=partial(_complete_ids, processes))
     yield SlashCommand(info=REVIEW, run=review)
     yield SlashCommand(info=DOCTOR, run=doctor)
 
 
 def _named(processes: Processes, name: str) -> "list[BackgroundProcess]":
-    """Those that a person means: one by its id, or every one."""
+    """The process with this id, with or without `bg`, or all."""
     if name == "all":
         return list(processes.background)
     found = processes.find_background(name if name.startswith("bg") else f"bg{name}")
     return [] if found is None else [found]
 
 
-def _end_of(process: "BackgroundProcess") -> str:
-    lines = process.last_text.rstrip("\n").split("\n")[-LINES_READ:]
+def _output_tail(process: "BackgroundProcess") -> str:
+    lines = process.last_text.rstrip("\n").split("\n")[-MAX_LINES:]
     return "\n".join(lines) if any(lines) else f"{process.id} has printed nothing."
 
 
-def _put_away(found: "list[BackgroundProcess]", processes: Processes) -> CommandShown:
+def _close(found: "list[BackgroundProcess]", processes: Processes) -> CommandShown:
     ended = [each for each in found if each.ending is not None]
     for each in ended:
         each.is_put_away = True
@@ -100,7 +100,7 @@ def _put_away(found: "list[BackgroundProcess]", processes: Processes) -> Command
     return shown_text(f"Put away: {', '.join(each.id for each in ended) or 'nothing'}.{still}")
 
 
-def _running_words(processes: Processes, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
+def _complete_ids(processes: Processes, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
     if before not in (("stop",), ("close",), ("read",)):
         return
     for each in processes.background:
@@ -111,7 +111,7 @@ def _running_words(processes: Processes, before: tuple[str, ...]) -> Iterable[Su
 
 def _listed(processes: "Iterable[BackgroundProcess]") -> CommandShown:
     rows = tuple(
-        (each.id, _state(each), f"{each.age_s:.0f} s", single_line(each.command, COMMAND_SHOWN)) for each in processes
+        (each.id, _state(each), f"{each.age_s:.0f} s", single_line(each.command, MAX_COMMAND)) for each in processes
     )
     if not rows:
         return shown_text("Nothing runs in the background.")
@@ -124,11 +124,11 @@ def _state(process: "BackgroundProcess") -> str:
     return "waits for input" if process.waits_for_input() else "runs"
 
 
-async def _stopped(found: "list[BackgroundProcess]") -> CommandShown:
+async def _stop(found: "list[BackgroundProcess]") -> CommandShown:
     processes = [each for each in found if each.ending is None]
     await asyncio.gather(*(each.stop() for each in processes))
     if not processes:
         return shown_text("Nothing runs in the background.")
     return shown_text(
-        f"Ended: {', '.join(f'{each.id} ({single_line(each.command, COMMAND_SHOWN)})' for each in processes)}."
+        f"Ended: {', '.join(f'{each.id} ({single_line(each.command, MAX_COMMAND)})' for each in processes)}."
     )

@@ -1,1 +1,1 @@
-"""What may be typed next in a prompt: commands, the words behind them, and what can be mentioned."""
+"""Completion in the prompt: slash commands, their arguments, and mentions."""

@@ -1,4 +1,4 @@
-"""Completes the word at the caret of a prompt: a slash command, a word behind one, or a mention."""
+"""Completes the word at the caret of a prompt: a slash command, an argument of one, or a mention."""
 
 import msgspec
 
@@ -10,14 +10,14 @@ NOTHING = PromptCompletion()
 
 
 class Completer:
-    """Finds what fits. Nothing here is slow: files are listed in the background, and matched in another thread."""
+    """Combines the completion of mentions and commands. Slow work runs in threads."""
 
     def __init__(self, commands: CommandWords, mentions: MentionWords) -> None:
         self._commands = commands
         self._mentions = mentions
 
     async def complete(self, text: str, caret: int, limit: int) -> PromptCompletion:
-        """What may stand at the caret. A caret outside of the text means its end."""
+        """The completions at the caret; a caret outside the text counts as its end."""
         caret = caret if 0 <= caret <= len(text) else len(text)
         if limit <= 0:
             return NOTHING
@@ -27,10 +27,10 @@ class Completer:
         if found is None:
             return NOTHING
         if text[found.end : found.end + 1].isspace():
-            return msgspec.structs.replace(found, candidates=tuple(map(_without_blank, found.candidates)))
+            return msgspec.structs.replace(found, candidates=tuple(map(_without_space, found.candidates)))
         return found
 
 
-def _without_blank(candidate: CompletionCandidate) -> CompletionCandidate:
-    """One blank is enough where the text goes on with one."""
+def _without_space(candidate: CompletionCandidate) -> CompletionCandidate:
+    """The candidate without the space at its end, where the text goes on with one."""
     return msgspec.structs.replace(candidate, insert=candidate.insert.rstrip(" "))

@@ -1,4 +1,4 @@
-"""Completes mentions: files and directories of the workspace, and the words for other things."""
+"""Completes mentions: files and directories of the workspace, and special words such as `@terminal`."""
 
 import asyncio
 import re
@@ -6,31 +6,31 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from robota.contracts.workspace import Files
-from robota.knowledge.mentions.parsing import MAX_PATH, mention_of_path
+from robota.knowledge.mentions.parsing import MAX_PATH, MENTION_START, mention_of_path
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 from robota.workspace.search.file_list import FileList
 
-# As in `parse_mentions`, but the word may end anywhere: it is just being typed.
-UNFINISHED: Final = re.compile(r'(?<![^\s(\[{])@(?:"(?P<quoted>[^"\n]*)|(?P<bare>(?:\\[^\n]|[^\s\\"])*))\Z')
+# As in `parse_mentions`, but for a word that is still being typed.
+UNFINISHED: Final = re.compile(MENTION_START + r'(?:"(?P<quoted>[^"\n]*)|(?P<bare>(?:\\[^\n]|[^\s\\"])*))\Z')
 REST_OF_WORD: Final = re.compile(r'[^\s"]*"?')
-# Any file of a directory: where none of its files may be read, the directory is not offered either.
+# Stands for any file of a directory: a directory in which no file may be read is not offered.
 ANY_FILE: Final = "any"
-# While files are being listed: each one is looked up on the disk, and waits there for the thread that lists.
-MOST_AT_FIRST: Final = 10
+# While files are still being listed, because checking each candidate competes with the listing thread.
+MAX_WHILE_LISTING: Final = 10
 
 
 class MentionWords:
-    """What can be mentioned in a workspace."""
+    """Completes what can be mentioned in a workspace."""
 
     def __init__(self, files: Files, listed: FileList, words: Callable[[str], Mapping[str, str]]) -> None:
-        """`words` gives the things that are no paths and begin with what was typed, each with its description."""
+        """`words` returns the mentions other than paths that start with a prefix, with their descriptions."""
         self._files = files
         self._listed = listed
         self._words = words
 
     async def complete(self, text: str, caret: int, limit: int) -> PromptCompletion | None:
-        """None if no mention stands at the caret."""
-        self._listed.refresh()  # so that the files are known when one is wanted
+        """The completions of the mention at the caret; None if there is no mention."""
+        self._listed.refresh()  # early, so that the files are listed when a mention is typed
         typed = UNFINISHED.search(text, max(0, caret - MAX_PATH), caret)
         if typed is None:
             return None
@@ -38,11 +38,11 @@ class MentionWords:
         words = {} if typed["quoted"] is not None else await asyncio.to_thread(self._words, query)
         listed = await self._listed.files()
         query = query.removeprefix("./").removeprefix("/")
-        most = limit if listed.is_complete else min(limit, MOST_AT_FIRST)
-        paths = await asyncio.to_thread(listed.index.best, query, most, self._is_hidden)
+        path_limit = limit if listed.is_complete else min(limit, MAX_WHILE_LISTING)
+        paths = await asyncio.to_thread(listed.index.best, query, path_limit, self._is_hidden)
         candidates = (
-            *(_word(name, description) for name, description in words.items()),
-            *(found for path in paths if (found := _path(path)) is not None),
+            *(_word_candidate(name, description) for name, description in words.items()),
+            *(found for path in paths if (found := _path_candidate(path)) is not None),
         )
         rest = REST_OF_WORD.match(text, caret)
         return PromptCompletion(
@@ -58,14 +58,14 @@ class MentionWords:
         return self._files.is_ignored(path[:-1], is_directory=True) or self._files.is_ignored(path + ANY_FILE)
 
 
-def _word(name: str, description: str) -> CompletionCandidate:
-    blank = "" if name.endswith(":") else " "  # a word that wants to be gone on with
+def _word_candidate(name: str, description: str) -> CompletionCandidate:
+    space = "" if name.endswith(":") else " "  # `session:` is continued
     return CompletionCandidate(
-        kind=CandidateKind.MENTION, insert=f"@{name}{blank}", label=f"@{name}", description=description
+        kind=CandidateKind.MENTION, insert=f"@{name}{space}", label=f"@{name}", description=description
     )
 
 
-def _path(path: str) -> CompletionCandidate | None:
+def _path_candidate(path: str) -> CompletionCandidate | None:
     mention = mention_of_path(path)
     if mention is None:
         return None

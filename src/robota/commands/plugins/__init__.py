@@ -1,1 +1,1 @@
-"""What `robota plugin` and `/plugin` do: one implementation for the command line and every client."""
+"""The implementation of `robota plugin` and `/plugin`."""

@@ -1,11 +1,11 @@
-"""Carries out what is asked of plugins and marketplaces. Nothing is installed unless the person agrees to it."""
+"""Executes requests about plugins and marketplaces. Nothing is installed without the agreement of the user."""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final, assert_never
 
-from robota.commands.plugins.description import as_json, brings, differences, heading, notes
+from robota.commands.plugins.description import component_lines, difference_lines, heading_text, note_lines, plugin_json
 from robota.commands.plugins.marketplaces import MarketplaceActions, declared_marketplaces
 from robota.commands.plugins.reply import PluginReply, Proposal, joined, refusal
 from robota.commands.plugins.requests import (
@@ -42,10 +42,10 @@ Agree = Callable[[Proposal], bool]
 
 
 class PluginActions:
-    """Plugins and marketplaces for one project and one person."""
+    """Executes requests about plugins and marketplaces, for one project."""
 
     def __init__(self, settings: Settings, project: Path, env: Mapping[str, str], agrees: Agree) -> None:
-        """`agrees` is asked with everything that a plugin brings before it is installed."""
+        """`agrees` gets the full description of a plugin before it is installed."""
         self._settings = settings
         self._project = project
         self._here = os.path.realpath(project)
@@ -53,11 +53,11 @@ class PluginActions:
         self._agrees = agrees
         self._store = PluginStore(env)
         declared = declared_marketplaces(settings, project)
-        self._installer = PluginInstaller(self._store, declared.places, env)
+        self._installer = PluginInstaller(self._store, declared.sources, env)
         self._marketplaces = MarketplaceActions(self._installer, project, declared.problems)
 
-    async def carry_out(self, request: PluginRequest) -> PluginReply:
-        """Do what is asked. Raises `InvalidPlugin`, `ConfigError` or `OSError`; then nothing was changed."""
+    async def execute(self, request: PluginRequest) -> PluginReply:
+        """Execute a request. Raises `InvalidPlugin`, `ConfigError` or `OSError`."""
         match request:
             case ListPlugins():
                 return self._list()
@@ -74,7 +74,7 @@ class PluginActions:
                 self._installer.uninstall(plugin)
                 return PluginReply(text=f"{plugin.id} is removed.", data={"id": plugin.id, "removed": True})
             case ListMarketplaces() | AddMarketplace() | UpdateMarketplace() | RemoveMarketplace():
-                return await self._marketplaces.carry_out(request)
+                return await self._marketplaces.execute(request)
             case _:
                 assert_never(request)
 
@@ -120,18 +120,18 @@ class PluginActions:
         contents = read_contents(snapshot, plugin.name)
         agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
         changes = changed_parts({} if agreement is None else agreement.parts, snapshot.parts, self._env)
-        lines = [heading(plugin, contents), f"It is {self._state(plugin)} ({plugin.scope}), in {root}. It brings:"]
-        lines += [*brings(plugin, contents, root), *notes(contents)]
+        lines = [heading_text(plugin, contents), f"It is {self._state(plugin)} ({plugin.scope}), in {root}. It brings:"]
+        lines += [*component_lines(plugin, contents, root), *note_lines(contents)]
         if changes:
-            lines += ["Its files are not as you agreed to them:", *differences(changes)]
-        data = {**as_json(plugin, contents, root), "state": self._state(plugin), "path": str(root)}
+            lines += ["Its files are not as you agreed to them:", *difference_lines(changes)]
+        data = {**plugin_json(plugin, contents, root), "state": self._state(plugin), "path": str(root)}
         return PluginReply(text="\n".join(lines), data=data)
 
     async def _install(self, what: str, scope: str | None) -> PluginReply:
         if not what:
             return await self._install_wanted(scope)
         origin, name = self._origin(what)
-        is_wanted = scope is None and isinstance(origin, MarketplaceOrigin) and self._is_wanted_here(what)
+        is_wanted = scope is None and isinstance(origin, MarketplaceOrigin) and self._is_wanted_by_project(what)
         project = self._here if scope == "project" or is_wanted else ""
         async with self._installer.candidate(origin, name, project) as candidate:
             if self._is_unchanged(candidate):
@@ -146,19 +146,19 @@ class PluginActions:
         wanted = [each for each in self._wanted() if each not in installed]
         if not wanted:
             return PluginReply(text="This project wants no plugin that is not installed.", data=[])
-        return joined([await self._one_of_several(each, self._install(each, scope)) for each in wanted], "")
+        return joined([await self._reply_or_failure(each, self._install(each, scope)) for each in wanted], "")
 
     async def _update(self, name: str) -> PluginReply:
         if name:
             return await self._update_one(self._installed(name))
         plugins = installed_for(self._store.read(), self._project)
-        replies = [await self._one_of_several(each.id, self._update_one(each)) for each in plugins]
+        replies = [await self._reply_or_failure(each.id, self._update_one(each)) for each in plugins]
         return joined(replies, "No plugin is installed.")
 
-    async def _one_of_several(self, name: str, doing: Awaitable[PluginReply]) -> PluginReply:
-        """One that fails is no reason to leave out the others."""
+    async def _reply_or_failure(self, name: str, pending: Awaitable[PluginReply]) -> PluginReply:
+        """The reply, with a failure as part of it, so that the other plugins are processed."""
         try:
-            return await doing
+            return await pending
         except InvalidPlugin as error:
             text = f"{single_line(name)}: {refusal(error)}"
             return PluginReply(text=text, data={"id": name, "error": str(error)}, is_done=False)
@@ -175,7 +175,7 @@ class PluginActions:
             return self._decide(candidate)
 
     def _is_unchanged(self, candidate: PluginCandidate) -> bool:
-        """Whether exactly this was agreed to and installed before."""
+        """Whether the user agreed to exactly this content before and it is installed."""
         old = candidate.replaces
         agreement = None if old is None else agreements(AgreementKind.PLUGIN, self._env).get(old.key)
         return (
@@ -186,10 +186,10 @@ class PluginActions:
         )
 
     def _decide(self, candidate: PluginCandidate) -> PluginReply:
-        """Install it if the person agrees to all that it brings."""
+        """Install a candidate if the user agrees to it."""
         plugin = candidate.plugin
-        proposal = Proposal(text=_proposed(candidate), digest=plugin.digest)
-        data = as_json(plugin, candidate.contents, candidate.files)
+        proposal = Proposal(text=_proposal_text(candidate), digest=plugin.digest)
+        data = plugin_json(plugin, candidate.contents, candidate.files)
         verb = "installed" if candidate.replaces is None else "updated"
         if not self._agrees(proposal):
             changed = [change.name for change in candidate.changes]
@@ -210,10 +210,10 @@ class PluginActions:
         return PluginReply(text=text, data={"id": plugin.id, "enabled": is_enabled})
 
     def _origin(self, what: str) -> tuple[Origin, str | None]:
-        """Where a plugin is to come from, and its name there."""
-        place = parse_typed_source(what, self._project)
-        if place is not None:
-            return place, None
+        """The origin of a plugin, and its name in the marketplace if it is from one."""
+        source = parse_typed_source(what, self._project)
+        if source is not None:
+            return source, None
         name, _, marketplace = what.partition("@")
         if marketplace:
             return MarketplaceOrigin(marketplace=marketplace), name
@@ -240,17 +240,17 @@ class PluginActions:
     def _wanted(self) -> list[str]:
         return [each for each, is_on in self._settings.values.enabled_plugins.items() if is_on]
 
-    def _is_wanted_here(self, plugin: str) -> bool:
-        """Whether it is the project that wants it, and not the person's own settings."""
+    def _is_wanted_by_project(self, plugin: str) -> bool:
+        """Whether the settings of the project, not those of the user, enable a plugin."""
         origin = self._settings.origin((SETTING, plugin))
         return origin is not None and origin.layer in (Layer.CLAUDE, Layer.PROJECT, Layer.LOCAL)
 
 
-def _proposed(candidate: PluginCandidate) -> str:
+def _proposal_text(candidate: PluginCandidate) -> str:
     plugin, contents = candidate.plugin, candidate.contents
-    lines = [heading(plugin, contents), "It brings:", *brings(plugin, contents, candidate.files)]
-    lines += notes(contents, candidate.left_out)
+    lines = [heading_text(plugin, contents), "It brings:", *component_lines(plugin, contents, candidate.files)]
+    lines += note_lines(contents, candidate.left_out)
     if candidate.replaces is not None:
         lines.append("What is different from what you agreed to:")
-        lines += differences(candidate.changes)
+        lines += difference_lines(candidate.changes)
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What a plugin brings, for a person to decide about and for scripts: everything that could run, nothing hidden."""
+"""Describes a plugin for the user, who decides about it, and for scripts: everything that could run."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,31 +16,31 @@ from robota.knowledge.skills.skill import SkillKind
 from robota.text.visible import single_line
 
 # Long enough for any command that is meant to be read.
-LONGEST: Final = 4096
-DESCRIPTION: Final = 300
-MOST_PATHS: Final = 20
+MAX_TEXT: Final = 4096
+MAX_DESCRIPTION: Final = 300
+MAX_PATHS: Final = 20
 
 
-def heading(plugin: InstalledPlugin, contents: PluginContents) -> str:
-    """The name, the version, where it comes from, and the digest of all its files."""
+def heading_text(plugin: InstalledPlugin, contents: PluginContents) -> str:
+    """Name, version, description, origin and digest."""
     version = f" {plugin.version}" if plugin.version else ""
     about = f": {contents.manifest.description}" if contents.manifest.description else ""
     commit = f", commit {plugin.commit[:DIGEST_SHOWN]}" if plugin.commit else ""
     author = f", by {contents.manifest.author}" if contents.manifest.author else ""
-    where = f"From {single_line(plugin.origin.label, LONGEST)}{commit}{author}. Digest {plugin.digest[:DIGEST_SHOWN]}."
+    where = f"From {single_line(plugin.origin.label, MAX_TEXT)}{commit}{author}. Digest {plugin.digest[:DIGEST_SHOWN]}."
     return f"{plugin.id}{version}{about}\n{where}"
 
 
-def brings(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Iterator[str]:
-    """A line for each thing that the plugin brings."""
+def component_lines(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Iterator[str]:
+    """A line for each component of the plugin."""
     for hook in contents.hooks:
         yield f"  hook: {single_line(hook.event)} ({single_line(hook.matcher or 'all')}) runs {_text(hook.runs)}"
     for name, entry in contents.servers.items():
-        yield f"  MCP server: {single_line(server_name(plugin.name, name))} {_server(entry)}"
+        yield f"  MCP server: {single_line(server_name(plugin.name, name))} {_server_text(entry)}"
     for skill in skills_of(contents, plugin.name, root):
         kind = "skill" if skill.kind is SkillKind.SKILL else "command"
         allows = f" (allows itself {_text(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
-        yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, DESCRIPTION)}{allows}"
+        yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, MAX_DESCRIPTION)}{allows}"
     for style in _styles(contents, plugin.name):
         yield f"  output style: {style.name} {style.description}".rstrip()
     for agent in _agents(contents, plugin.name):
@@ -51,8 +51,8 @@ def brings(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Ite
         yield f"  other files, which the above may run or read: {_listed(paths)}"
 
 
-def notes(contents: PluginContents, left_out: Iterable[str] = ()) -> Iterator[str]:
-    """What of the plugin has no effect, and why."""
+def note_lines(contents: PluginContents, left_out: Iterable[str] = ()) -> Iterator[str]:
+    """Notes about parts of the plugin that are not used, and why."""
     if contents.unused:
         yield f"Robota does not use its {', '.join(contents.unused)}."
     if paths := [single_line(path, 200) for path in left_out]:
@@ -61,14 +61,14 @@ def notes(contents: PluginContents, left_out: Iterable[str] = ()) -> Iterator[st
         yield f"Note: {problem}."
 
 
-def differences(changes: Iterable[ChangedPart]) -> Iterator[str]:
-    """What is different from what the person agreed to."""
+def difference_lines(changes: Iterable[ChangedPart]) -> Iterator[str]:
+    """The differences from what the user agreed to."""
     for change in changes:
         yield from (f"  {line}" for line in change_lines(change))
 
 
-def as_json(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> dict[str, Any]:
-    """Everything about a plugin, for scripts."""
+def plugin_json(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> dict[str, Any]:
+    """The whole description as JSON."""
     skills = skills_of(contents, plugin.name, root)
     return {
         "id": plugin.id,
@@ -100,8 +100,8 @@ def _agents(contents: PluginContents, name: str) -> Iterator[AgentFile]:
 
 
 def _listed(paths: list[str]) -> str:
-    more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
-    return ", ".join(paths[:MOST_PATHS]) + more
+    more = f" and {len(paths) - MAX_PATHS} more" if len(paths) > MAX_PATHS else ""
+    return ", ".join(paths[:MAX_PATHS]) + more
 
 
 def _named(name: str, description: str) -> dict[str, str]:
@@ -109,10 +109,10 @@ def _named(name: str, description: str) -> dict[str, str]:
 
 
 def _text(text: str) -> str:
-    return single_line(text, LONGEST)
+    return single_line(text, MAX_TEXT)
 
 
-def _server(entry: Any) -> str:
+def _server_text(entry: Any) -> str:
     match entry:
         case {"command": str(command)}:
             words = entry.get("args")

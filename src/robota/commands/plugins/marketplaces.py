@@ -1,4 +1,4 @@
-"""Carries out what is asked of marketplaces."""
+"""Executes requests about marketplaces."""
 
 from pathlib import Path
 from typing import Any, assert_never
@@ -22,34 +22,34 @@ from robota.text.visible import single_line
 
 
 class DeclaredMarketplaces(msgspec.Struct, frozen=True, kw_only=True):
-    """The marketplaces that the settings name, and what is wrong with others."""
+    """The marketplaces of the settings, and problems with invalid ones."""
 
-    places: dict[str, Source]
+    sources: dict[str, Source]
     problems: tuple[str, ...] = ()
 
 
 def declared_marketplaces(settings: Settings, project: Path) -> DeclaredMarketplaces:
-    """Those of `extraKnownMarketplaces`; paths begin at the project."""
-    places: dict[str, Source] = {}
+    """Read `extraKnownMarketplaces`. Paths are relative to the project."""
+    sources: dict[str, Source] = {}
     problems: list[str] = []
     for name, entry in settings.values.extra_known_marketplaces.items():
         try:
-            places[name] = parse_written_source(entry.get("source"), project)
+            sources[name] = parse_written_source(entry.get("source"), project)
         except InvalidPlugin as error:
             problems.append(f"The marketplace {single_line(name)} of the settings is left out: {error}.")
-    return DeclaredMarketplaces(places=places, problems=tuple(problems))
+    return DeclaredMarketplaces(sources=sources, problems=tuple(problems))
 
 
 class MarketplaceActions:
-    """The marketplaces that a person added, and those that a project names."""
+    """Executes requests about the marketplaces of the user and of the settings."""
 
     def __init__(self, installer: PluginInstaller, project: Path, problems: tuple[str, ...]) -> None:
         self._installer = installer
         self._project = project
         self._problems = problems
 
-    async def carry_out(self, request: MarketplaceRequest) -> PluginReply:
-        """Do what is asked. Raises `InvalidPlugin`, `ConfigError` or `OSError`."""
+    async def execute(self, request: MarketplaceRequest) -> PluginReply:
+        """Execute a request. Raises `InvalidPlugin`, `ConfigError` or `OSError`."""
         match request:
             case ListMarketplaces():
                 return self._list()
@@ -75,12 +75,12 @@ class MarketplaceActions:
         return PluginReply(text="\n".join(lines) or nothing, data=[_as_json(each) for each in known])
 
     async def _add(self, source: str) -> PluginReply:
-        place = parse_typed_source(source, self._project)
-        if place is None:
+        parsed = parse_typed_source(source, self._project)
+        if parsed is None:
             raise InvalidPlugin(
                 f"{single_line(source)!r} is no path (./x), address (https://…) or owner/name of GitHub"
             )
-        known = await self._installer.refresh_marketplace(place)
+        known = await self._installer.refresh_marketplace(parsed)
         text = f"{known.name} is added. It offers {len(known.offered)} plugins: robota plugin marketplace list"
         return PluginReply(text="\n".join((text, *(f"Note: {each}." for each in known.problems))), data=_as_json(known))
 
@@ -90,11 +90,11 @@ class MarketplaceActions:
 
     async def _update_one(self, known: KnownMarketplace) -> PluginReply:
         try:
-            looked = await self._installer.refresh_marketplace(known.source, known.name)
+            refreshed = await self._installer.refresh_marketplace(known.source, known.name)
         except InvalidPlugin as error:
             text = f"{single_line(known.name)}: {refusal(error)}"
             return PluginReply(text=text, data={"name": known.name, "error": str(error)}, is_done=False)
-        return PluginReply(text=f"{looked.name} offers {len(looked.offered)} plugins.", data=_as_json(looked))
+        return PluginReply(text=f"{refreshed.name} offers {len(refreshed.offered)} plugins.", data=_as_json(refreshed))
 
     def _remove(self, name: str) -> PluginReply:
         removed = self._installer.remove_marketplace(self._known(name))

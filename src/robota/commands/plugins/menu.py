@@ -1,4 +1,4 @@
-"""The screens of `/plugin`: lists that lead from one to the next, down to the line that does something."""
+"""The menus of `/plugin`, whose options open further menus or run an action."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,33 +9,33 @@ from robota.commands.plugins.requests import ListMarketplaces, ListPlugins
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 from robota.text.visible import single_line
 
-LONGEST: Final = 200
+MAX_TEXT: Final = 200
 NONE_INSTALLED: Final = "No plugin is installed."
 NONE_KNOWN: Final = "No marketplace is known."
 
 
 async def plugin_menu(typed: str, actions: PluginActions) -> CommandChoice | None:
-    """The list that these words behind `/plugin` open; None if they open none."""
+    """The menu for the words after `/plugin`; None if they open none."""
     try:
         words = shlex.split(typed)
     except ValueError:
         return None
     match words:
         case []:
-            return _main((await actions.carry_out(ListPlugins())).data)
+            return _main_menu((await actions.execute(ListPlugins())).data)
         case ["manage", name]:
-            return _one((await actions.carry_out(ListPlugins())).data, name)
+            return _plugin_menu((await actions.execute(ListPlugins())).data, name)
         case ["marketplace"]:
-            return _marketplaces((await actions.carry_out(ListMarketplaces())).data)
+            return _marketplaces_menu((await actions.execute(ListMarketplaces())).data)
         case ["browse", name]:
-            return _offered((await actions.carry_out(ListMarketplaces())).data, name)
+            return _marketplace_menu((await actions.execute(ListMarketplaces())).data, name)
         case ["scope", plugin]:
-            return _scopes(plugin)
+            return _scope_menu(plugin)
         case _:
             return None
 
 
-def _main(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
+def _main_menu(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
     installed = [
         _option(each["id"], f"manage {_quoted(each['id'])}", f"{each['scope']}, {each['state']}") for each in plugins
     ]
@@ -48,7 +48,7 @@ def _main(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
     return CommandChoice(title=title, options=(*installed, *others))
 
 
-def _one(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+def _plugin_menu(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
     found = next((each for each in plugins if each["id"] == name), None)
     if found is None:
         return None
@@ -66,7 +66,7 @@ def _one(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | Non
     )
 
 
-def _marketplaces(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
+def _marketplaces_menu(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
     listed = [
         _option(each["name"], f"browse {_quoted(each['name'])}", f"{len(each['plugins'])} plugins") for each in known
     ]
@@ -78,7 +78,7 @@ def _marketplaces(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
     return CommandChoice(title=title, options=(*listed, *others))
 
 
-def _offered(known: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+def _marketplace_menu(known: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
     found = next((each for each in known if each["name"] == name), None)
     if found is None:
         return None
@@ -93,8 +93,8 @@ def _offered(known: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | N
     return CommandChoice(title=f"{single_line(name)} offers {len(offered)} plugins.", options=(*offered, *others))
 
 
-def _scopes(plugin: str) -> CommandChoice:
-    """Nothing is installed yet: what it brings is shown first."""
+def _scope_menu(plugin: str) -> CommandChoice:
+    """The choice of the scope. What the plugin contains is shown before anything is installed."""
     return CommandChoice(
         title=f"For whom is {single_line(plugin)}? What it brings is shown before anything is installed.",
         options=(
@@ -105,7 +105,9 @@ def _scopes(plugin: str) -> CommandChoice:
 
 
 def _option(label: str, line: str, detail: str) -> CommandOption:
-    return CommandOption(label=single_line(label, LONGEST), line=f"/plugin {line}", detail=single_line(detail, LONGEST))
+    return CommandOption(
+        label=single_line(label, MAX_TEXT), line=f"/plugin {line}", detail=single_line(detail, MAX_TEXT)
+    )
 
 
 def _quoted(word: str) -> str:

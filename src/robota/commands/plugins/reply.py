@@ -1,4 +1,4 @@
-"""What a request about plugins gives back."""
+"""The reply to a request about plugins."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,16 +9,16 @@ from robota.config.errors import ConfigError
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be installed: all of it as text, and the digest that stands for exactly that."""
+    """A plugin that waits for agreement: its description, and the digest of exactly that content."""
 
     text: str
     digest: str
 
 
 class PluginReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a request: words for a person, data for a script. `waits_for` is what they have not agreed to.
+    """The reply to a request: text for the user, data for scripts.
 
-    `is_done` is false if a part of what was asked could not be done; the text says which.
+    `waits_for` are proposals that the user has not agreed to. `is_done` is false if a part failed; the text says which.
     """
 
     text: str
@@ -28,7 +28,7 @@ class PluginReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def joined(replies: Sequence[PluginReply], nothing: str) -> PluginReply:
-    """Several answers as one; `nothing` is the text if there are none."""
+    """Several replies as one; `nothing` is the text if there are none."""
     return PluginReply(
         text="\n".join(each.text for each in replies) or nothing,
         data=[each.data for each in replies],
@@ -38,7 +38,7 @@ def joined(replies: Sequence[PluginReply], nothing: str) -> PluginReply:
 
 
 def refusal(error: Exception) -> str:
-    """A sentence for the person about why nothing was done."""
+    """The message for the user about an error that changed nothing."""
     text = str(error)
     if isinstance(error, ConfigError):
         return text

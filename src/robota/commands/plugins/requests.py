@@ -1,4 +1,4 @@
-"""What can be asked of plugins and marketplaces, and how it is typed behind `/plugin`."""
+"""Requests about plugins and marketplaces, and their parsing from the words after `/plugin`."""
 
 import shlex
 from typing import Final, Literal
@@ -11,59 +11,59 @@ AGREE_OPTION: Final = "--agree"
 
 
 class ListPlugins(msgspec.Struct, frozen=True):
-    """What is installed."""
+    """List the installed plugins."""
 
 
 class ShowPlugin(msgspec.Struct, frozen=True):
-    """What one brings."""
+    """Show what a plugin contains."""
 
     name: str
 
 
 class InstallPlugin(msgspec.Struct, frozen=True):
-    """Install one: `name@marketplace`, a name, a path or an address; without one, those that the project wants."""
+    """Install a plugin by `name@marketplace`, name, path or URL; if empty, those that the project wants."""
 
     what: str = ""
     scope: Scope | None = None
 
 
 class UpdatePlugin(msgspec.Struct, frozen=True):
-    """Fetch one anew, or all."""
+    """Update a plugin, or all."""
 
     name: str = ""
 
 
 class SwitchPlugin(msgspec.Struct, frozen=True):
-    """Enable one, or disable it."""
+    """Enable or disable a plugin."""
 
     name: str
     is_enabled: bool
 
 
 class UninstallPlugin(msgspec.Struct, frozen=True):
-    """Remove one."""
+    """Uninstall a plugin."""
 
     name: str
 
 
 class ListMarketplaces(msgspec.Struct, frozen=True):
-    """What the marketplaces offer."""
+    """List the marketplaces and what they offer."""
 
 
 class AddMarketplace(msgspec.Struct, frozen=True):
-    """Know a marketplace from a path, an address, or `owner/name` of GitHub."""
+    """Add a marketplace from a path, a URL, or `owner/name` of GitHub."""
 
     source: str
 
 
 class UpdateMarketplace(msgspec.Struct, frozen=True):
-    """Look anew at what one offers, or all."""
+    """Refresh a marketplace, or all."""
 
     name: str = ""
 
 
 class RemoveMarketplace(msgspec.Struct, frozen=True):
-    """Forget one, and remove the plugins that came from it."""
+    """Remove a marketplace and the plugins installed from it."""
 
     name: str
 
@@ -75,14 +75,14 @@ PluginRequest = (
 
 
 class TypedRequest(msgspec.Struct, frozen=True):
-    """A request, and the digest of what the person agrees to with it."""
+    """A request, and the (prefix of the) digest that the user agrees to."""
 
     request: PluginRequest
     agreed: str = ""
 
 
-def parse_order(text: str) -> TypedRequest | None:
-    """The request in the words behind `/plugin`; None if it is none."""
+def parse_plugin_request(text: str) -> TypedRequest | None:
+    """Parse the words after `/plugin`; None if they are not a request."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -101,12 +101,12 @@ def parse_order(text: str) -> TypedRequest | None:
         scope = msgspec.convert(options.get(SCOPE_OPTION), Scope | None)
     except msgspec.ValidationError:
         return None
-    request = request_of_words(plain, scope)
+    request = request_from_words(plain, scope)
     return None if request is None else TypedRequest(request, options.get(AGREE_OPTION, ""))
 
 
-def request_of_words(words: list[str], scope: Scope | None = None) -> PluginRequest | None:
-    """The request that an action and its words mean; None if they mean none."""
+def request_from_words(words: list[str], scope: Scope | None = None) -> PluginRequest | None:
+    """The request of an action with its arguments; None if there is no such action."""
     match words:
         case [] | ["list"]:
             return ListPlugins()
@@ -121,11 +121,11 @@ def request_of_words(words: list[str], scope: Scope | None = None) -> PluginRequ
         case ["uninstall" | "remove", name]:
             return UninstallPlugin(name)
         case ["marketplace", *more]:
-            return _marketplace_order(more)
+            return _marketplace_request(more)
     return None
 
 
-def _marketplace_order(words: list[str]) -> PluginRequest | None:
+def _marketplace_request(words: list[str]) -> PluginRequest | None:
     match words:
         case [] | ["list"]:
             return ListMarketplaces()

@@ -1,4 +1,4 @@
-"""The skills and commands of a plugin, as files for those who read skills."""
+"""The skills and commands of a plugin, as sources for `SkillFinder`."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +13,7 @@ from robota.knowledge.skills.skill import Skill, SkillKind, SkillScope
 def skill_files(
     contents: PluginContents, name: str, root: Path
 ) -> Iterator[tuple[SkillPlace, tuple[SkillSource, ...]]]:
-    """The places of a plugin's skills and commands, each with the very bytes that were looked at."""
+    """The places of a plugin's skills and commands, with sources from the snapshot that the user agreed to."""
     for kind, found in ((SkillKind.SKILL, contents.skills), (SkillKind.COMMAND, contents.commands)):
         yield (
             SkillPlace(SkillScope.PLUGIN, str(root), kind, name),
@@ -27,7 +27,7 @@ def skill_files(
 
 
 def skills_of(contents: PluginContents, name: str, root: Path) -> tuple[Skill, ...]:
-    """The skills and commands themselves, by the names that they will have."""
+    """The parsed skills and commands of a plugin."""
     read = (read_skill(place, each) for place, found in skill_files(contents, name, root) for each in found)
     return tuple(skill for skill in read if skill is not None)
 

@@ -62,7 +62,7 @@ def _search_tool(specs: tuple[ToolSpec, ...]) -> AnyTool:
     shown = names if len(names) <= MAX_NAMES_LENGTH else f"{names[:MAX_NAMES_LENGTH]} …"
     description = (
         f"Finds tools of MCP servers. There are {len(specs)}, too many to be described here. It gives the description "
-        f"and the schema of those that score; call one with {CALL}. Their names: {shown}"
+        f"and the schema of those that fit; call one with {CALL}. Their names: {shown}"
     )
 
     async def prepare(params: SearchParams, context: ToolContext) -> Prepared:

@@ -12,9 +12,10 @@ import msgspec
 MAX_PATH: Final = 1_024
 # A mention starts at the beginning or after white space or an opening bracket, so that mail addresses are none; or
 # after the punctuation of languages that are written without white space.
+MENTION_START: Final = r"(?<![^\s(\[{（［｛「『【《〈，。、；：！？])@"
 _MENTION: Final = re.compile(
-    r"""
-    (?<![^\s(\[{（［｛「『【《〈，。、；：！？])@
+    rf"""
+    {MENTION_START}
     (?: (?P<quote>["'])(?P<quoted>(?:(?!(?P=quote)).)+)(?P=quote)(?P<quoted_range>[:\#][L0-9:-]*)?
       | (?P<bare>(?:\\[^\n]|[^\s\\"])+)
     )

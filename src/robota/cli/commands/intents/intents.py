@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
             return _fail(f"There are no intents here: no {INTENTS}. `robota intents new` makes one", FAILED)
         if isinstance(order, CompleteIntent):
             upkeep = _allowed(upkeep, launch, order.id, is_sure=options.yes)
-        answer = asyncio.run(upkeep.carry_out(order))
+        answer = asyncio.run(upkeep.execute(order))
     except IntentProblem as problem:
         return _fail_for(problem)
     except OSError as error:
