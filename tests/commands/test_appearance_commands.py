@@ -40,7 +40,7 @@ def appearances(workspace: Path, home: Path, *lines: str) -> list[Appearance | N
     return asyncio.run(run())
 
 
-def test_a_client_is_told_the_whole_appearance_after_each_change(workspace: Path, home: Path) -> None:
+def test_a_client_gets_the_whole_appearance_after_each_change(workspace: Path, home: Path) -> None:
     assert appearances(workspace, home, "/theme light", "/statusline git off", "/statusline off") == [
         Appearance(theme=ThemeName.LIGHT),
         Appearance(theme=ThemeName.LIGHT, shows_git_branch=False),
@@ -52,7 +52,7 @@ def test_a_client_is_told_the_whole_appearance_after_each_change(workspace: Path
     assert appearances(workspace, home, "/statusline reset") == [Appearance(theme=ThemeName.LIGHT)]
 
 
-def test_choices_are_kept_in_the_settings_of_the_person(robota: Robota) -> None:
+def test_appearance_is_saved_in_the_user_settings(robota: Robota) -> None:
     script(robota)
     assert robota("-p", "/theme dark").stdout == "theme: dark\n"
     assert robota("-p", "/statusline git off").stdout == "status line: on, without the branch of the repository\n"
@@ -61,7 +61,7 @@ def test_choices_are_kept_in_the_settings_of_the_person(robota: Robota) -> None:
     assert not saved_settings(robota).get("statusline")
 
 
-def test_what_is_no_form_of_them_changes_nothing(robota: Robota) -> None:
+def test_invalid_appearance_arguments_change_nothing(robota: Robota) -> None:
     script(robota)
     before = saved_settings(robota)
     for line in ("/theme pink", "/statusline maybe", "/statusline git", "/statusline git on off"):
@@ -70,7 +70,7 @@ def test_what_is_no_form_of_them_changes_nothing(robota: Robota) -> None:
     assert saved_settings(robota) == before
 
 
-def test_settings_that_cannot_be_written_are_said(robota: Robota) -> None:
+def test_unwritable_settings_are_reported(robota: Robota) -> None:
     script(robota)
     (robota.home / ".robota/settings.json").write_text("{broken")
     refused = robota("-p", "/theme dark")
@@ -78,7 +78,7 @@ def test_settings_that_cannot_be_written_are_said(robota: Robota) -> None:
     assert (robota.home / ".robota/settings.json").read_text() == "{broken"
 
 
-def test_new_goes_on_in_a_new_session_and_keeps_the_old_one(robota: Robota) -> None:
+def test_new_starts_a_new_session_and_keeps_the_old_one(robota: Robota) -> None:
     script(robota, {"text": "First answer."}, {"text": "Second answer."})
     with Terminal(robota) as terminal:
         terminal.answer("> ", "first question")

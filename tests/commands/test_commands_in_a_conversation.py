@@ -23,7 +23,7 @@ def test_help_names_every_command_and_one_command_explains_itself(robota: Robota
         assert terminal.end() == 0
 
 
-def test_cost_status_and_todos_tell_where_the_session_stands(robota: Robota) -> None:
+def test_cost_status_and_todos_show_the_state_of_the_session(robota: Robota) -> None:
     todo = call("update_todo_list", todos="[x] look\n[ ] mend")
     script(robota, {"calls": [todo]}, ANSWER)
     with Terminal(robota, "-n", "roof", "go") as terminal:
@@ -63,7 +63,7 @@ def test_the_mode_command_also_takes_permission_modes(robota: Robota) -> None:
         terminal.wait_for("There is no mode 'everything'. The modes are code,")
 
 
-def test_after_clear_the_next_words_begin_a_new_task(robota: Robota) -> None:
+def test_after_clear_the_next_prompt_starts_a_new_task(robota: Robota) -> None:
     script(robota, ANSWER, {"text": "Second answer."})
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First answer.")
@@ -98,7 +98,7 @@ def test_an_unknown_command_names_the_nearest_and_a_path_is_no_command(robota: R
         terminal.wait_for("A file.")
 
 
-def test_what_was_said_before_is_shown_again(robota: Robota) -> None:
+def test_history_shows_the_conversation_so_far(robota: Robota) -> None:
     script(robota, {"text": "The first answer."}, {"text": "The second answer."})
     with Terminal(robota, "first") as terminal:
         terminal.wait_for("The first answer.")

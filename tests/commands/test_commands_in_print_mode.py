@@ -11,7 +11,7 @@ def test_a_command_answers_without_a_provider(robota: Robota) -> None:
     assert done.code == 0 and "tokens in: 0" in done.stdout
 
 
-def test_as_json_the_answer_is_the_result(robota: Robota) -> None:
+def test_the_json_result_is_the_command_output(robota: Robota) -> None:
     done = robota("-p", "/help", "--output-format", "json")
     result = json.loads(done.stdout)
     assert done.code == 0 and not result["is_error"] and "/compact [WORDS]" in result["result"]

@@ -36,7 +36,7 @@ def test_preview_pin_compact_and_undo(robota: Robota) -> None:
         assert terminal.end() == 0
 
 
-def test_in_a_session_that_was_resumed_and_waits_all_of_it_works(robota: Robota) -> None:
+def test_context_commands_work_in_a_resumed_idle_session(robota: Robota) -> None:
     for name in ("a.txt", "b.txt"):
         (robota.workspace / name).write_text("".join(f"line {number}\n" for number in range(500)))
     script(robota, READ, AGAIN, DONE, SUMMARY)

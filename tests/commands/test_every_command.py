@@ -78,7 +78,7 @@ def test_every_built_in_command_has_a_case(home: Path) -> None:
     assert built_in == CASES.keys()
 
 
-def test_all_of_them_in_one_conversation(robota: Robota) -> None:
+def test_all_built_in_commands_in_one_conversation(robota: Robota) -> None:
     script(robota, ANSWER, ANSWER, ANSWER)
     with Terminal(robota, "Why does it stutter?") as terminal:
         terminal.wait_for("An answer.")
@@ -92,7 +92,7 @@ def test_all_of_them_in_one_conversation(robota: Robota) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_of_them_in_print_mode(robota: Robota, name: str) -> None:
+def test_all_built_in_commands_in_print_mode(robota: Robota, name: str) -> None:
     script(robota, ANSWER)
     case = CASES[name]
     done = robota("-p", case.line)

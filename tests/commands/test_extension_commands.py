@@ -28,7 +28,7 @@ def test_servers_are_shown_with_their_tools_once_they_run(robota: Robota, tmp_pa
     assert "No MCP server" not in robota("-p", "/mcp").stdout
 
 
-def test_where_nothing_is_brought_that_is_said(robota: Robota) -> None:
+def test_missing_extensions_are_reported(robota: Robota) -> None:
     script(robota, DONE)
     with Terminal(robota) as terminal:
         for typed, said in (
@@ -57,7 +57,7 @@ def test_hooks_and_rules_of_the_settings_are_listed(robota: Robota) -> None:
     assert "Read(secret/**)" in robota("-p", "/permissions rules").stdout
 
 
-def test_skills_of_the_person_are_listed(robota: Robota) -> None:
+def test_user_skills_are_listed(robota: Robota) -> None:
     script(robota, DONE)
     skill = robota.home / ".robota/skills/paint/SKILL.md"
     skill.parent.mkdir(parents=True)
@@ -69,7 +69,7 @@ def test_skills_of_the_person_are_listed(robota: Robota) -> None:
     assert "/paint" in robota("-p", "/skills").stdout
 
 
-def test_an_untrusted_workspace_is_told_with_what_it_brings(robota: Robota) -> None:
+def test_trust_shows_the_configuration_of_an_untrusted_workspace(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / ".mcp.json").write_text('{"mcpServers": {}}')
     told = robota("-p", "/trust").stdout

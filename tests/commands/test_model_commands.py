@@ -16,7 +16,7 @@ def two_profiles(robota: Robota) -> None:
     write_settings(robota, {"currentProvider": "one", "providers": providers})
 
 
-def test_another_model_goes_on_with_the_conversation(robota: Robota) -> None:
+def test_switching_the_model_continues_the_conversation(robota: Robota) -> None:
     two_profiles(robota)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Small answer.")
@@ -48,7 +48,7 @@ def test_another_provider_is_chosen_from_the_profiles(robota: Robota) -> None:
         assert terminal.screen.count("Small answer.") == 1, "what was said stands there already"
 
 
-def test_a_provider_that_cannot_be_used_leaves_the_session_as_it_was(robota: Robota) -> None:
+def test_switching_to_an_unusable_provider_leaves_the_session_unchanged(robota: Robota) -> None:
     working = {"type": "scripted", "model": "small", "options": {"turns": [{"text": "Small answer."}]}}
     keyless = {"type": "anthropic", "model": "large", "apiKey": "$ENV:NO_SUCH_KEY"}
     write_settings(robota, {"currentProvider": "one", "providers": {"one": working, "two": keyless}})
@@ -61,7 +61,7 @@ def test_a_provider_that_cannot_be_used_leaves_the_session_as_it_was(robota: Rob
         terminal.wait_for("Small answer.")
 
 
-def test_print_mode_says_how_to_change(robota: Robota) -> None:
+def test_print_mode_names_the_option_to_switch(robota: Robota) -> None:
     two_profiles(robota)
     assert "/provider two  scripted, large" in robota("-p", "/provider").stdout
     assert robota("-p", "/provider two").stdout.endswith(" --provider two\n")
@@ -69,12 +69,12 @@ def test_print_mode_says_how_to_change(robota: Robota) -> None:
     assert robota("-p", "/provider three").code == 2
 
 
-def test_without_a_provider_it_is_said_how_to_get_one(robota: Robota) -> None:
+def test_without_a_provider_the_set_up_command_is_named(robota: Robota) -> None:
     for typed in ("/provider", "/model", "/model large"):
         assert "robota --configure" in robota("-p", typed).stdout
 
 
-def test_another_language_holds_at_once_and_in_later_sessions(robota: Robota) -> None:
+def test_a_language_applies_at_once_and_in_later_sessions(robota: Robota) -> None:
     script(robota, {"text": "Ja."}, {"text": "Doch."})
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/language")
@@ -90,7 +90,7 @@ def test_another_language_holds_at_once_and_in_later_sessions(robota: Robota) ->
     assert "in: ko." in robota("-p", "/language", "--language", "ko").stdout
 
 
-def test_print_mode_keeps_the_language_and_says_how_to_go_on(robota: Robota) -> None:
+def test_print_mode_saves_the_language(robota: Robota) -> None:
     script(robota, {"text": "Ja."})
     assert robota("-p", "/language fr").stdout.endswith(" --language fr\n")
     assert "in: fr." in robota("-p", "/language").stdout

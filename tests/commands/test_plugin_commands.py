@@ -12,7 +12,7 @@ from tests.harness.terminal import Terminal
 DONE = {"text": "done"}
 
 
-def test_a_plugin_is_looked_at_agreed_to_and_used_in_one_conversation(robota: Robota, tmp_path: Path) -> None:
+def test_a_plugin_is_reviewed_installed_and_used_in_one_conversation(robota: Robota, tmp_path: Path) -> None:
     source = plugin(tmp_path / "source")
     script(robota, {"expect": {"user": "Say hello to Ann."}, "text": "Hello Ann."})
     with Terminal(robota) as terminal:
@@ -33,7 +33,7 @@ def test_a_plugin_is_looked_at_agreed_to_and_used_in_one_conversation(robota: Ro
         terminal.wait_for("Hello Ann.")
 
 
-def test_looking_is_not_agreeing(robota: Robota, tmp_path: Path) -> None:
+def test_showing_a_plugin_installs_nothing(robota: Robota, tmp_path: Path) -> None:
     source = plugin(tmp_path / "source")
     script(robota, DONE)
     with Terminal(robota) as terminal:
@@ -62,7 +62,7 @@ def test_print_mode_shows_the_line_that_agrees(robota: Robota, tmp_path: Path) -
         assert said in robota("-p", f"/plugin {order}").stdout
 
 
-def test_what_is_no_order_changes_nothing(robota: Robota) -> None:
+def test_invalid_plugin_requests_change_nothing(robota: Robota) -> None:
     for order in ("fly", "install a b", "show", "install x --scope moon", "list --json", "install 'x"):
         done = robota("-p", f"/plugin {order}")
         assert done.code == 2 and "Nothing was changed" in done.stderr
@@ -71,7 +71,7 @@ def test_what_is_no_order_changes_nothing(robota: Robota) -> None:
     assert missing.code != 0 and "No plugin nothing is installed" in missing.stderr
 
 
-def test_servers_and_hooks_of_a_plugin_are_named_as_its_own(robota: Robota, tmp_path: Path) -> None:
+def test_servers_and_hooks_of_a_plugin_are_listed_with_its_name(robota: Robota, tmp_path: Path) -> None:
     server = PlainServer(tmp_path)
     entry = {**server.entry(), "env": {"PLACE": "${ROBOTA_PLUGIN_ROOT}"}}
     source = plugin(tmp_path / "source", **{".mcp.json": {"mcpServers": {"notes": entry}}})

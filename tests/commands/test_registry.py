@@ -33,7 +33,7 @@ def source_of(registry: CommandRegistry, name: str) -> CommandSource | str:
     return found.message if isinstance(found, Refused) else found.info.source
 
 
-def test_a_custom_name_never_hides_a_built_in_one() -> None:
+def test_a_custom_command_never_shadows_a_built_in_one() -> None:
     registry = CommandRegistry(
         [Fixed(CommandSource.PROJECT, "help", "mine"), Fixed(CommandSource.BUILT_IN, "help", "exit")]
     )
@@ -42,12 +42,12 @@ def test_a_custom_name_never_hides_a_built_in_one() -> None:
     assert [command.info.name for command in registry.all()] == ["help", "exit", "mine"]
 
 
-def test_an_alias_never_hides_a_name() -> None:
+def test_an_alias_never_shadows_a_name() -> None:
     registry = CommandRegistry([Fixed(CommandSource.BUILT_IN, "help"), Fixed(CommandSource.USER, "help-alias")])
     assert source_of(registry, "help-alias") is CommandSource.BUILT_IN
 
 
-def test_names_are_found_in_any_case_and_a_near_miss_is_named() -> None:
+def test_names_ignore_case_and_near_misses_are_suggested() -> None:
     registry = CommandRegistry([Fixed(CommandSource.BUILT_IN, "permissions")])
     assert source_of(registry, "Permissions") is CommandSource.BUILT_IN
     assert source_of(registry, "permision") == "There is no command /permision. Did you mean /permissions?"
@@ -56,7 +56,7 @@ def test_names_are_found_in_any_case_and_a_near_miss_is_named() -> None:
 
 
 @given(st.text())
-def test_every_line_is_words_or_a_command_that_keeps_its_words(line: str) -> None:
+def test_every_line_is_text_or_a_command_with_its_arguments(line: str) -> None:
     typed = typed_command(line)
     if typed is None:
         return

@@ -19,7 +19,7 @@ def log_of(robota: Robota, session_id: str) -> str:
     return (robota.workspace / ".robota/sessions" / session_id / "log.jsonl").read_text()
 
 
-def test_a_name_is_shown_and_kept(robota: Robota) -> None:
+def test_rename_is_shown_and_saved(robota: Robota) -> None:
     script(robota, ANSWER)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Answered here.")
@@ -35,7 +35,7 @@ def test_a_name_is_shown_and_kept(robota: Robota) -> None:
     assert "name: the roof" in robota("-p", "/status", "--continue").stdout
 
 
-def test_an_export_is_a_file_that_is_never_written_over(robota: Robota) -> None:
+def test_export_never_overwrites_a_file(robota: Robota) -> None:
     script(robota, ANSWER)
     with Terminal(robota, "paint the fence") as terminal:
         terminal.wait_for("Answered here.")
@@ -51,7 +51,7 @@ def test_an_export_is_a_file_that_is_never_written_over(robota: Robota) -> None:
     assert "paint the fence" in page.read_text()
 
 
-def test_print_mode_exports_the_session_that_goes_on(robota: Robota) -> None:
+def test_print_mode_exports_a_continued_session(robota: Robota) -> None:
     earlier(robota, "paint the fence", "Painted.")
     done = robota("-p", "/export stream-json out.jsonl", "--continue")
     assert done.code == 0 and "out.jsonl" in done.stdout, done
@@ -63,7 +63,7 @@ def test_print_mode_exports_the_session_that_goes_on(robota: Robota) -> None:
     assert (robota.workspace / "gone.md").is_symlink()
 
 
-def test_a_session_that_was_searched_for_is_gone_on_with(robota: Robota) -> None:
+def test_a_session_found_by_search_is_resumed(robota: Robota) -> None:
     fence = earlier(robota, "paint the fence", "Fence painted.")
     earlier(robota, "mend the roof", "Roof mended.")
     script(robota, ANSWER)
@@ -82,7 +82,7 @@ def test_a_session_that_was_searched_for_is_gone_on_with(robota: Robota) -> None
     assert robota("sessions", "verify", fence).code == 0
 
 
-def test_resume_offers_the_other_sessions_or_takes_words(robota: Robota) -> None:
+def test_resume_lists_other_sessions_or_finds_one_by_words(robota: Robota) -> None:
     earlier(robota, "paint the fence", "Fence painted.")
     earlier(robota, "mend the roof", "Roof mended.")
     script(robota, ANSWER)
@@ -98,7 +98,7 @@ def test_resume_offers_the_other_sessions_or_takes_words(robota: Robota) -> None
         terminal.wait_for("Fence painted.")
 
 
-def test_a_session_of_another_process_is_left_to_it(robota: Robota) -> None:
+def test_a_session_open_in_another_process_is_refused(robota: Robota) -> None:
     script(robota, ANSWER)
     with Terminal(robota, "paint the fence") as one, Terminal(robota) as other:
         one.wait_for("Answered here.")
@@ -108,7 +108,7 @@ def test_a_session_of_another_process_is_left_to_it(robota: Robota) -> None:
         other.wait_for("is open in another process.")
 
 
-def test_a_session_is_not_left_while_it_works(robota: Robota) -> None:
+def test_resume_and_fork_are_refused_while_the_task_works(robota: Robota) -> None:
     slow = {"calls": [call("execute_command", command="until test -e go; do sleep 0.05; done")]}
     script(robota, slow, ANSWER)
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
@@ -121,7 +121,7 @@ def test_a_session_is_not_left_while_it_works(robota: Robota) -> None:
         terminal.wait_for("Answered here.")
 
 
-def test_a_fork_goes_on_and_leaves_the_session_as_it_was(robota: Robota) -> None:
+def test_a_fork_continues_and_leaves_the_original_unchanged(robota: Robota) -> None:
     script(robota, ANSWER)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/fork")
@@ -140,7 +140,7 @@ def test_a_fork_goes_on_and_leaves_the_session_as_it_was(robota: Robota) -> None
     assert "another try" in robota("sessions", "list").stdout
 
 
-def test_print_mode_lists_sessions_and_says_how_to_go_on(robota: Robota) -> None:
+def test_print_mode_lists_sessions_with_the_resume_command(robota: Robota) -> None:
     fence = earlier(robota, "paint the fence", "Fence painted.")
     done = robota("-p", "/resume")
     assert done.code == 0 and f"/resume {fence}  paint the fence" in done.stdout, done

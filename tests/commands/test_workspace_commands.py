@@ -5,7 +5,7 @@ from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
 
 
-def test_the_changes_of_the_session_are_shown(robota: Robota) -> None:
+def test_diff_shows_the_changes_of_the_session(robota: Robota) -> None:
     (robota.workspace / "fence.txt").write_text("brown\n")
     read, paint = call("read_file", path="fence.txt"), call("write_to_file", path="fence.txt", content="green\n")
     script(robota, {"calls": [read]}, {"calls": [paint]}, {"text": "Painted."})
@@ -21,7 +21,7 @@ def test_the_changes_of_the_session_are_shown(robota: Robota) -> None:
     assert "+green" in robota("-p", "/diff", "--continue").stdout
 
 
-def test_what_runs_in_the_background_is_listed_and_ended(robota: Robota) -> None:
+def test_background_commands_are_listed_and_stopped(robota: Robota) -> None:
     start = call("background_process", action="start", command="sleep 600")
     script(robota, {"calls": [start]}, {"text": "Started."})
     with Terminal(robota, "--allowed-tools", "Bash") as terminal:
@@ -40,7 +40,7 @@ def test_what_runs_in_the_background_is_listed_and_ended(robota: Robota) -> None
     assert "Nothing runs in the background." in robota("-p", "/background").stdout
 
 
-def test_a_review_is_a_task_for_the_model(robota: Robota) -> None:
+def test_review_starts_a_task(robota: Robota) -> None:
     script(robota, {"text": "All is well.", "expect": {"user": "Above all: the gate"}})
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/review the gate")
@@ -56,7 +56,7 @@ def test_a_review_needs_a_model(robota: Robota) -> None:
     assert robota("-p", "/review").code == 3
 
 
-def test_the_doctor_looks_at_what_is_needed(robota: Robota) -> None:
+def test_doctor_checks_the_requirements(robota: Robota) -> None:
     script(robota, {"text": "never asked"})
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/doctor")

@@ -54,7 +54,7 @@ HOSTILE = {
     ),
     "a plugin whose update changes a hook": (
         "extensions/plugins/test_installing.py",
-        "test_an_update_that_changes_a_hook_asks_with_the_difference",
+        "test_an_update_with_a_changed_hook_shows_the_diff",
     ),
     "a repository that agrees for the person": (
         "knowledge/instructions/test_outside_files.py",

@@ -22,7 +22,7 @@ ORDER = [{"calls": [call("mcp__sdk__order")]}, DONE]
 
 
 @pytest.mark.parametrize("version", ["new", "old"])
-def test_a_server_asks_the_person_value_by_value(workspace: Path, version: str) -> None:
+def test_elicitation_asks_for_one_value_at_a_time(workspace: Path, version: str) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         dish = await stage.until_ask("followup")
@@ -46,7 +46,7 @@ def test_a_server_asks_the_person_value_by_value(workspace: Path, version: str) 
     play_story(workspace, {"sdk": sdk_entry(version)}, [*ORDER, DONE], story, mode="bypassPermissions")
 
 
-def test_a_no_is_told_to_the_server_and_the_model(workspace: Path) -> None:
+def test_a_declined_elicitation_is_reported_to_server_and_model(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         asked = await stage.until_ask("followup")
@@ -57,7 +57,7 @@ def test_a_no_is_told_to_the_server_and_the_model(workspace: Path) -> None:
     play_story(workspace, {"sdk": sdk_entry()}, ORDER, story, mode="bypassPermissions")
 
 
-def test_where_nobody_can_answer_it_is_declined_and_said(robota: Robota) -> None:
+def test_an_unattended_elicitation_is_declined_with_a_notice(robota: Robota) -> None:
     done = run_with(robota, {"sdk": sdk_entry()}, ORDER, "--allowed-tools", "mcp__sdk")
     assert done.code == 0
     log = (sessions(robota)[-1] / "log.jsonl").read_text()
@@ -66,7 +66,7 @@ def test_where_nobody_can_answer_it_is_declined_and_said(robota: Robota) -> None
 
 
 @pytest.mark.parametrize("version", ["new", "old"])
-def test_the_model_is_not_lent_to_a_server(workspace: Path, version: str) -> None:
+def test_sampling_is_not_offered_to_servers(workspace: Path, version: str) -> None:
     def check(stage: Stage) -> None:
         assert "sampling" in told(stage).lower() and tool_results(stage)[0].is_error
 
@@ -74,14 +74,14 @@ def test_the_model_is_not_lent_to_a_server(workspace: Path, version: str) -> Non
 
 
 @pytest.mark.parametrize("version", ["new", "old"])
-def test_a_server_is_told_the_workspace(workspace: Path, version: str) -> None:
+def test_the_workspace_is_the_root_of_a_server(workspace: Path, version: str) -> None:
     def check(stage: Stage) -> None:
         assert f"roots: ['{workspace.as_uri()}']" in told(stage)
 
     play_with(workspace, {"sdk": sdk_entry(version)}, [{"calls": [call("mcp__sdk__roots")]}, DONE], check)
 
 
-def test_a_call_that_is_stopped_stops_at_the_server(workspace: Path, tmp_path: Path) -> None:
+def test_cancelling_a_call_cancels_it_at_the_server(workspace: Path, tmp_path: Path) -> None:
     stopped = tmp_path / "stopped"
     os.mkfifo(stopped)
 
@@ -112,7 +112,7 @@ ANY_SCHEMA = st.recursive(
 
 
 @given(st.dictionaries(st.just("properties") | st.text(max_size=4), ANY_SCHEMA, max_size=3), st.text(max_size=6))
-def test_no_form_makes_asking_fail(schema: dict[str, Any], words: str) -> None:
+def test_no_requested_schema_makes_elicitation_fail(schema: dict[str, Any], words: str) -> None:
     async def ask(asked: ElicitationAsk) -> str | None:
         return words
 

@@ -19,7 +19,7 @@ SEARCH = {"calls": [call("search_mcp_tools", query="note something")]}
 USE = {"calls": [call("use_mcp_tool", tool="mcp__plain__note", arguments={"text": "hello"})]}
 
 
-def test_a_tool_is_found_asked_about_and_called(workspace: Path, tmp_path: Path) -> None:
+def test_a_deferred_tool_is_found_approved_and_called(workspace: Path, tmp_path: Path) -> None:
     server = PlainServer(tmp_path, NOTE, *MANY)
 
     async def story(stage: Stage) -> None:
@@ -39,7 +39,7 @@ def test_a_tool_is_found_asked_about_and_called(workspace: Path, tmp_path: Path)
     play_story(workspace, {"plain": server.entry()}, [SEARCH, USE, DONE], story, model=WINDOW)
 
 
-def test_a_tool_that_is_not_there_is_named(workspace: Path, tmp_path: Path) -> None:
+def test_an_unknown_deferred_tool_is_reported(workspace: Path, tmp_path: Path) -> None:
     wrong = {"calls": [call("use_mcp_tool", tool="mcp__plain__nothing")]}
     unreadable = {"calls": [call("use_mcp_tool", arguments={})]}
 
@@ -59,7 +59,7 @@ def test_a_tool_that_is_not_there_is_named(workspace: Path, tmp_path: Path) -> N
     )
 
 
-def test_few_tools_are_described(workspace: Path, tmp_path: Path) -> None:
+def test_few_tools_are_not_deferred(workspace: Path, tmp_path: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
@@ -69,7 +69,7 @@ def test_few_tools_are_described(workspace: Path, tmp_path: Path) -> None:
     play_story(workspace, {"plain": PlainServer(tmp_path).entry()}, [DONE], story)
 
 
-def test_the_best_come_first_and_not_all_of_them() -> None:
+def test_the_best_matches_come_first_and_are_limited() -> None:
     specs = [ToolSpec(name=f"mcp__s__t{n}", description="reads files", schema={}) for n in range(50)]
     wanted = ToolSpec(name="mcp__s__delete_file", description="Deletes files.", schema={})
     found = search_tools([*specs, wanted], "delete files")

@@ -29,7 +29,7 @@ anything = st.recursive(
         ("$KEY ${KEY", "$KEY ${KEY", ()),
     ],
 )
-def test_variables_are_filled_in_once(text: str, value: str, unset: tuple[str, ...]) -> None:
+def test_variables_are_expanded_once(text: str, value: str, unset: tuple[str, ...]) -> None:
     assert expand_variables(text, ENV) == (value, unset)
 
 
@@ -39,7 +39,7 @@ def test_text_without_variables_stays_as_it_is(text: str) -> None:
         assert expand_variables(text, {}) == (text, ())
 
 
-def test_variables_stand_in_every_place_of_an_entry() -> None:
+def test_variables_are_expanded_in_every_field() -> None:
     entry = {"command": "${KEY}", "args": ["${KEY}"], "env": {"A": "${KEY}"}, "timeout": 1500}
     server, notices = read_server("a", entry, "file", ENV)
     assert isinstance(server, StdioServer) and notices == ()
@@ -57,7 +57,7 @@ def test_a_name_that_could_confuse_rules_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "A-1", "my_server", "x" * 32])
-def test_ordinary_names_are_taken(name: str) -> None:
+def test_ordinary_server_names_are_valid(name: str) -> None:
     assert read_server(name, {"command": "x"}, "file", {})[0] is not None
 
 
@@ -65,18 +65,18 @@ def test_ordinary_names_are_taken(name: str) -> None:
     "entry",
     [{}, {"type": "stdio"}, {"type": "http"}, {"type": "http", "url": "file:///x"}, {"command": "x", "timeout": 0}],
 )
-def test_an_entry_that_says_too_little_is_refused(entry: dict[str, Any]) -> None:
+def test_an_incomplete_entry_is_invalid(entry: dict[str, Any]) -> None:
     server, notices = read_server("a", entry, "file", {})
     assert server is None and "the other servers work" in notices[0]
 
 
 @given(anything)
-def test_no_entry_whatever_stops_anything(entry: Any) -> None:
+def test_no_entry_raises(entry: Any) -> None:
     server, notices = read_server("a", entry, "file", {})
     assert server is not None or len(notices) <= 1
 
 
 @given(st.dictionaries(st.sampled_from(["type", "command", "args", "env", "url", "headers", "timeout"]), anything))
-def test_no_value_of_an_entry_stops_anything(entry: dict[str, Any]) -> None:
+def test_no_value_of_an_entry_raises(entry: dict[str, Any]) -> None:
     server, notices = read_server("a", entry, "file", {})
     assert server is not None or len(notices) == 1

@@ -64,7 +64,9 @@ def test_t13_a_server_that_fails_in_mid_call_is_an_error_and_the_others_go_on(
         ("talk_nonsense_for_ever", "it did not answer within 0.3 s (lines that are not of the protocol: 3, the last"),
     ],
 )
-def test_t13_a_server_that_never_answers_is_given_up(workspace: Path, tmp_path: Path, trick: str, words: str) -> None:
+def test_t13_a_call_to_a_server_that_never_answers_times_out(
+    workspace: Path, tmp_path: Path, trick: str, words: str
+) -> None:
     def check(stage: Stage) -> None:
         failed, other = tool_results(stage)
         assert failed.is_error and words in failed.content
@@ -101,14 +103,16 @@ def test_t13_a_server_that_hangs_at_start_does_not_hold_up_the_session(robota: R
     assert "The MCP server plain does not work: it was not ready within 0.2 s" in done.stderr
 
 
-def test_a_server_that_hangs_up_on_a_new_question_is_greeted_the_old_way(workspace: Path, tmp_path: Path) -> None:
+def test_a_server_that_exits_at_the_version_request_is_restarted_in_legacy_mode(
+    workspace: Path, tmp_path: Path
+) -> None:
     def check(stage: Stage) -> None:
         assert "plain answer" in told(stage)
 
     play_with(workspace, {"plain": PlainServer(tmp_path).entry(is_strict=True)}, [WRITE_NOTE, DONE], check)
 
 
-def test_what_a_dead_server_said_last_can_be_looked_at(robota: Robota, tmp_path: Path) -> None:
+def test_the_last_error_output_of_a_dead_server_is_shown(robota: Robota, tmp_path: Path) -> None:
     run_with(robota, {"plain": PlainServer(tmp_path).entry(at_start="leave")}, [DONE])
     listed = robota("mcp", "list")
     assert listed.code == 1 and "exit code 3" in listed.stdout and "| out of" in listed.stdout

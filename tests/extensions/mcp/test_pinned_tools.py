@@ -37,7 +37,7 @@ def run(robota: Robota, server: PlainServer) -> Finished:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_t12_whatever_changes_in_a_definition_is_noticed(change: str) -> None:
+def test_t12_any_change_of_a_definition_is_noticed(change: str) -> None:
     before, after = remote(NOTE), remote(CHANGES[change])
     pins = PinnedTools(tools=(before,))
     assert changes(pins, [before]) == ()
@@ -48,7 +48,7 @@ def remote(tool: dict[str, Any]) -> RemoteTool:
     return RemoteTool(name=tool["name"], description=tool["description"], schema=tool["inputSchema"])
 
 
-def test_t12_a_tool_that_changed_is_blocked_until_a_person_approves_it(robota: Robota, server: PlainServer) -> None:
+def test_t12_a_changed_tool_is_blocked_until_the_user_approves_it(robota: Robota, server: PlainServer) -> None:
     first = run(robota, server)
     assert "is new here" in first.stderr and server.was_called
     again = run(robota, server)
@@ -72,21 +72,21 @@ def test_the_diff_shows_what_changed_with_nothing_hidden(robota: Robota, server:
     assert "-Notes something." in shown and "+Notes‹U+200B› something‹U+001B›[2J." in shown
 
 
-def test_looking_at_servers_approves_nothing(robota: Robota, server: PlainServer) -> None:
+def test_listing_servers_approves_nothing(robota: Robota, server: PlainServer) -> None:
     configure(robota, {"plain": server.entry()}, [])
     listed = robota("mcp", "list")
     assert listed.code == 0 and "plain" in listed.stdout and "not used yet" in listed.stdout
     assert not (robota.home / ".robota/robota.lock").exists()
 
 
-def test_another_entry_is_another_server(robota: Robota, server: PlainServer) -> None:
+def test_a_changed_entry_is_a_new_server(robota: Robota, server: PlainServer) -> None:
     run(robota, server)
     server.offer(CHANGES["description"])
     entry = {**server.entry(), "env": {"A": "b"}}
     assert "is new here" in run_with(robota, {"plain": entry}, [DONE]).stderr
 
 
-def test_pins_that_cannot_be_read_are_no_approval(robota: Robota, server: PlainServer) -> None:
+def test_unreadable_pins_approve_nothing(robota: Robota, server: PlainServer) -> None:
     run(robota, server)
     lock = robota.home / ".robota/robota.lock"
     lock.write_text("{broken")
@@ -99,7 +99,7 @@ def test_pins_that_cannot_be_read_are_no_approval(robota: Robota, server: PlainS
     assert server.was_called
 
 
-def test_a_tool_whose_seen_words_are_lost_has_to_be_approved_again(robota: Robota, server: PlainServer) -> None:
+def test_a_tool_whose_pinned_content_is_lost_has_to_be_approved_again(robota: Robota, server: PlainServer) -> None:
     run(robota, server)
     for kept in (robota.home / ".robota/trust").iterdir():
         kept.unlink()
@@ -139,7 +139,7 @@ def test_t12_a_tool_cannot_take_the_name_of_another(workspace: Path, tmp_path: P
     assert not server.was_called
 
 
-def test_only_a_server_that_is_there_can_be_approved(robota: Robota, server: PlainServer) -> None:
+def test_only_a_configured_server_can_be_approved(robota: Robota, server: PlainServer) -> None:
     assert robota("mcp", "approve", "plain").code == 1
     configure(robota, {"plain": server.entry()}, [])
     refused = robota("mcp", "approve", "palin")

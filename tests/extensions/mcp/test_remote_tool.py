@@ -16,7 +16,7 @@ OBJECT: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "intege
 
 
 @given(st.text())
-def test_every_name_is_one_that_model_servers_take(tool: str) -> None:
+def test_every_tool_name_is_valid_for_providers(tool: str) -> None:
     name = tool_name("server", tool)
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) and name.startswith("mcp__server__")
 
@@ -26,13 +26,13 @@ def test_long_names_that_differ_only_at_the_end_stay_different() -> None:
 
 
 @given(st.text())
-def test_nothing_unseen_is_left_in_a_description(text: str) -> None:
+def test_invisible_characters_are_spelled_out_in_a_description(text: str) -> None:
     described = offered_description(RemoteTool(name="t", description=text))
     assert described.replace("\n", "").replace("\t", "").isprintable() or any(c.isspace() for c in described)
     assert len(described.encode()) <= 2048 + len(" […]".encode())
 
 
-def test_hidden_words_become_visible_also_inside_the_schema() -> None:
+def test_invisible_characters_are_spelled_out_in_a_schema() -> None:
     assert visible("a\U000e0041\u202eb") == "a‹U+E0041›‹U+202E›b"
     schema = {"type": "object", "properties": {"description": {"type": "string", "description": "x\u200by"}}}
     shown = offered_schema(RemoteTool(name="t", schema=schema))
@@ -44,7 +44,7 @@ def test_a_long_description_is_cut_at_two_kilobytes_and_not_inside_a_character()
     assert described == "ü" * 1024 + " […]"
 
 
-def test_what_model_servers_refuse_at_the_top_of_a_schema_is_taken_off() -> None:
+def test_top_level_keywords_that_providers_refuse_are_removed() -> None:
     schema = {**OBJECT, "anyOf": [{}], "$schema": "x"}
     assert offered_schema(RemoteTool(name="t", schema=schema)) == OBJECT
     assert offered_schema(RemoteTool(name="t")) == {"type": "object", "properties": {}}
@@ -61,7 +61,7 @@ def test_what_model_servers_refuse_at_the_top_of_a_schema_is_taken_off() -> None
         {"type": "object", "description": "x" * 70_000},
     ],
 )
-def test_a_schema_that_would_spoil_every_request_is_refused(schema: dict[str, Any]) -> None:
+def test_an_invalid_schema_makes_a_tool_unusable(schema: dict[str, Any]) -> None:
     with pytest.raises(UnusableTool):
         offered_schema(RemoteTool(name="t", schema=schema))
 
@@ -74,7 +74,7 @@ def test_every_part_of_a_definition_counts_for_its_digest() -> None:
     assert all(msgspec.structs.replace(tool, **change).digest != tool.digest for change in others)
 
 
-def test_arguments_are_looked_at_lightly() -> None:
+def test_arguments_are_checked_for_missing_and_unknown_names() -> None:
     assert read_arguments({"a": "5", "b": "6"}, OBJECT).values == {"a": 5, "b": "6"}
     assert read_arguments({"a": "five"}, OBJECT).values == {"a": "five"}
     with pytest.raises(msgspec.ValidationError, match="missing required field `a`"):

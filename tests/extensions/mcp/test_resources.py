@@ -18,7 +18,7 @@ def mention(robota: Robota, *options: str) -> str:
     return (sessions(robota)[-1] / "log.jsonl").read_text()
 
 
-def test_a_mentioned_resource_is_shown_to_the_model(robota: Robota) -> None:
+def test_a_mentioned_resource_is_sent_to_the_model(robota: Robota) -> None:
     assert "water the plants" in mention(robota, "--allowed-tools", "mcp__sdk")
 
 
@@ -51,6 +51,6 @@ def test_the_model_lists_and_reads_resources(workspace: Path) -> None:
         ("@a.py:10:5", PathMention),
     ],
 )
-def test_two_colons_tell_a_resource_from_a_path_with_lines(written: str, kind: type) -> None:
+def test_a_resource_is_distinguished_from_a_path_with_a_line_number(written: str, kind: type) -> None:
     [found] = parse_mentions(written)
     assert isinstance(found, kind)

@@ -59,14 +59,14 @@ PROMPTS = {
 
 
 @pytest.mark.parametrize("prompts", PROMPTS)
-def test_whatever_a_server_says_of_its_prompts_its_tools_work(robota: Robota, tmp_path: Path, prompts: str) -> None:
+def test_invalid_prompts_of_a_server_do_not_affect_its_tools(robota: Robota, tmp_path: Path, prompts: str) -> None:
     server = PlainServer(tmp_path)
     configure(robota, {"plain": server.entry(prompts=PROMPTS[prompts])}, [WRITE_NOTE, DONE])
     done = robota("-p", "go", "--allowed-tools", "mcp__plain")
     assert done.code == 0 and server.was_called, done.stderr
 
 
-def test_prompts_are_offered_within_bounds_and_visibly(workspace: Path, tmp_path: Path) -> None:
+def test_prompts_are_limited_and_shown_without_invisible_characters(workspace: Path, tmp_path: Path) -> None:
     hostile = PROMPTS["unseen characters"] or []
 
     async def story(stage: Stage) -> None:
@@ -92,12 +92,12 @@ def test_prompts_are_offered_within_bounds_and_visibly(workspace: Path, tmp_path
         ("it's", {"file": "it's"}),
     ],
 )
-def test_words_become_values(typed: str, values: dict[str, str]) -> None:
+def test_prompt_arguments_are_parsed(typed: str, values: dict[str, str]) -> None:
     assert parse_prompt_arguments(REVIEW, typed) == values
 
 
 @given(st.text())
-def test_any_words_are_values_or_missing(typed: str) -> None:
+def test_any_prompt_arguments_are_parsed_or_reported_missing(typed: str) -> None:
     try:
         assert "file" in parse_prompt_arguments(REVIEW, typed)
     except MissingArgument as missing:

@@ -42,7 +42,7 @@ def test_a_rule_that_names_a_tool_lets_it_run(robota: Robota) -> None:
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan"])
-def test_i14_without_a_rule_a_tool_is_asked_about_and_so_denied_where_nobody_is(
+def test_i14_without_a_rule_a_tool_needs_approval_and_is_denied_when_unattended(
     robota: Robota, tmp_path: Path, mode: str
 ) -> None:
     harmless = {**NOTE, "annotations": {"readOnlyHint": True, "destructiveHint": False}}
@@ -63,7 +63,7 @@ def test_a_deny_rule_wins_in_every_mode(robota: Robota, tmp_path: Path, deny: st
     assert not server.was_called and f"The deny rule {deny} forbids it" in done.stderr
 
 
-def test_a_person_is_asked_in_the_words_of_the_protocol(workspace: Path, tmp_path: Path) -> None:
+def test_the_approval_of_an_mcp_call_has_the_form_of_the_protocol(workspace: Path, tmp_path: Path) -> None:
     server = PlainServer(tmp_path)
     turn = {"calls": [call("mcp__plain__note", text="send\u202eme")]}
 
@@ -101,7 +101,7 @@ def test_an_image_is_shown_to_a_model_that_can_look_at_it(workspace: Path, sees:
     play_with(workspace, {"sdk": sdk_entry()}, turns, check, model=model)
 
 
-def test_what_is_no_image_never_reaches_a_provider(workspace: Path, tmp_path: Path) -> None:
+def test_invalid_images_never_reach_a_provider(workspace: Path, tmp_path: Path) -> None:
     parts = [
         {"type": "image", "mimeType": "image/png", "data": "bm90IGEgcG5n"},
         {"type": "image", "mimeType": "image/svg+xml", "data": "PHN2Zy8+"},
@@ -120,7 +120,7 @@ def test_what_is_no_image_never_reaches_a_provider(workspace: Path, tmp_path: Pa
     play_with(workspace, {"plain": server.entry(answer={"content": parts})}, [WRITE_NOTE, DONE], check)
 
 
-def test_structured_content_alone_is_told_as_json(workspace: Path, tmp_path: Path) -> None:
+def test_structured_content_alone_is_sent_as_json(workspace: Path, tmp_path: Path) -> None:
     def check(stage: Stage) -> None:
         assert told(stage).endswith('\n\n{"a":[1]}')
 
@@ -149,7 +149,7 @@ def test_a_server_has_its_own_variables_and_none_of_our_secrets(
     ("arguments", "problem"),
     [({}, "missing required field `text`"), ({"text": "a", "path": "b"}, "unknown field `path`")],
 )
-def test_wrong_arguments_are_told_before_anybody_is_asked(
+def test_wrong_arguments_are_reported_before_approval(
     workspace: Path, tmp_path: Path, arguments: dict[str, str], problem: str
 ) -> None:
     server = PlainServer(tmp_path)
@@ -184,7 +184,7 @@ def test_progress_is_shown_while_the_tool_works_and_a_flood_of_it_is_cut(workspa
     play_with(workspace, entries, turns, check)
 
 
-def test_a_wrong_entry_costs_only_itself(robota: Robota) -> None:
+def test_an_invalid_entry_does_not_affect_the_others(robota: Robota) -> None:
     wrong: dict[str, Any] = {
         "no_type": {"url": "https://example.invalid/mcp"},
         "socket": {"type": "ws", "url": "wss://example.invalid"},

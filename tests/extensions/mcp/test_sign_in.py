@@ -73,14 +73,14 @@ def kept_files(robota: Robota) -> list[Path]:
     return list((robota.home / ".robota/mcp-sign-in").glob("*.json"))
 
 
-def test_without_a_sign_in_it_is_said_how_to(robota: Robota, server: FarServer) -> None:
+def test_a_missing_sign_in_names_the_login_command(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
     done = robota("-p", "go", *ALLOW)
     assert "it wants you to sign in. Do that with: robota mcp login far" in done.stderr
     assert kept_files(robota) == []
 
 
-def test_after_signing_in_the_tools_are_there_until_one_signs_out(robota: Robota, server: FarServer) -> None:
+def test_tools_are_available_between_login_and_logout(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
     code, told = sign_in(robota)
     assert code == 0, told
@@ -108,7 +108,7 @@ def test_a_token_that_expired_is_refreshed(robota: Robota, server: FarServer) ->
     assert after["expires_at"] > before["expires_at"] - 60
 
 
-def test_a_sign_in_that_the_server_forgot_is_said(robota: Robota, server: FarServer) -> None:
+def test_a_revoked_sign_in_is_reported(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
     assert sign_in(robota)[0] == 0
     [kept] = kept_files(robota)
@@ -120,13 +120,13 @@ def test_a_sign_in_that_the_server_forgot_is_said(robota: Robota, server: FarSer
     assert "your sign-in is not valid any more. Sign in again: robota mcp login far" in done.stdout
 
 
-def test_a_sign_in_that_is_refused_keeps_nothing(robota: Robota, server: FarServer) -> None:
+def test_a_refused_sign_in_stores_nothing(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
     code, told = sign_in(robota, browse=False)
     assert code == 1 and "the server said access_denied" in told
     assert kept_files(robota) == []
 
 
-def test_a_program_has_no_sign_in(robota: Robota) -> None:
+def test_a_stdio_server_has_no_sign_in(robota: Robota) -> None:
     configure(robota, {"local": {"command": "true"}}, [DONE])
     assert "there is nothing to sign in to" in robota("mcp", "login", "local").stderr

@@ -47,7 +47,7 @@ def test_in_a_conversation_ctrl_c_stops_the_waiting(robota: Robota, tmp_path: Pa
     assert children_with(tmp_path) == []
 
 
-def test_nothing_is_said_of_servers_that_are_quick(robota: Robota, tmp_path: Path) -> None:
+def test_fast_servers_cause_no_notice(robota: Robota, tmp_path: Path) -> None:
     configure(robota, {"other": {"command": "/no/such/server"}}, [DONE])
     done = robota("-p", "go")
     assert done.stdout == "done\n" and "Waiting" not in done.stderr

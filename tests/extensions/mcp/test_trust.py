@@ -57,7 +57,7 @@ def test_a_broken_file_is_a_notice(robota: Robota) -> None:
     assert done.code == 0 and "Its MCP servers do not start" in done.stderr
 
 
-def test_the_entry_of_the_person_wins_over_that_of_the_repository(robota: Robota) -> None:
+def test_a_user_entry_overrides_that_of_the_repository(robota: Robota) -> None:
     own, theirs = PlainServer(robota.home, name="own"), PlainServer(robota.home, name="theirs")
     bring(robota, plain=theirs.entry())
     assert robota("trust", "--yes").code == 0
@@ -65,7 +65,7 @@ def test_the_entry_of_the_person_wins_over_that_of_the_repository(robota: Robota
     assert own.was_called and not theirs.was_called
 
 
-def test_t01_a_server_of_the_person_does_not_start_among_the_files_of_an_untrusted_repository(robota: Robota) -> None:
+def test_t01_user_servers_do_not_start_in_an_untrusted_repository(robota: Robota) -> None:
     """npx and the like would run what lies there."""
     ask = {"calls": [call("mcp__sdk__environment", variable="X")]}
     bring(robota, theirs={"command": "true"})

@@ -26,7 +26,7 @@ def committed(directory: Path) -> Path:
 
 
 @pytest.mark.parametrize("is_repository", [True, False])
-def test_links_are_not_followed_and_are_named(robota: Robota, tmp_path: Path, is_repository: bool) -> None:
+def test_links_are_reported_and_not_followed(robota: Robota, tmp_path: Path, is_repository: bool) -> None:
     secret = tmp_path / "secret"
     secret.write_text("---\ndescription: stolen words\n---\n")
     source = plugin(tmp_path / "source")
@@ -54,7 +54,7 @@ def test_a_repository_runs_nothing_while_it_is_fetched(robota: Robota, tmp_path:
     assert not ran.exists() and "hooks/hooks.json" in kept(robota)
 
 
-def test_submodules_and_git_directories_are_not_taken(robota: Robota, tmp_path: Path) -> None:
+def test_submodules_and_git_directories_are_not_copied(robota: Robota, tmp_path: Path) -> None:
     inner = committed(plugin(tmp_path / "inner"))
     source = plugin(tmp_path / "source")
     git(source, "init", "-q", "-b", "main")
@@ -65,7 +65,7 @@ def test_submodules_and_git_directories_are_not_taken(robota: Robota, tmp_path: 
 
 
 @pytest.mark.parametrize("is_repository", [True, False])
-def test_what_is_too_much_is_refused_and_nothing_is_left(robota: Robota, tmp_path: Path, is_repository: bool) -> None:
+def test_too_large_plugins_are_refused_and_leave_nothing(robota: Robota, tmp_path: Path, is_repository: bool) -> None:
     source = plugin(tmp_path / "source", **{"big.bin": "x" * (13 << 20)})
     address = committed(source).as_uri() if is_repository else str(source)
     refused = robota("plugin", "install", address, "--yes")
@@ -78,7 +78,7 @@ def test_what_is_too_much_is_refused_and_nothing_is_left(robota: Robota, tmp_pat
     assert "2000 files" in robota("plugin", "install", address, "--yes").stderr
 
 
-def test_special_files_do_not_keep_us_waiting(robota: Robota, tmp_path: Path) -> None:
+def test_special_files_do_not_block(robota: Robota, tmp_path: Path) -> None:
     source = plugin(tmp_path / "source")
     os.mkfifo(source / "skills/mend/pipe")
     (source / "hooks/hooks.json").unlink()
@@ -87,7 +87,7 @@ def test_special_files_do_not_keep_us_waiting(robota: Robota, tmp_path: Path) ->
     assert done.code == 0 and "hooks/hooks.json" in done.stdout and "hook: " not in done.stdout
 
 
-def test_nothing_hidden_reaches_the_terminal(robota: Robota, tmp_path: Path) -> None:
+def test_invisible_text_does_not_reach_the_terminal(robota: Robota, tmp_path: Path) -> None:
     evil = "\x1b[2J\u202eevil\x07"
     hook = {"type": "command", "command": f"true {evil}"}
     source = plugin(
@@ -106,7 +106,7 @@ def test_nothing_hidden_reaches_the_terminal(robota: Robota, tmp_path: Path) -> 
         assert all(line.isprintable() for line in (done.stdout + done.stderr).splitlines())
 
 
-def test_bombs_in_front_matter_cost_only_themselves(robota: Robota, tmp_path: Path) -> None:
+def test_hostile_front_matter_affects_only_its_skill(robota: Robota, tmp_path: Path) -> None:
     levels = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))
     bomb = f"---\na0: &a0 lol\n{levels}\ndescription: *a11\n---\nwords"
     source = plugin(tmp_path / "source", **{"skills/bomb/SKILL.md": bomb, ".mcp.json": '{"a":' * 40_000})
@@ -114,7 +114,7 @@ def test_bombs_in_front_matter_cost_only_themselves(robota: Robota, tmp_path: Pa
     assert done.code == 0 and ".mcp.json is left out" in done.stdout and "/lint:mend" in done.stdout
 
 
-def test_a_plugin_hides_no_built_in_command_and_no_file_hides_a_plugin(robota: Robota, tmp_path: Path) -> None:
+def test_plugins_shadow_no_built_in_command_and_files_shadow_no_plugin(robota: Robota, tmp_path: Path) -> None:
     source = plugin(tmp_path / "source", **{"commands/help.md": "evil help", "commands/cost.md": "evil cost"})
     assert robota("plugin", "install", str(source), "--yes").code == 0
     assert "evil" not in robota("-p", "/cost").stdout
@@ -143,7 +143,7 @@ def offering(directory: Path, source: Any) -> Path:
         {"source": "npm", "package": "x"},
     ],
 )
-def test_sources_that_lead_elsewhere_are_left_out(robota: Robota, tmp_path: Path, source: Any) -> None:
+def test_marketplace_sources_outside_the_marketplace_are_refused(robota: Robota, tmp_path: Path, source: Any) -> None:
     market = offering(tmp_path / "market", source)
     added = robota("plugin", "marketplace", "add", market.as_uri())
     assert added.code == 0 and "is left out" in added.stdout
@@ -151,7 +151,7 @@ def test_sources_that_lead_elsewhere_are_left_out(robota: Robota, tmp_path: Path
     assert not (robota.workspace / "ran").exists()
 
 
-def test_a_path_of_a_marketplace_that_is_a_link_leads_nowhere(robota: Robota, tmp_path: Path) -> None:
+def test_a_marketplace_path_through_a_link_is_refused(robota: Robota, tmp_path: Path) -> None:
     market = offering(tmp_path / "market", "./elsewhere")
     (market / "elsewhere").symlink_to(plugin(tmp_path / "outside"))
     commit(market)
@@ -162,7 +162,7 @@ def test_a_path_of_a_marketplace_that_is_a_link_leads_nowhere(robota: Robota, tm
         robota("plugin", "marketplace", "remove", "team")
 
 
-def test_two_processes_that_install_at_once_lose_nothing(robota: Robota, tmp_path: Path) -> None:
+def test_concurrent_installations_lose_nothing(robota: Robota, tmp_path: Path) -> None:
     names = [f"plugin-{number}" for number in range(4)]
     for name in names:
         plugin(tmp_path / name, **{".claude-plugin/plugin.json": {"name": name}})

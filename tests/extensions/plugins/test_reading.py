@@ -52,7 +52,7 @@ def contents(**files: Any) -> PluginContents:
 
 
 @given(MANIFEST | JSON, JSON, JSON, st.dictionaries(PATHS, st.binary(max_size=40), max_size=4))
-def test_any_files_are_contents_or_refused(manifest: Any, hooks: Any, servers: Any, files: dict[str, bytes]) -> None:
+def test_any_files_are_read_or_refused(manifest: Any, hooks: Any, servers: Any, files: dict[str, bytes]) -> None:
     named = {".claude-plugin/plugin.json": manifest, "hooks/hooks.json": hooks, ".mcp.json": servers}
     try:
         found = read_contents(snapshot({**named, **files}), "lint")
@@ -71,7 +71,7 @@ def test_any_files_are_contents_or_refused(manifest: Any, hooks: Any, servers: A
 
 
 @given(st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
-def test_any_bytes_are_a_manifest_or_refused(data: bytes) -> None:
+def test_any_manifest_is_parsed_or_refused(data: bytes) -> None:
     try:
         assert parse_manifest(data, "lint").name
     except InvalidPlugin as refused:
@@ -87,7 +87,7 @@ def test_any_bytes_are_a_manifest_or_refused(data: bytes) -> None:
     )
     | JSON
 )
-def test_any_json_is_a_marketplace_or_refused(value: Any) -> None:
+def test_any_marketplace_is_parsed_or_refused(value: Any) -> None:
     try:
         marketplace = parse_marketplace(json.dumps(value).encode())
     except InvalidPlugin:
@@ -105,7 +105,7 @@ def test_bombs_are_refused(bomb: bytes) -> None:
 @pytest.mark.parametrize(
     "name", ["", "../up", "a/b", "a b", "a:b", "a@b", "mcp", "MCP", "a__b", "-a", "a\n", "ä", "x" * 65]
 )
-def test_names_that_could_mean_something_else_are_refused(name: str) -> None:
+def test_ambiguous_plugin_names_are_refused(name: str) -> None:
     with pytest.raises(InvalidPlugin, match="cannot be its name"):
         parse_manifest(json.dumps({"name": name}).encode(), name)
 
@@ -117,21 +117,21 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert manifest.description.isprintable() and manifest.version.isprintable()
 
 
-def test_a_plugin_that_a_marketplace_cannot_offer_is_named() -> None:
+def test_invalid_marketplace_entries_are_reported() -> None:
     plugins = [{"name": "far\x1b[2J", "source": {"source": "npm", "package": "x"}}, {"source": "./a"}]
     named, nameless = parse_marketplace(json.dumps({"name": "team", "plugins": plugins}).encode()).problems
     assert named.startswith("plugin far\\x1b[2J of the marketplace is left out")
     assert nameless.startswith("plugin 2 of the marketplace is left out")
 
 
-def test_paths_that_lead_out_are_left_out_and_named() -> None:
+def test_paths_outside_the_plugin_are_reported_and_ignored() -> None:
     manifest = {"name": "lint", "skills": ["../other", "/etc"], "hooks": "../hooks.json", "commands": "c\\d"}
     found = contents(**{".claude-plugin/plugin.json": manifest})
     assert not (found.skills or found.commands or found.hooks)
     assert all(any(repr(path) in each for each in found.problems) for path in ("../other", "/etc", "../hooks.json"))
 
 
-def test_our_own_manifest_comes_first_and_both_forms_of_hooks_are_read() -> None:
+def test_the_robota_manifest_takes_precedence_and_both_hook_formats_are_read() -> None:
     hook = {"type": "command", "command": "true"}
     found = contents(
         **{
@@ -159,7 +159,7 @@ def test_our_own_manifest_comes_first_and_both_forms_of_hooks_are_read() -> None
         "https://a b",
     ],
 )
-def test_addresses_that_trick_git_are_none(typed: str) -> None:
+def test_dangerous_git_urls_are_refused(typed: str) -> None:
     try:
         assert parse_typed_source(typed, Path("/")) is None
     except InvalidPlugin:
@@ -175,11 +175,11 @@ def test_addresses_that_trick_git_are_none(typed: str) -> None:
         ("git@host:x/y.git", GitOrigin(url="git@host:x/y.git")),
     ],
 )
-def test_addresses_that_people_type(typed: str, meant: GitOrigin) -> None:
+def test_typed_sources_are_parsed(typed: str, meant: GitOrigin) -> None:
     assert parse_typed_source(typed, Path("/")) == meant
 
 
-def test_agents_are_read_to_be_shown() -> None:
+def test_agent_files_are_read() -> None:
     reviewer = "---\nname: reviewer\ndescription: Reads diffs.\ntools: Read, Grep\n---\nYou review.\n"
     found = contents(**{"agents/deep/reviewer.md": reviewer, "agents/notes.txt": "x"})
     [agent] = found.agents
@@ -193,6 +193,6 @@ def test_agents_are_read_to_be_shown() -> None:
 
 
 @given(st.binary(max_size=300), st.text(max_size=20))
-def test_any_file_is_an_agent_that_can_be_shown(data: bytes, name: str) -> None:
+def test_any_agent_file_is_read(data: bytes, name: str) -> None:
     agent = agent_file(f"{name}.md", b"---\nname: " + data + b"\ndescription: [a, {b: c}]\n---\n")
     assert agent.name.isprintable() and agent.description.isprintable() and len(agent.name) <= 65

@@ -16,7 +16,7 @@ def test_versions_are_ordered_as_semver_says() -> None:
         assert [is_older(version, other) for other in IN_ORDER] == [place < at for at in range(len(IN_ORDER))]
 
 
-def test_what_is_no_version_is_never_older() -> None:
+def test_an_invalid_version_is_never_older() -> None:
     for odd in ("", "latest", "1.2", "1.2.3.4", "01.2.3", "1.2.3-", "9" * 400 + ".0.0"):
         assert not is_older(odd, "1.0.0") and not is_older("1.0.0", odd)
 
