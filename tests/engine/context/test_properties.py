@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.engine.context.cut import shorter
-from robota.engine.context.retained import bounded
+from robota.engine.context.retained import bounded, user_text
 from robota.engine.context.window import Gauge
 from robota.engine.record.history import characters_of
 from robota.log.chain.reader import load
 from robota.log.replay.context import mend
 from robota.log.replay.session import replay
-from robota.protocol.conversation import Turn
+from robota.protocol.conversation import ToolResultBlock, Turn
 from robota.protocol.events import MessageCreated
 from tests.engine.context.context_stage import (
     DONE,
@@ -118,3 +118,9 @@ def test_the_gauge_follows_the_providers_count(tokens: int, before: int, after: 
     assert gauge.tokens(before + 400) == tokens + 100
     now = gauge.reduced(before, min(before, after))
     assert now == gauge.tokens(min(before, after)) <= tokens
+
+
+@given(st.text(max_size=30), st.sampled_from(["", "\nWith this answer the task is in architect mode now."]))
+def test_of_an_answer_to_a_question_only_the_words_of_the_person_are_kept(said: str, after: str) -> None:
+    block = ToolResultBlock(tool_use_id="c", content=f"<user_message>\n{said}\n</user_message>{after}")
+    assert user_text(block) == said

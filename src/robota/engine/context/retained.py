@@ -161,7 +161,9 @@ def user_text(block: UserBlock) -> str:
     if isinstance(block, TextBlock):
         return "" if block.text.startswith(NOT_USER_TEXT) else block.text
     if isinstance(block, ToolResultBlock) and block.content.startswith(ANSWER_BEGIN):
-        return block.content.removeprefix(ANSWER_BEGIN).removesuffix(ANSWER_END)
+        # After the answer may stand that it switched the mode.
+        answer, end, _ = block.content.removeprefix(ANSWER_BEGIN).rpartition(ANSWER_END)
+        return answer if end else block.content.removeprefix(ANSWER_BEGIN)
     return ""
 
 
