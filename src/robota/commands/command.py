@@ -87,4 +87,4 @@ async def send_prompt(session: Session, line: str) -> CommandOutcome | Refused:
     has_task = session.state().current_task_id is not None
     # An idle task waits for an answer; a queued message would not wake one that was resumed.
     receipt = await session.submit(AskResponse(answer=Say(text=line)) if has_task else NewTask(text=line))
-    return receipt if isinstance(receipt, Refused) else CommandStarted()
+    return receipt if isinstance(receipt, Refused) else CommandStarted(is_prompt=True)

@@ -105,7 +105,9 @@ class CommandChoice(CommandOutcomeValue, frozen=True, kw_only=True, tag="choice"
 
 
 class CommandStarted(CommandOutcomeValue, frozen=True, kw_only=True, tag="started"):
-    """Work has begun; the session's events tell the rest."""
+    """Work has begun; the session's events tell the rest. If it `is_prompt`, the line is a row of the conversation."""
+
+    is_prompt: bool = False
 
 
 class ContextShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="context"):

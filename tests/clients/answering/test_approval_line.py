@@ -168,7 +168,7 @@ QUESTION: TalkAsk = seed(
 
 
 def test_a_question_offers_its_suggestions_by_number() -> None:
-    assert words_for(QUESTION) == ["? Which?", "  1 one", "  2 two"]
+    assert words_for(QUESTION) == ["? Which?", "  1 one", "  2 two", "  Type a number, or an answer of your own."]
     for typed, text in (("2", "two"), ("3", "3"), ("neither", "neither")):
         assert answer_to(QUESTION, typed) == Say(text=text)
     assert answer_to(QUESTION, " ") is None

@@ -9,7 +9,11 @@ from robota.clients.view.reduce import NOTICES_KEPT, OUTPUT_TAIL_CHARS, reduce
 from robota.clients.view.rows import PAGE_SIZE, MessageRows, rows_of
 from robota.clients.view.streamed import PAGE_CHARS, StreamedText
 from robota.protocol.asks.kinds import KNOWN_ASKS
+from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (
+    BackgroundStatus,
+    BackgroundTask,
+    BackgroundTasks,
     Event,
     MessageCreated,
     MessageUpdated,
@@ -27,6 +31,7 @@ from robota.protocol.events import (
     TodosUpdated,
     TokenUsage,
     ToolCallDelta,
+    ToolStart,
     UnknownEvent,
 )
 from robota.protocol.message import Message, QueuedMessage, TodoItem
@@ -221,3 +226,15 @@ def test_the_state_of_another_task_starts_a_new_view() -> None:
     view = view_of(Story().reply("answer", calls=(READ,)).start(READ).events)
     fresh = reduce(view, State(state=replace(state().state, current_task_id="task-2")))
     assert (len(fresh.rows), fresh.tools, fresh.usage) == (0, {}, TokenUsage())
+
+
+def test_what_belongs_to_the_session_and_the_call_of_a_subtask_stay_while_another_task_is_shown() -> None:
+    running = BackgroundTask(id="bg1", command="serve", status=BackgroundStatus.RUNNING)
+    waits = ToolStart(
+        task_id=TASK, call_id="c", tool="t", label="t", first_arg="", input={}, purpose=CallPurpose.SUBTASK
+    )
+    story = Story().reply("answer", calls=(READ,)).start(READ)
+    story.add(BackgroundTasks(tasks=(running,)), Sandbox(kind="bubblewrap", keeps_out="the network"), waits)
+    view = view_of(story.events)
+    fresh = reduce(view, State(state=replace(state().state, current_task_id="task-2")))
+    assert (fresh.background, fresh.kept_out, list(fresh.tools)) == ((running,), "the network", ["c"])

@@ -72,7 +72,8 @@ def _may_ask_background(env: Mapping[str, str]) -> bool:
 def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
     """What this is, where it works, what it may do, how to ask; only the first where a conversation goes on."""
     options = opened.options
-    yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}", Role.DIM)
+    going_on = "  session continued" if opened.is_past_shown else ""
+    yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}{going_on}", Role.DIM)
     if opened.is_past_shown:
         return
     yield theme.paint(f"  works in {options.cwd}", Role.DIM)

@@ -18,6 +18,7 @@ from robota.protocol.asks.ask import (
 
 # Nothing runs, so a command of the person's own may.
 AT_REST: Final = (CompletionAsk, ResumeAsk)
+NUMBER_OR_WORDS: Final = "  Type a number, or an answer of your own."
 TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
 
 
@@ -26,7 +27,7 @@ def words_for(asked: TalkAsk) -> list[str]:
     match asked:
         case QuestionAsk():
             numbered = [f"  {number} {_offered(each)}" for number, each in enumerate(asked.suggestions, start=1)]
-            return [f"? {asked.question}", *numbered]
+            return [f"? {asked.question}", *numbered, *([NUMBER_OR_WORDS] if numbered else [])]
         case LimitAsk():
             what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
             return [f"! The limit of {what} is reached. y allows the same again, n stops."]

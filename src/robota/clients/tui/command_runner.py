@@ -29,7 +29,7 @@ from robota.protocol.unified_diff import files_in
 from robota.protocol.views import DiffView
 
 # The line that was entered stands above these, as a prompt stands above its answer. Others open something to look at.
-PRINTED: Final = (CommandShown, ContextShown, PreviewShown, RowsShown, TextCopied)
+PRINTED: Final = (CommandShown, ContextShown, PreviewShown, RowsShown, SessionWanted, TextCopied)
 
 
 class CommandDisplay(Protocol):
@@ -80,7 +80,7 @@ class CommandRunner:
                 self._display.show_entered(line)
                 self._display.show_refusal(receipt)
             return not is_prose
-        if isinstance(receipt.outcome, PRINTED):
+        if isinstance(receipt.outcome, PRINTED) or receipt.outcome == CommandStarted():
             self._display.show_entered(line)
         self._show(receipt.outcome, (*opened_by, line))
         return True

@@ -14,9 +14,9 @@ from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.width import wrapped
 from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.theme import Role, Theme
-from robota.clients.view.model import LiveTool, ViewModel
+from robota.clients.view.model import RUNNING, LiveTool, ViewModel
 from robota.protocol.asks.kinds import APPROVAL_ASKS
-from robota.protocol.calls import SPEAKING, PastCall
+from robota.protocol.calls import SPEAKING, CallPurpose, PastCall
 from robota.protocol.events import (
     ContextReduced,
     Event,
@@ -24,6 +24,7 @@ from robota.protocol.events import (
     MessageUpdated,
     Notice,
     PartialMessage,
+    RetryScheduled,
     Sandbox,
     TaskModeSwitched,
     TaskSpawned,
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 BLOCKS_KEPT: Final = 100
 EARLIER: Final = "(What was before this: /history, or robota sessions show.)"
 HANGING: Final = "  "
+STEP: Final = "  "
+NARROWEST_ANSWER: Final = 10
+STREAM_CUT: Final = "stream_cut"
 # How many rows of a long prompt are shown, at its beginning and its end.
 PROMPT_BEGIN: Final = 12
 PROMPT_END: Final = 6
@@ -65,8 +69,10 @@ class Scrollback:
         self._rows: list[str] = []
         self._answer: StreamedAnswer | None = None
         self._answer_rows: list[str] = []
+        self._margin = ""  # of the answer; that of a subtask is indented
         self._streaming: int | None = None  # the `ts` of the streaming row; `_taken` is how much of it is drawn
         self._taken = 0
+        self._is_interrupted = False  # the newest answer
         self._begun: set[str] = set()
         self._depths: dict[str, int] = {}
         self._asked: set[str] = set()
@@ -76,13 +82,14 @@ class Scrollback:
         self.blocks: deque[list[str]] = deque(maxlen=BLOCKS_KEPT + 1)
         self._handlers: Handlers = {
             MessageCreated: self._created,
-            MessageUpdated: lambda event: self._updated(event.message),
+            MessageUpdated: self._updated,
             TextDelta: self._delta,
             PartialMessage: self._delta,
             ToolEnd: self._tool_end,
             TaskSpawned: self._spawned,
-            TaskModeSwitched: lambda event: self.block([self._painted(f"mode: {event.mode}", Role.DIM)]),
+            TaskModeSwitched: self._mode_switched,
             ContextReduced: self._context_reduced,
+            RetryScheduled: self._retried,
             Notice: lambda event: self.tell(event.text, Role.WARNING if event.level == "warning" else Role.DIM),
             Sandbox: self._sandbox,
         }
@@ -99,7 +106,7 @@ class Scrollback:
 
     def tail(self) -> list[str]:
         """The rows at the end of a streaming answer, which may still change."""
-        tail = [] if self._answer is None else self._answer.tail(self._width())
+        tail = [] if self._answer is None else self._indent(self._answer.tail(self._answer_width))
         return tail if self._answer_rows or not tail else ["", *tail]
 
     def set_shown_usage(self, used: TokenUsage) -> None:
@@ -169,7 +176,10 @@ class Scrollback:
         return self._theme.paint(text, role)
 
     def _painted_words(self, text: str, role: Role) -> list[str]:
-        return [self._painted(line, role) for line in wrapped(text, self._width(), HANGING).split("\n")]
+        return [self._painted(line, role) for line in self._lines(text, HANGING)]
+
+    def _lines(self, text: str, hanging: str) -> list[str]:
+        return wrapped(text, self._width(), hanging).split("\n")
 
     def _created(self, event: MessageCreated) -> None:
         row = event.message
@@ -181,25 +191,27 @@ class Scrollback:
         elif row.say == "user_feedback":
             self._said(row.text or "", event.task_id)
         elif row.say in SPOKEN:
-            self._begin_answer(row)
+            self._begin_answer(row, self._margin_of(event.task_id))
             if not row.partial:
                 self._finish(row)
         elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
             self.tell(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", Role.ERROR)
         elif row.say == "condense_context":
-            self.tell("(shortening the conversation)", Role.DIM)
+            self.tell("(condensing the conversation)", Role.DIM)
 
-    def _begin_answer(self, row: Message) -> None:
+    def _begin_answer(self, row: Message, margin: str = "") -> None:
         from robota.clients.tui.markdown.answer import StreamedAnswer
 
+        self._margin = margin
         self._answer, self._answer_rows = StreamedAnswer(self._theme, self._file_address), []
         self._streaming, self._taken = row.ts, 0
         self._speak(row.text or "")
 
     def _said(self, text: str, task_id: str) -> None:
         """Words of the person; a subtask is given its words by the model."""
-        if task_id in self._depths:
-            self.block(self._painted_words(f"Subtask: {_indented(text)}", Role.DIM), has_gap=True)
+        if margin := self._margin_of(task_id):
+            words = f"{margin[len(STEP) :]}Subtask: {_indented(text, margin)}"
+            self.block((self._painted(line, Role.DIM) for line in self._lines(words, margin)), has_gap=True)
         else:
             self.show_prompt(text)
 
@@ -207,14 +219,16 @@ class Scrollback:
         if event.ts == self._streaming:
             self._speak(event.delta)
 
-    def _updated(self, row: Message) -> None:
+    def _updated(self, event: MessageUpdated) -> None:
+        row = event.message
         if row.ts == self._streaming and not row.partial:
             self._finish(row)
         elif row.say == "reasoning" and not row.partial and row.text:
             lines = row.text.strip().split("\n")
             more = f" (+{counted(len(lines) - 1, 'line')})" if len(lines) > 1 else ""
-            folded = self._theme.row([(f"∴ {lines[0]}{more}", Role.DIM)], self._width())
-            self.block([folded], [self._painted(f"∴ {line}", Role.DIM) for line in lines])
+            margin = self._margin_of(event.task_id)
+            folded = self._theme.row([(f"{margin}∴ {lines[0]}{more}", Role.DIM)], self._width())
+            self.block([folded], [self._painted(f"{margin}∴ {line}", Role.DIM) for line in lines])
         elif row.say == "condense_context_error":
             self.tell(f"! {row.text}", Role.ERROR)
 
@@ -222,18 +236,31 @@ class Scrollback:
         if self._answer is None or not words:
             return
         self._taken += len(words)
-        self._answered(self._answer.feed(words, self._width()))
+        self._answered(self._answer.feed(words, self._answer_width))
 
     def _answered(self, rows: list[str]) -> None:
         if rows:
+            rows = self._indent(rows)
             self._rows += rows if self._answer_rows else ["", *rows]
             self._answer_rows += rows
+
+    @property
+    def _answer_width(self) -> int:
+        return max(NARROWEST_ANSWER, self._width() - len(self._margin))
+
+    def _indent(self, rows: list[str]) -> list[str]:
+        return [f"{self._margin}{row}" for row in rows] if self._margin else rows
+
+    def _margin_of(self, task_id: str) -> str:
+        """What a subtask says and does is indented below what its parent does."""
+        return STEP * self._depths.get(task_id, 0)
 
     def _finish(self, row: Message) -> None:
         if self._answer is None:
             return
         self._speak((row.text or "")[self._taken :])
-        self._answered(self._answer.finish(self._width()))
+        self._answered(self._answer.finish(self._answer_width))
+        self._is_interrupted = bool(row.interrupted)
         if row.interrupted:
             self._answered([self._painted("(interrupted)", Role.WARNING)])
         if self._answer_rows:
@@ -244,7 +271,7 @@ class Scrollback:
         call = self._view().tools.get(event.call_id)
         if call is None or call.purpose in SPEAKING:
             return
-        self._show_call(call, "  " * self._depths.get(event.task_id, 0))
+        self._show_call(call, self._margin_of(event.task_id))
 
     def _show_call(self, call: LiveTool, margin: str = "") -> None:
         from robota.clients.tui.widgets.call_rows import call_rows
@@ -264,9 +291,25 @@ class Scrollback:
     def _spawned(self, event: TaskSpawned) -> None:
         self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
 
+    def _retried(self, event: RetryScheduled) -> None:
+        """Half an answer that the person did not stop is followed by another one: say why."""
+        if event.error == STREAM_CUT and self._is_interrupted:
+            self._is_interrupted = False
+            self.tell("The connection broke, so the answer is requested again.", Role.DIM)
+
+    def _mode_switched(self, event: TaskModeSwitched) -> None:
+        """A call that switches the mode says so itself when it ends."""
+        tools = self._view().tools.values()
+        if not any(tool.status == RUNNING and tool.purpose is CallPurpose.WORK for tool in tools):
+            self.tell(f"Task mode: {event.mode}", Role.DIM)
+
     def _context_reduced(self, event: ContextReduced) -> None:
         done = REDUCTIONS.get(event.how, "conversation shortened")
-        self.tell(f"{done}: {event.prev_context_tokens:,} to {event.new_context_tokens:,} tokens", Role.DIM)
+        before, after = event.prev_context_tokens, event.new_context_tokens
+        context = self._view().context
+        window = context.max_tokens if context is not None else 0
+        share = f" ({before / window:.0%} to {after / window:.0%} of the context window)" if window else ""
+        self.tell(f"{done}: {before:,} to {after:,} tokens{share}", Role.DIM)
 
     def _sandbox(self, event: Sandbox) -> None:
         if event.kind == "none":
@@ -287,5 +330,5 @@ def _as_it_ended(call: PastCall) -> LiveTool:
     )
 
 
-def _indented(text: str) -> str:
-    return text.rstrip("\n").replace("\n", f"\n{HANGING}")
+def _indented(text: str, margin: str = HANGING) -> str:
+    return text.rstrip("\n").replace("\n", f"\n{margin}")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Rows that are printed belong to the terminal; these few are kept for what still changes.
 PAGES_KEPT: Final = 2
+ASK_ROLES: Final = {"?": Role.BOLD, "!": Role.ERROR}
 ASK_BEHIND: Final = "? Robota asks you something: Esc leads back to it."
 
 
@@ -112,7 +113,7 @@ class SessionEvents:
                     conversation.approvals.withdrawn()
                     conversation.start(conversation.keys.queue.take_all_back())
                 for words in words_for(asked):
-                    conversation.scrollback.tell(words, Role.BOLD if words.startswith("?") else Role.PLAIN)
+                    conversation.scrollback.tell(words, ASK_ROLES.get(words[:1], Role.PLAIN))
         if not isinstance(ask.asked, CompletionAsk):
             notice = conversation.theme.row([(ASK_BEHIND, Role.WARNING)], conversation.width)
             conversation.region.full_screen.tell(notice)

@@ -67,12 +67,13 @@ def windowed(view: ViewModel, pages: int) -> ViewModel:
 
 
 def _state(view: ViewModel, event: State) -> ViewModel:
-    """A full state. Other fields are kept if it is about the same task, and reset otherwise."""
+    """A full state. If it is about another task, only what belongs to the session is kept, and calls that wait for a
+    subtask."""
     state = event.state
     rows = rows_of(state.cline_messages)
     same_task = view.session is not None and view.session.current_task_id == state.current_task_id
     return replace(
-        view if same_task else ViewModel(notices=view.notices),
+        view if same_task else _of_session(view),
         session=replace(state, cline_messages=(), calls=()),
         rows=rows,
         past_calls=state.calls,
@@ -80,6 +81,21 @@ def _state(view: ViewModel, event: State) -> ViewModel:
         request=next((row for row in reversed(rows) if is_request_row(row)), None),
         queue=state.message_queue,
         todos=state.todos,
+    )
+
+
+def _of_session(view: ViewModel) -> ViewModel:
+    waiting = {
+        call_id: tool
+        for call_id, tool in view.tools.items()
+        if tool.status == RUNNING and tool.purpose is CallPurpose.SUBTASK
+    }
+    return ViewModel(
+        notices=view.notices,
+        background=view.background,
+        seen_background=view.seen_background,
+        kept_out=view.kept_out,
+        tools=waiting,
     )
 
 

@@ -10,6 +10,7 @@ from robota.clients.tui.flows.entered_text import blocking_ask, is_running
 from robota.clients.tui.theme import Piece, Role, Theme, safe
 from robota.clients.view.model import RUNNING, ViewModel
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
+from robota.protocol.calls import CallPurpose
 from robota.protocol.events import BackgroundStatus
 from robota.protocol.message import SPOKEN
 from robota.protocol.permission_mode import PermissionMode
@@ -18,6 +19,7 @@ NEARLY_FULL: Final = 90
 FILLING_UP: Final = 70
 SEPARATOR: Final = " | "
 ALWAYS_SHOWN: Final = 2  # the highest rank of a field that is not switched off with the bar
+USUAL_TASK_MODE: Final = "code"
 MODE_ROLES: Final = {
     PermissionMode.PLAN: Role.ACTIVE,
     PermissionMode.ACCEPT_EDITS: Role.WARNING,
@@ -60,7 +62,7 @@ def status_row(view: ViewModel, facts: StatusFacts, theme: Theme, width: int) ->
 
 def activity(view: ViewModel, seconds: int = 0) -> Piece:
     """What goes on, the most important first: calls, the model, the background, what waits, nothing."""
-    running = sum(tool.status == RUNNING for tool in view.tools.values())
+    running = sum(tool.status == RUNNING and tool.purpose is not CallPurpose.SUBTASK for tool in view.tools.values())
     time = f" {seconds}s" if seconds else ""
     queued = f" ({len(view.queue)} queued)" if view.queue else ""
     ask = blocking_ask(view)
@@ -91,13 +93,14 @@ def _fields(view: ViewModel, facts: StatusFacts) -> Sequence[Field]:
     if session is None:
         return (Field(piece=("Starting", Role.DIM), rank=0),)
     mode = session.permission_mode
+    task_mode = "" if session.mode == USUAL_TASK_MODE else f" ({session.mode})"
     sandbox = session.sandbox
     count = len(view.rows) + session.older_rows
     unconfined = sandbox in ("none", "off")
     return (
         Field(piece=activity(view, facts.seconds), rank=0),
         Field(piece=("Esc stops" if _can_be_stopped(view) else "", Role.DIM), rank=3),
-        Field(piece=(f"Mode: {mode.value}", MODE_ROLES.get(mode, Role.PLAIN)), rank=1),
+        Field(piece=(f"Mode: {mode.value}{task_mode}", MODE_ROLES.get(mode, Role.PLAIN)), rank=1),
         Field(piece=(f"sandbox: {sandbox or 'on'}", Role.ERROR if unconfined else Role.DIM), rank=2),
         Field(piece=(session.name or "", Role.NAME), rank=7),
         Field(piece=(f"git: {facts.git_branch}" if facts.git_branch else "", Role.DIM), rank=8),
