@@ -15,6 +15,7 @@ from robota.protocol.commands import Accepted, RunSlashCommand
 from robota.protocol.slash_commands import CommandShown
 from tests.cli.scripts import script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
 
@@ -86,7 +87,7 @@ def test_new_starts_a_new_session_and_keeps_the_old_one(robota: Robota) -> None:
         terminal.answer("> ", "/new")
         terminal.answer("> ", "second question")
         terminal.wait_for(" answer.")
-    logs = [(each / "log.jsonl").read_text() for each in sessions(robota)]
+    logs = [log_text(each) for each in sessions(robota)]
     assert len(logs) == 2
     assert ["first question" in log for log in logs] == [True, False]
     assert ["second question" in log for log in logs] == [False, True]

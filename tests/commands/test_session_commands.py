@@ -4,6 +4,7 @@ import json
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
 ANSWER = {"text": "Answered here."}
@@ -16,7 +17,7 @@ def earlier(robota: Robota, prompt: str, answer: str) -> str:
 
 
 def log_of(robota: Robota, session_id: str) -> str:
-    return (robota.workspace / ".robota/sessions" / session_id / "log.jsonl").read_text()
+    return log_text(robota.workspace / ".robota/sessions" / session_id)
 
 
 def test_rename_is_shown_and_saved(robota: Robota) -> None:

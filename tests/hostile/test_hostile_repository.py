@@ -13,6 +13,7 @@ from robota.log.kinds.conversation import TurnRecord
 from robota.protocol.conversation import AssistantTurn, ToolUseBlock
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Finished, Robota
+from tests.harness.session_log import log_text
 from tests.hostile.canary_server import CanaryServer, listening
 from tests.hostile.later_doors import PLANTED_SESSIONS, plant_later_doors
 from tests.hostile.repository import SECRET, HostileRepository
@@ -86,7 +87,7 @@ def run(robota: Robota, repository: HostileRepository, *arguments: str) -> Finis
 def logged_text(robota: Robota) -> str:
     """Everything the model was told and the log keeps."""
     made = (session for session in sessions(robota) if session.name not in PLANTED_SESSIONS)
-    return "".join((session / "log.jsonl").read_text() for session in made)
+    return "".join(log_text(session) for session in made)
 
 
 def test_before_trust_nothing_of_it_happens(robota: Robota, hostile: HostileRepository, canary: CanaryServer) -> None:

@@ -22,6 +22,7 @@ from tests.agents.worktrees.repositories import (
 )
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def test_the_log_stays_with_the_repository_when_the_worktree_is_gone(robota: Rob
     done = run_in_worktree(robota, "x", "pwd")
     assert names_of_worktrees(robota) == []
     (session,) = sessions(robota)
-    assert str(worktree(robota, "x")) in (session / "log.jsonl").read_text()
+    assert str(worktree(robota, "x")) in log_text(session)
     assert robota("sessions", "verify", session.name).code == 0, done.stderr
 
 

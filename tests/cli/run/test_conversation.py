@@ -9,6 +9,7 @@ from tests.cli.scripts import call, script, sessions, write_settings
 from tests.fakellm.server import running
 from tests.harness.cli import Robota
 from tests.harness.programs import needs
+from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
 WRITE = {"calls": [call("write_to_file", path="new.txt", content="hello\n")]}
@@ -47,7 +48,7 @@ def test_enter_allows_nothing_and_words_are_a_no(robota: Robota) -> None:
         terminal.wait_for("The user said no.")
         terminal.wait_for("All done.")
     assert not (robota.workspace / "new.txt").exists()
-    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[0])
     assert "call it other.txt please" in log
 
 
@@ -150,7 +151,7 @@ def test_a_pasted_text_of_several_lines_is_one_message(robota: Robota) -> None:
         terminal.wait_for("All done.")
         terminal.answer("> ", "first line\nsecond line")
         terminal.wait_for("You are welcome.")
-    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[0])
     assert json.dumps("first line\nsecond line")[1:-1] in log
 
 
@@ -166,7 +167,7 @@ def test_a_command_of_ones_own_runs_unasked_and_the_model_learns_of_it(robota: R
         terminal.answer("> ", "what is that")
         terminal.wait_for("Seen.")
     assert (robota.workspace / "made").read_text() == "yo\n"
-    assert "ran a command themselves" in (sessions(robota)[0] / "log.jsonl").read_text()
+    assert "ran a command themselves" in log_text(sessions(robota)[0])
 
 
 @pytest.mark.parametrize("gives_up", [False, True])
@@ -187,7 +188,7 @@ def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool
             terminal.wait_for("tokens in")
             assert terminal.hang_up() == 0
         assert json.loads(server.last_body)["model"] == "right-name"
-        assert "corrected-key-123456" not in (sessions(robota)[0] / "log.jsonl").read_text()
+        assert "corrected-key-123456" not in log_text(sessions(robota)[0])
 
 
 def test_settings_that_broke_meanwhile_are_told_at_the_next_try(robota: Robota) -> None:

@@ -1,6 +1,5 @@
 """What was typed is what is sent, what is answered is shown, and Ctrl+C stops what runs in every state."""
 
-import json
 import signal
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.programs import needs
+from tests.harness.session_log import log_records
 from tests.harness.terminal import Terminal
 
 FIRST, SECOND, DONE = {"text": "First."}, {"text": "Second."}, {"text": "All done."}
@@ -16,7 +16,7 @@ WAIT = "until test -e go; do sleep 0.05; done"
 
 def user_texts(robota: Robota) -> list[str]:
     """What the person said after the first prompt, as it stands in the log."""
-    records = [json.loads(line) for line in (sessions(robota)[0] / "log.jsonl").read_text().splitlines()]
+    records = log_records(sessions(robota)[0])
     return [record["payload"]["text"] for record in records if record["kind"] == "answer"]
 
 

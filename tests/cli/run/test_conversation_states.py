@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_records, log_text
 from tests.harness.terminal import Terminal
 
 LONG_MS = 3_600_000
@@ -21,7 +22,7 @@ AUTH = {"fault": {"kind": "authentication_failed"}}
 
 def user_texts(robota: Robota) -> list[str]:
     """Everything the model was told by the person, in order, in all tasks."""
-    records = [json.loads(line) for line in (sessions(robota)[0] / "log.jsonl").read_text().splitlines()]
+    records = log_records(sessions(robota)[0])
     turns = [record["payload"]["turn"] for record in records if record["kind"] == "turn"]
     blocks = [block for turn in turns if turn["role"] == "user" for block in turn["content"] if block["type"] == "text"]
     return [block["text"] for block in blocks if not block["text"].startswith(("<", "["))]
@@ -37,7 +38,7 @@ def reach(terminal: Terminal, robota: Robota, sign: str) -> None:
         terminal.wait_for(sign)
     else:
         logs = robota.workspace / ".robota" / "sessions"
-        terminal.wait_until(lambda: any("api_req_started" in log.read_text() for log in logs.glob("*/log.jsonl")))
+        terminal.wait_until(lambda: any("api_req_started" in log_text(log.parent) for log in logs.glob("*/log.jsonl")))
 
 
 def slow_stop_hook(robota: Robota) -> None:
@@ -109,7 +110,7 @@ def test_words_at_a_question_are_its_answer(robota: Robota, state: str) -> None:
         terminal.wait_for("\n> ")
         terminal.press("\x1b[200~neither:\rlook\rfirst\x1b[201~\r")
         terminal.wait_for("All done.")
-    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[0])
     assert json.dumps("neither:\nlook\nfirst")[1:-1] in log
     assert not (robota.workspace / "new.txt").exists()
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_records
 from tests.harness.terminal import Terminal
 
 FIRST, SECOND, DONE = {"text": "First."}, {"text": "Second."}, {"text": "All done."}
@@ -17,7 +18,7 @@ WAIT = "until test -e go; do sleep 0.05; done"
 
 def user_texts(robota: Robota) -> list[str]:
     """What the person said, as it stands in the log."""
-    records = [json.loads(line) for line in (sessions(robota)[0] / "log.jsonl").read_text().splitlines()]
+    records = log_records(sessions(robota)[0])
     return [record["payload"]["text"] for record in records if record["kind"] == "answer"]
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
 QUESTION = {"calls": [call("ask_followup_question", question="Which?", follow_up=[{"text": "A"}, {"text": "B"}])]}
@@ -121,7 +122,7 @@ def test_a_fork_has_the_conversation_and_leaves_the_session_as_it_is(robota: Rob
     done = robota("-c", "--fork-session", "-p", "go on", "--output-format", "json")
     forked = json.loads(done.stdout)["session_id"]
     assert forked != identity and log.read_bytes() == before
-    copied = (robota.workspace / ".robota/sessions" / forked / "log.jsonl").read_text()
+    copied = log_text(robota.workspace / ".robota/sessions" / forked)
     assert "first words" in copied and "go on" in copied
     assert robota("sessions", "verify", forked).code == 0
 
@@ -151,7 +152,7 @@ def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: 
     script(robota, {"text": "B it is."})
     done = robota("answer", identity, "--json", json.dumps(second["json"]))
     assert (done.code, done.stdout) == (0, "B it is.\n"), done
-    log = (robota.workspace / ".robota/sessions" / identity / "log.jsonl").read_text()
+    log = log_text(robota.workspace / ".robota/sessions" / identity)
     assert "<user_message>\\nB\\n</user_message>" in log
     again = robota("answer", identity, "--json", json.dumps(second["json"]))
     assert again.code == 1 and "not pending" in again.stderr, again

@@ -6,6 +6,7 @@ import json
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
+from tests.harness.session_log import log_text
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -23,7 +24,7 @@ def test_a_command_of_the_person_runs_unasked_and_the_model_learns_of_it(robota:
         terminal.press("what is that\r")
         terminal.sees("Seen.")
     assert (robota.workspace / "made").read_text() == "hi\n"
-    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[0])
     assert "ran a command themselves" in log
 
 
@@ -79,7 +80,7 @@ def test_dropped_files_are_shown_or_mentioned(robota: Robota) -> None:
         terminal.sees("> [Image #1] @calc.py")
         terminal.press("\r")
         terminal.sees("Seen.")
-    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[0])
     records = [json.loads(line) for line in log.splitlines()]
     assert any("base64" in json.dumps(record) or "image/png" in json.dumps(record) for record in records)
 

@@ -17,6 +17,7 @@ from tests.cli.scripts import call, sessions
 from tests.engine.stage import Stage, tool_results
 from tests.extensions.mcp.setup import DONE, play_story, play_with, run_with, sdk_entry, told
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 
 ORDER = [{"calls": [call("mcp__sdk__order")]}, DONE]
 
@@ -60,7 +61,7 @@ def test_a_declined_elicitation_is_reported_to_server_and_model(workspace: Path)
 def test_an_unattended_elicitation_is_declined_with_a_notice(robota: Robota) -> None:
     done = run_with(robota, {"sdk": sdk_entry()}, ORDER, "--allowed-tools", "mcp__sdk")
     assert done.code == 0
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     assert "Declined, or nobody was there to answer: The MCP server sdk asks: What shall I cook?" in log
     assert "decline: nothing" in log
 

@@ -10,6 +10,7 @@ from tests.engine.stage import Stage, tool_results
 from tests.extensions.mcp.reference_servers import installed
 from tests.extensions.mcp.setup import DONE, configure, play_story, play_with, told
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 
 
 @pytest.fixture
@@ -48,12 +49,12 @@ def test_a_prompt_and_a_resource(robota: Robota, everything: dict[str, Any]) -> 
     configure(robota, everything, [DONE])
     prompted = robota("-p", "/mcp__everything__args-prompt Paris")
     assert prompted.code == 0, prompted.stderr
-    assert "weather in Paris" in (sessions(robota)[-1] / "log.jsonl").read_text()
+    assert "weather in Paris" in log_text(sessions(robota)[-1])
     configure(robota, everything, [DONE])
     resource = "@everything:demo://resource/static/document/features.md"
     mentioned = robota("-p", f"Read {resource}", "--allowed-tools", "mcp__everything")
     assert mentioned.code == 0, mentioned.stderr
-    assert "[resource demo://resource/static/document/features.md]" in (sessions(robota)[-1] / "log.jsonl").read_text()
+    assert "[resource demo://resource/static/document/features.md]" in log_text(sessions(robota)[-1])
 
 
 def test_the_file_server_works_in_the_workspace_by_its_roots(workspace: Path, tmp_path: Path) -> None:

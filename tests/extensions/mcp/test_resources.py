@@ -9,13 +9,14 @@ from tests.cli.scripts import call, sessions
 from tests.engine.stage import Stage, tool_results
 from tests.extensions.mcp.setup import DONE, configure, play_with, sdk_entry
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 
 
 def mention(robota: Robota, *options: str) -> str:
     configure(robota, {"sdk": sdk_entry()}, [DONE])
     done = robota("-p", "What does @sdk:notes://today say?", *options)
     assert done.code == 0
-    return (sessions(robota)[-1] / "log.jsonl").read_text()
+    return log_text(sessions(robota)[-1])
 
 
 def test_a_mentioned_resource_is_sent_to_the_model(robota: Robota) -> None:

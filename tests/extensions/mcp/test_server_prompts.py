@@ -17,6 +17,7 @@ from tests.cli.scripts import sessions
 from tests.engine.stage import Stage
 from tests.extensions.mcp.setup import DONE, WRITE_NOTE, PlainServer, configure, play_story, sdk_entry
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 
 REVIEW = RemotePrompt(
     name="review",
@@ -29,7 +30,7 @@ def test_a_prompt_is_filled_by_its_server_and_sent(robota: Robota) -> None:
     configure(robota, {"sdk": sdk_entry()}, [DONE])
     done = robota("-p", "/mcp__sdk__review main.py")
     assert done.code == 0, done.stderr
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     assert "Review main.py for bugs." in log and "not to be read" not in log
 
 

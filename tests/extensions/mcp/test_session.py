@@ -23,13 +23,14 @@ from tests.extensions.mcp.setup import (
     told,
 )
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.startup.test_imports import modules_after
 
 ADD = {"calls": [call("mcp__sdk__add", a=2, b=3)]}
 
 
 def log_of(robota: Robota) -> str:
-    return (sessions(robota)[-1] / "log.jsonl").read_text()
+    return log_text(sessions(robota)[-1])
 
 
 def test_a_rule_that_names_a_tool_lets_it_run(robota: Robota) -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.cli.scripts import call, sessions
 from tests.extensions.mcp.setup import DONE, configure
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+from tests.harness.session_log import log_text
 
 SERVER = Path(__file__).with_name("oauth_server.py")
 SECRET = [{"calls": [call("mcp__far__secret")]}, DONE]
@@ -88,7 +89,7 @@ def test_tools_are_available_between_login_and_logout(robota: Robota, server: Fa
     [kept] = kept_files(robota)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     done = robota("-p", "go", *ALLOW)
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     assert "the vault is open" in log, done.stderr
     assert json.loads(kept.read_text())["tokens"]["access_token"] not in log + done.stdout + done.stderr
     assert "signed out" in robota("mcp", "logout", "far").stdout and kept_files(robota) == []

@@ -6,6 +6,7 @@ from typing import Any
 from tests.cli.scripts import call, script, sessions
 from tests.extensions.mcp.setup import DONE, WRITE_NOTE, PlainServer, run_with, sdk_entry
 from tests.harness.cli import Finished, Robota
+from tests.harness.session_log import log_text
 
 
 def bring(robota: Robota, name: str = ".mcp.json", **servers: Any) -> None:
@@ -73,6 +74,6 @@ def test_t01_user_servers_do_not_start_in_an_untrusted_repository(robota: Robota
         if is_trusted:
             assert robota("trust", "--yes").code == 0
         run_with(robota, {"sdk": sdk_entry()}, [ask, DONE], "--allowed-tools", "mcp__sdk")
-        log = (sessions(robota)[-1] / "log.jsonl").read_text()
+        log = log_text(sessions(robota)[-1])
         assert "X is not set in /" in log
         assert (f"X is not set in {robota.workspace}" in log) == is_trusted

@@ -7,6 +7,7 @@ from pathlib import Path
 from robota.knowledge.instructions.places import INSTRUCTION_FILES, RULE_DIRECTORIES
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_records
 from tests.harness.terminal import Terminal
 
 DONE = {"text": "Done."}
@@ -22,7 +23,7 @@ def write(file: Path, text: str) -> None:
 def systems(robota: Robota) -> list[str]:
     """The system prompts of the newest session."""
     newest = max(sessions(robota), key=lambda path: path.stat().st_mtime_ns)
-    records = [json.loads(line) for line in (newest / "log.jsonl").read_text().splitlines()]
+    records = log_records(newest)
     return [text for record in records for text in _texts(record) if text.startswith("You are Robota")]
 
 

@@ -13,6 +13,7 @@ from robota.knowledge.instructions.on_touch import MAX_GLOBS, PathRule, path_rul
 from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_records
 
 DONE = {"text": "Done."}
 READ = {"calls": [call("read_file", path="src/web/page.ts")]}
@@ -26,7 +27,7 @@ def write(file: Path, text: str) -> None:
 def reminders(robota: Robota) -> list[str]:
     """What the model of the newest session was reminded of, in its order."""
     newest = max(sessions(robota), key=lambda path: path.stat().st_mtime_ns)
-    records = [json.loads(line) for line in (newest / "log.jsonl").read_text().splitlines()]
+    records = log_records(newest)
     return [text for text in texts(records) if text.startswith("<system-reminder>")]
 
 

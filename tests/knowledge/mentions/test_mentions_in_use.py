@@ -10,6 +10,7 @@ from robota.protocol.events import Notice
 from tests.cli.scripts import call, script, sessions
 from tests.engine.stage import Stage, play
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
 DONE = {"text": "Done."}
@@ -100,7 +101,7 @@ def test_a_denied_file_is_left_out_even_if_the_user_mentions_it(robota: Robota) 
     (robota.workspace / "private").mkdir()
     (robota.workspace / "private/a.txt").write_text("hunter2\n")
     done = robota("-p", "Read @private/a.txt")
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     assert "@private/a.txt was not inserted: " in done.stderr
     assert done.stdout == "Done.\n" and "hunter2" not in log and "Not inserted: " in log
 
@@ -199,7 +200,7 @@ def test_mentions_in_skill_arguments_are_expanded_but_not_those_in_the_skill(rob
     (robota.workspace / "a.txt").write_text("alpha\n")
     (robota.workspace / "other.txt").write_text("omega\n")
     assert robota("-p", "/inspect @a.txt").code == 0
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     assert "Review @a.txt closely" in log and "1 | alpha" in log and "omega" not in log
 
 
@@ -210,7 +211,7 @@ def test_a_forked_command_gets_the_mentioned_files(robota: Robota) -> None:
     (commands / "deep.md").write_text("---\ncontext: fork\n---\nThink about $0.")
     (robota.workspace / "a.txt").write_text("alpha\n")
     assert robota("-p", "/deep @a.txt").stdout == "Done.\n"
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     [subtask] = [line for line in log.splitlines() if '"kind":"turn"' in line and "Think about @a.txt." in line]
     assert "1 | alpha" in subtask
 
@@ -222,7 +223,7 @@ def test_a_secret_is_asked_about_in_a_conversation(robota: Robota) -> None:
         terminal.wait_for("y yes")
         terminal.answer("> ", "n")
         terminal.wait_for("Done.")
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     assert "TOKEN=blue" not in log and "Not inserted: " in log
 
 

@@ -13,6 +13,7 @@ from robota.protocol.conversation import ImageBlock, TextBlock, UserTurn
 from tests.cli.scripts import call, script, sessions
 from tests.engine.stage import Stage, play
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.tools.documents.test_read_file_documents import pdf
 
 DONE = {"text": "Done."}
@@ -26,7 +27,7 @@ def told(robota: Robota, prompt: str, *options: str) -> tuple[str, str]:
     done = robota("-p", prompt, *options)
     assert done.code == 0, done.stderr
     newest = max(sessions(robota), key=lambda each: (each / "log.jsonl").stat().st_mtime_ns)
-    return (newest / "log.jsonl").read_text(), done.stderr
+    return log_text(newest), done.stderr
 
 
 def settings(robota: Robota, **more: Any) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
 DONE = {"text": "Done."}
@@ -19,7 +20,7 @@ def write_skill(directory: Path, text: str, name: str = "SKILL.md") -> None:
 
 def told(robota: Robota) -> str:
     """Everything that is in the log, where every request's turns stand."""
-    return (sessions(robota)[-1] / "log.jsonl").read_text()
+    return log_text(sessions(robota)[-1])
 
 
 def test_a_user_command_expands_to_its_prompt(robota: Robota) -> None:

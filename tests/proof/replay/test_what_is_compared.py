@@ -10,6 +10,7 @@ from robota.protocol.commands import CancelTask, CondenseContext, RewindTo
 from tests.cli.commands.proof.test_replay import rewritten
 from tests.engine.context.context_stage import DONE, SUMMARY
 from tests.engine.stage import Stage, play
+from tests.harness.session_log import log_text
 from tests.hooks.hooked import answer, command, decide, on, play_with_hooks
 from tests.intents.project import SELECT, intents, write
 from tests.proof.replay.test_each_session import (
@@ -96,7 +97,7 @@ def test_one_byte_of_the_surroundings_or_of_instructions_is_named(workspace: Pat
     turns = [reading("sub/c.txt"), WRITE, DONE, DONE]
     play_with_hooks(workspace, {}, turns, said("go", "and on"), **ACCEPT)
     session = session_in(workspace)
-    assert before in (session / "log.jsonl").read_text()
+    assert before in log_text(session)
     report = replayed(workspace, session)
     assert report.divergence is None, report.divergence.text
 
@@ -161,7 +162,7 @@ def test_an_intent_that_is_told_again_with_a_summary_is_told_again(workspace: Pa
     turns = [*({"calls": [each]} for each in (SELECT, *writes)), DONE, SUMMARY, DONE]
     play(workspace, turns, condensed_by_hand, permission_mode="bypassPermissions")
     session = session_in(workspace)
-    assert "# Active intent" in (session / "log.jsonl").read_text()
+    assert "# Active intent" in log_text(session)
     report = replayed(workspace, session)
     assert report.divergence is None and report.not_compared is None
     assert report.requests == report.all_requests == 7

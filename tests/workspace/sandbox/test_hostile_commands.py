@@ -11,6 +11,7 @@ import pytest
 from robota.workspace.sandbox.backend import SandboxKind
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.workspace.sandbox.cells import Cell
 
 SECRETS = {
@@ -32,7 +33,7 @@ def test_n08_no_secret_of_the_environment_is_seen_inside(robota: Robota) -> None
     look = "printenv; cat /proc/self/environ; tr '\\0' '\\n' < /proc/1/environ; env"
     script(robota, {"calls": [call("execute_command", command=look)]}, {"text": "ok"})
     robota("-p", "go", "--allowed-tools", "Bash", env={**SECRETS, "ORDINARY": "ordinary-value"})
-    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[0])
     assert "ordinary-value" in log
     for name, value in SECRETS.items():
         # Values would be covered in the log anyway; it is the name that tells whether it was there.

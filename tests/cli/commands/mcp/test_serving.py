@@ -9,6 +9,7 @@ from mcp_types import CallToolResult
 
 from tests.cli.scripts import sessions
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+from tests.harness.session_log import log_text
 
 
 def use(robota: Robota, story: Callable[[Client], Awaitable[None]], *options: str) -> None:
@@ -42,7 +43,7 @@ def test_another_program_reads_and_searches(robota: Robota) -> None:
         assert "the answer is 42" in text(read) and not read.is_error
 
     use(robota, story)
-    log = (sessions(robota)[-1] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[-1])
     assert "read_file" in log and "the answer is 42" in log
 
 

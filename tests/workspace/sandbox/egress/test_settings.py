@@ -11,6 +11,7 @@ from robota.config.settings.allowed_hosts import AllowedAddress, AllowedName, Na
 from robota.workspace.web.address import AddressRefused, parse_address
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.harness.cli import Robota
+from tests.harness.session_log import log_text
 from tests.workspace.sandbox.cells import PYTHON
 from tests.workspace.sandbox.egress.partners import require_bubblewrap
 
@@ -108,7 +109,7 @@ def test_the_model_hears_whom_a_command_was_kept_from(robota: Robota, tmp_path: 
     settings.write_text(json.dumps(listed))
     done = robota("-p", "go", "--allowed-tools", "Bash")
     assert done.code == 0, done.stderr
-    log = (sessions(robota)[0] / "log.jsonl").read_text()
+    log = log_text(sessions(robota)[0])
     assert "The sandbox refused a connection to evil.example (not in sandbox.allowedHosts)." in log
 
 
