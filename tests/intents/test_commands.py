@@ -84,6 +84,30 @@ def test_a_pattern_is_looked_up_and_each_of_its_files_must_be_owned(guarded: Pat
     assert told(ran(guarded, "rm src/*"))["code"] == "REQ-001"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf src/auth/sub",
+        "rm -rf src/auth/sub/keys",
+        "mv src/auth/sub src/auth/moved",
+        "git restore src/auth/sub",
+        "mv src/auth/stage src/auth/late",
+        "rm -rf src/auth/nested",
+    ],
+)
+def test_a_directory_is_judged_by_what_is_in_it(guarded: Path, command: str) -> None:
+    """What no intent may change cannot be deleted or moved with the directory it is in, or brought by one."""
+    (guarded / ".orchestration/.intentignore").write_text("src/auth/sub/keys/\nsrc/auth/late/keys/\n")
+    kept = ("sub/keys/key", "stage/keys/key", "nested/.orchestration/active_intents.yaml")
+    for name in kept:
+        (guarded / "src/auth" / name).parent.mkdir(parents=True)
+        (guarded / "src/auth" / name).write_text("kept")
+    said = told(ran(guarded, command))
+    assert said["code"] == "REQ-001" and "only people" in said["message"]
+    assert all((guarded / "src/auth" / name).exists() for name in kept)
+    assert "REQ-" not in ran(guarded, "rm -rf src/auth/stage")
+
+
 def test_i16_what_a_command_changed_is_traced(guarded: Path) -> None:
     """I16."""
     ran(guarded, "sed -i s/two/2/ src/auth/a.py")

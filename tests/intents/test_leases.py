@@ -118,6 +118,15 @@ def test_i22_the_second_session_is_told_who_holds_what_and_splits(workspace: Pat
     assert told(seen[1])["code"] == "LEASE-001" and str(os.getpid()) in told(seen[1])["message"]
 
 
+def test_a_directory_that_holds_files_of_another_session_is_not_deleted(workspace: Path) -> None:
+    intents(workspace, INTENTS.replace("[docs/**]", "[src/**]"))
+    (workspace / "src/auth/tokens").mkdir(parents=True)
+    (workspace / "src/auth/tokens/a.py").write_text("kept")
+    second = turns(SELECT_DOCS, call("execute_command", command="rm -rf src/auth"))
+    seen = side_by_side(workspace, turns(SELECT, write("src/auth/tokens/b.py")), second)
+    assert told(seen[1])["code"] == "LEASE-001" and (workspace / "src/auth/tokens/a.py").exists()
+
+
 def test_i23_the_second_session_is_refused_if_the_person_wants_that(workspace: Path) -> None:
     intents(workspace, OVERLAPPING)
     first = turns(SELECT, write("src/auth/tokens/a.py"))

@@ -6,6 +6,8 @@ import stat
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+import msgspec
+
 from robota.intents.intent import Intent, IntentProblem, read_intents
 from robota.intents.scope import matches
 from robota.workspace.files.gitignore import GitIgnore
@@ -28,6 +30,7 @@ class IntentFiles:
         self.home = home or root
         self._read: dict[str, tuple[tuple[int, ...], str]] = {}
         self._parsed: tuple[str, tuple[Intent, ...]] | None = None
+        self._never: _IgnoreList | None = None
 
     def intents(self) -> tuple[Intent, ...]:
         """All intents, or `IntentProblem` if the file is gone or wrong."""
@@ -42,24 +45,26 @@ class IntentFiles:
 
     def is_never_touched(self, path: str) -> bool:
         """Whether `.intentignore` excludes the path from all intents. It can only deny."""
-        lines = self._ignored_lines()
-        try:
-            # Some file systems ignore case.
-            return matches(GitIgnore(lines), path) or matches(
-                GitIgnore([line.casefold() for line in lines]), path.casefold()
-            )
-        except ValueError as problem:
-            raise IntentProblem(f"{NEVER_TOUCHED} cannot be used: {problem}") from problem
+        as_written, folded = self._ignored().patterns
+        # Some file systems ignore case. The path may be a directory, so patterns for directories count, too.
+        return any(
+            matches(patterns, spelling, is_directory=is_directory)
+            for patterns, spelling in ((as_written, path), (folded, path.casefold()))
+            for is_directory in (False, True)
+        )
 
     def is_never_selected(self, id: str) -> bool:
         """Whether `.intentignore` lists the intent itself."""
-        return id in (line.strip() for line in self._ignored_lines())
+        return id in self._ignored().lines
 
-    def _ignored_lines(self) -> list[str]:
+    def _ignored(self) -> "_IgnoreList":
         try:
-            return self.text(NEVER_TOUCHED).splitlines()
+            text = self.text(NEVER_TOUCHED)
         except FileNotFoundError:
-            return []
+            text = ""
+        if self._never is None or self._never.text is not text:
+            self._never = _ignore_list(text)
+        return self._never
 
     def lessons(self) -> str:
         """The text of the lessons file; empty if there is none."""
@@ -81,6 +86,23 @@ class IntentFiles:
         if self._read.get(name, ((), ""))[0] != stamp:
             self._read[name] = (stamp, _plain_text(self.home, name))
         return self._read[name][1]
+
+
+class _IgnoreList(msgspec.Struct, frozen=True, kw_only=True):
+    """`.intentignore`: its lines, and their patterns as written and in lower case."""
+
+    text: str
+    lines: frozenset[str]
+    patterns: tuple[GitIgnore, GitIgnore]
+
+
+def _ignore_list(text: str) -> _IgnoreList:
+    lines = text.splitlines()
+    try:
+        patterns = GitIgnore(lines), GitIgnore([line.casefold() for line in lines])
+    except ValueError as problem:
+        raise IntentProblem(f"{NEVER_TOUCHED} cannot be used: {problem}") from problem
+    return _IgnoreList(text=text, lines=frozenset(line.strip() for line in lines), patterns=patterns)
 
 
 def has_intents(root: Path) -> bool:

@@ -6,7 +6,7 @@ lock ends with the process, however that ends, so a lease whose lock can be take
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -103,7 +103,16 @@ class LeaseBook:
 
     def holder(self, place: str) -> Lease | None:
         """The older session in the same checkout that holds the file."""
-        return next((lease for lease in self._before() if _covers(lease, place)), None)
+        return holder_among(self.older(), place)
+
+    def older(self) -> tuple[Lease, ...]:
+        """The leases of older sessions in the same checkout, whose files this session keeps off."""
+        mine = self._mine
+        return tuple(
+            lease
+            for lease in self.others()
+            if self.is_in_the_way(lease) and (mine is None or lease.number < mine.number)
+        )
 
     def overlapping(self, intent: Intent) -> tuple[Lease, ...]:
         """Leases of other sessions that share files with the intent, including those in other worktrees."""
@@ -112,12 +121,6 @@ class LeaseBook:
     def is_in_the_way(self, lease: Lease) -> bool:
         """Whether both are in the same checkout and share files."""
         return lease.root == self._root
-
-    def _before(self) -> Iterator[Lease]:
-        mine = self._mine
-        for lease in self.others():
-            if self.is_in_the_way(lease) and (mine is None or lease.number < mine.number):
-                yield lease
 
     @property
     def _path(self) -> Path:
@@ -150,6 +153,11 @@ class LeaseBook:
                     count += 1
                 if count > MOST_FILES:
                     return
+
+
+def holder_among(leases: Iterable[Lease], place: str) -> Lease | None:
+    """The first lease that holds the file."""
+    return next((lease for lease in leases if _covers(lease, place)), None)
 
 
 def _covers(lease: Lease, place: str) -> bool:

@@ -26,11 +26,12 @@ class Scope:
         return matches(self._patterns, path)
 
 
-def matches(patterns: GitIgnore, path: str) -> bool:
+def matches(patterns: GitIgnore, path: str, *, is_directory: bool = False) -> bool:
     """Whether a path or one of its parent directories matches."""
     parts = PurePosixPath(path).parts
     return any(
-        patterns.check(parts[:depth], is_directory=depth < len(parts)) is True for depth in range(1, len(parts) + 1)
+        patterns.check(parts[:depth], is_directory=is_directory or depth < len(parts)) is True
+        for depth in range(1, len(parts) + 1)
     )
 
 

@@ -3,7 +3,8 @@
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -11,11 +12,12 @@ from robota.contracts.hook import BlockCall, HookContext, Proceed
 from robota.contracts.tool import AnyTool, BadArguments, Effect, ToolCall, ToolRole, Touches
 from robota.intents.intent import Intent, IntentProblem
 from robota.intents.intent_files import DIRECTORY
-from robota.intents.leases import LeaseBook
+from robota.intents.leases import LeaseBook, holder_among
 from robota.intents.refusal import RefusalKind, blocked, refusal
 from robota.intents.selection import IntentRefused, IntentSelection
 
 MOST_NAMED: Final = 5
+MOST_LOOKED_AT: Final = 100_000
 NOTHING: Final = ()
 
 # The files that a command changes: empty if it only reads, None if unknown.
@@ -105,8 +107,12 @@ class ScopeEnforcementHook:
         return intent
 
     def _judge_files(self, paths: Iterable[str], intent: Intent, *, is_command: bool = False) -> Proceed | BlockCall:
-        """Judge files. A command writes through hard links, so a file with other names may be out of scope."""
+        """Judge files. A command writes through hard links, so a file with other names may be out of scope.
+
+        It also takes directories with all that is in them.
+        """
         outside: list[str] = []
+        inside: dict[str, str] = {}
         for path in paths:
             place = self._relative(path)
             if place is not None and self._is_for_people(place):
@@ -115,10 +121,28 @@ class ScopeEnforcementHook:
                 outside.append(path)
             elif is_command and self._has_other_names(place):
                 outside.append(f"{path} (which has other names: hard links)")
-            elif (lease := self._leases.holder(place)) is not None:
+            else:
+                inside[place] = path
+        held = self._leases.older()
+        contents = self._contents(inside) if is_command else iter(())
+        for number, (place, path) in enumerate(chain(inside.items(), contents)):
+            if number > MOST_LOOKED_AT:
+                return _outside([*outside, f"{path} and more files than can be looked at"], intent)
+            if self._is_for_people(place):
+                return _for_people(place, intent)
+            if (lease := holder_among(held, place)) is not None:
                 what = f"{path} is held by {lease.holder}. Wait until that session is done, or change other files."
                 return blocked(refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=path))
         return _outside(outside, intent) if outside else Proceed()
+
+    def _contents(self, inside: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """What is in the directories: where it is, and where it may be moved to, which are the names that are free."""
+        free = [place for place in inside if not os.path.lexists(self._root / place)]
+        for place in inside:
+            for directory, directories, names in os.walk(self._root / place):
+                for name in (*directories, *names):
+                    below = os.path.relpath(Path(directory, name), self._root / place)
+                    yield from ((f"{start}/{below}", f"{start}/{below}") for start in (place, *free))
 
     def _is_for_people(self, place: str) -> bool:
         parts = (_comparable_name(part).rstrip(". ") for part in place.split("/"))
