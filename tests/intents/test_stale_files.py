@@ -39,8 +39,28 @@ def answered(scene: Path, change: str | None, *calls: dict[str, Any]) -> str:
     return seen[0]
 
 
+@pytest.mark.parametrize(
+    "late", [write(PATH, "ours\n"), call("edit_file", path=PATH, old_string="one", new_string="ours")]
+)
+def test_i18_a_file_that_changed_since_it_was_read_is_not_written(scene: Path, late: dict[str, Any]) -> None:
+    """I18: somebody else writes between the read and the call, and the text that is replaced is still there."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("followup")
+        (scene / PATH).write_text("one\ntheirs\n")
+        await stage.answer("messageResponse", "go on")
+        await stage.until_ask("completion_result")
+        said = told(tool_results(stage)[-1].content)
+        assert (said["code"], said["resolution"]) == ("REQ-007", "RE_READ_REQUIRED")
+
+    asking = call("ask_followup_question", question="Go on?", follow_up=[{"text": "yes"}])
+    play(scene, turns(SELECT, READ, asking, late), story, permission_mode="bypassPermissions")
+    assert (scene / PATH).read_text() == "one\ntheirs\n"
+
+
 def test_i19_a_file_that_changes_while_the_person_looks_is_not_written(scene: Path) -> None:
-    """I18, I19."""
+    """I19."""
     said = told(answered(scene, "theirs\n", SELECT, READ, write(PATH, "ours\n")))
     assert (said["code"], said["error_type"], said["resolution"]) == ("REQ-007", "stale_file", "RE_READ_REQUIRED")
     assert (scene / PATH).read_text() == "theirs\n"

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from robota.intents.trace_export import exported
+from robota.intents.trace_record import FIRST, TraceLink, trace_record
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 from tests.intents.project import SELECT, intents, results, traced, write
+from tests.intents.test_trace import CHANGE, ORIGIN
 
 
 class Contributor(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,7 +78,9 @@ def test_i31_every_record_that_is_written_is_valid(workspace: Path) -> None:
     intents(workspace)
     results(workspace, SELECT, write("src/auth/a.py", "x = 1\n"), write("src/auth/a.py", "x = 2\n"))
     assert len(traced(workspace)) == 2
-    for record in traced(workspace):
+    origin = msgspec.structs.replace(ORIGIN, model="m" * 300)
+    wordy = trace_record(str(UUID(int=1)), "now", CHANGE, origin, TraceLink(number=1, previous=FIRST))
+    for record in (*traced(workspace), wordy):
         validate(record)
 
 

@@ -1,10 +1,11 @@
-"""Worktrees of a guarded repository: guarded too, and their leases are known to one another."""
+"""Worktrees and subdirectories of a guarded repository: guarded too, and their leases are known to one another."""
 
 import subprocess
 from pathlib import Path
 
-from robota.app.intents import home_of_intents, session_leases
-from tests.intents.project import SELECT, intents, results, told, write
+from robota.app.intents import IntentPlace, place_of_intents, session_leases
+from tests.engine.stage import call
+from tests.intents.project import SELECT, intents, results, told, traced, write
 from tests.intents.test_leases import owning
 
 
@@ -22,9 +23,9 @@ def worktree(workspace: Path) -> Path:
 
 def test_intents_that_are_not_committed_guard_the_worktrees_too(workspace: Path) -> None:
     beside = worktree(workspace)
-    assert home_of_intents(beside) is None
+    assert place_of_intents(beside) is None
     intents(workspace)
-    assert home_of_intents(beside) == workspace.resolve()
+    assert place_of_intents(beside) == IntentPlace(home=workspace.resolve(), top=beside)
     refused, _, outside = results(beside, write("src/auth/a.py"), SELECT, write("README.md"))
     assert told(refused)["code"] == "HOOK-INT-001" and told(outside)["code"] == "REQ-001"
     results(beside, SELECT, write("src/auth/a.py"))
@@ -37,7 +38,7 @@ def test_a_file_of_git_that_points_elsewhere_brings_no_intents(workspace: Path, 
     fake = tmp_path / "fake"
     fake.mkdir()
     (fake / ".git").write_text(f"gitdir: {workspace}/.git\n")
-    assert home_of_intents(fake) is None
+    assert place_of_intents(fake) is None
 
 
 def test_another_worktree_is_told_and_kept_from_nothing(workspace: Path, tmp_path: Path) -> None:
@@ -48,3 +49,32 @@ def test_another_worktree_is_told_and_kept_from_nothing(workspace: Path, tmp_pat
     assert lease.session_id == "one" and not there.is_in_the_way(lease)
     there.take(owning("src/a/**"))
     assert there.holder("src/a/x.py") is None
+
+
+def test_a_session_in_a_subdirectory_is_guarded_by_the_intents_of_the_repository(workspace: Path) -> None:
+    """Patterns and records start from the top of the repository, wherever in it a session works."""
+    intents(workspace)
+    below = workspace / "src"
+    (below / "auth").mkdir(parents=True)
+    (below / "kept.py").write_text("kept")
+    early, context, _, outside, _, deleted, above = results(
+        below,
+        write("auth/a.py"),
+        SELECT,
+        write("auth/a.py"),
+        write("b.py"),
+        call("execute_command", command="touch auth/b.py"),
+        call("execute_command", command="rm kept.py"),
+        call("execute_command", command="touch ../docs.md"),
+    )
+    assert told(early)["code"] == "HOOK-INT-001" and "You work in src/" in context
+    assert [told(each)["code"] for each in (outside, deleted, above)] == ["REQ-001"] * 3
+    assert (below / "kept.py").exists() and not (below / "b.py").exists() and not (workspace / "docs.md").exists()
+    assert [record["files"][0]["path"] for record in traced(workspace)] == ["src/auth/a.py", "src/auth/b.py"]
+
+
+def test_intents_above_the_repository_do_not_count(workspace: Path, tmp_path: Path) -> None:
+    intents(workspace.parent)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    assert place_of_intents(workspace) is None and place_of_intents(alone.resolve()) is None

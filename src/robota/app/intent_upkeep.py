@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.app.intents import home_of_intents, session_leases, timestamp
+from robota.app.intents import IntentPlace, place_of_intents, session_leases, timestamp
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.paths import user_directory
 
@@ -33,8 +33,10 @@ def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str]) -> "IntentUpkee
     from robota.log.catalogue.places import project_places, session_directories
     from robota.log.chain.reader import LOG_NAME
 
-    root = workspace_root(launch.cwd)
-    home = home_of_intents(root) or root
+    here = workspace_root(launch.cwd)
+    place = place_of_intents(here) or IntentPlace(home=here, top=here)
+    root, home = place.top, place.home
+    launch = msgspec.structs.replace(launch, cwd=root)  # criteria are written for the top
     user = user_directory(env)
 
     def logs() -> Iterable[Path]:

@@ -27,6 +27,7 @@ from robota.protocol.permission_mode import PermissionMode
 if TYPE_CHECKING:
     from robota.contracts.hook import BlockCall, Proceed
     from robota.intents.intent import Intent
+    from robota.intents.intent_files import IntentFiles
     from robota.intents.leases import LeaseBook
     from robota.intents.scope_enforcement import WrittenBy
     from robota.intents.selection import IntentSelection, SelectionMemory
@@ -103,9 +104,10 @@ def session_intents(
     """Nothing, unless the workspace has a file of intents or the person wants one everywhere."""
     required = settings.values.require_intent
     # Asked at every start: most workspaces have none, and then nothing is loaded.
-    home = home_of_intents(root)
-    if not required and home is None:
+    place = place_of_intents(root)
+    if place is None and not required:
         return SessionIntents()
+    place = place or IntentPlace(home=root, top=root)
     from robota.intents.context_injector import ContextInjectorHook
     from robota.intents.intent_files import IntentFiles
     from robota.intents.scope_enforcement import ScopeEnforcementHook
@@ -116,9 +118,9 @@ def session_intents(
     from robota.workspace.git.head_revision import head_revision
 
     user = user_directory(env)
-    files = IntentFiles(root, home or root)
+    files = IntentFiles(root, place.home, place.top)
     selection = IntentSelection(files, _memory(log))
-    leases = session_leases(root, options.session_id, user)
+    leases = session_leases(place.top, options.session_id, user)
     puts_back = not options.attended and checkpoints is not None
     sandbox_works = policy.sandbox_works
     guard = ScopeEnforcementHook(
@@ -132,11 +134,11 @@ def session_intents(
         id=options.session_id,
         log_url=log.path.as_uri(),
         model=options.model,
-        revision=lambda: head_revision(Path(os.path.realpath(root))),
+        revision=lambda: head_revision(Path(os.path.realpath(place.top))),
     )
-    watching = _watching(settings, root, checkpoints, files.home, env)
+    watching = _watching(settings, files, checkpoints, env)
     if puts_back and checkpoints is not None:
-        put_back = partial(_put_back, settings, root, checkpoints, env)
+        put_back = partial(_put_back, settings, files, checkpoints, env)
         watching = msgspec.structs.replace(watching, put_back=put_back)
     writer = TraceWriterHook(selection, guard, trace, session, watching)
     context = ContextInjectorHook(selection, lambda id: history_of(trace, id))
@@ -156,21 +158,51 @@ def timestamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def home_of_intents(root: Path) -> Path | None:
-    """The directory whose `.orchestration/` counts: the workspace's own, or that of the checkout it is a worktree of.
+class IntentPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the intents of a workspace are.
 
-    A file of intents that is not committed is not in the worktrees; that must not open them.
+    `home` has `.orchestration/`; `top` is the directory that patterns and records start from. They differ only in a
+    worktree that uses the intents of the main checkout. The workspace is `top` or a directory below it.
     """
-    if os.path.lexists(root / ".orchestration" / "active_intents.yaml"):
-        return root
-    if not (root / ".git").is_file():
+
+    home: Path
+    top: Path
+
+
+def place_of_intents(root: Path) -> IntentPlace | None:
+    """The nearest intents: of the workspace, of a directory above it in its repository, or of the main checkout.
+
+    Intents that are not committed are not in the worktrees. Neither that nor starting in a subdirectory may turn the
+    guard off.
+    """
+    in_repository: list[Path] = []
+    for top in (root, *root.parents):
+        in_repository.append(top)
+        if os.path.lexists(top / ".git"):
+            break
+    else:
+        in_repository = [root]
+    for top in in_repository:
+        if _has_intents(top):
+            return IntentPlace(home=top, top=top)
+    top = in_repository[-1]
+    main = _main_checkout(top)
+    return IntentPlace(home=main, top=top) if main is not None and _has_intents(main) else None
+
+
+def _has_intents(root: Path) -> bool:
+    """Whether a directory has a file of intents."""
+    return os.path.lexists(root / ".orchestration" / "active_intents.yaml")
+
+
+def _main_checkout(top: Path) -> Path | None:
+    """The main checkout of a worktree."""
+    if not (top / ".git").is_file():
         return None
     from robota.workspace.git.git_directories import find_git_directories
 
-    found = find_git_directories(Path(os.path.realpath(root)))
-    main = None if found is None or found.common.name != ".git" else found.common.parent
-    has_intents = main is not None and os.path.lexists(main / ".orchestration" / "active_intents.yaml")
-    return main if has_intents else None
+    found = find_git_directories(Path(os.path.realpath(top)))
+    return None if found is None or found.common.name != ".git" else found.common.parent
 
 
 def _memory(log: SessionLog) -> "SelectionMemory":
@@ -206,7 +238,8 @@ async def scope_says(policy: SessionPolicy, intent_id: str, tool: AnyTool, call:
     from robota.intents.selection import IntentSelection
 
     root = policy.resolver.root
-    selection = IntentSelection(IntentFiles(root, home_of_intents(root) or root))
+    place = place_of_intents(root) or IntentPlace(home=root, top=root)
+    selection = IntentSelection(IntentFiles(root, place.home, place.top))
     selection.enter(call.id, is_subtask=False)
     selection.select(intent_id)
     with TemporaryDirectory() as nowhere:  # nothing is held for a question
@@ -227,7 +260,7 @@ def _written_by(policy: SessionPolicy) -> "WrittenBy":
 
 
 def _watching(
-    settings: Settings, root: Path, checkpoints: CallCheckpoints | None, home: Path, env: Mapping[str, str]
+    settings: Settings, files: "IntentFiles", checkpoints: CallCheckpoints | None, env: Mapping[str, str]
 ) -> "Watching":
     from robota.intents.trace_writer import Watching
     from robota.intents.upkeep.criteria import CriterionRun, CriterionRuns
@@ -236,23 +269,23 @@ def _watching(
 
     async def changed_by(call_id: str) -> "Sequence[ChangedFile] | None":
         before = None if checkpoints is None else checkpoints.before_calls.get(call_id)
-        return None if before is None else await asyncio.to_thread(_changed, settings, root, before, env)
+        return None if before is None else await asyncio.to_thread(_changed, settings, files, before, env)
 
     def ran(intent: "Intent", command: str, result: ToolResult) -> None:
         run = CriterionRun(passed=not result.is_error, at=timestamp(), why=result.content[-500:] * result.is_error)
         with suppress(OSError):
-            CriterionRuns(home, user_directory(env)).note(intent.id, command, run)
+            CriterionRuns(files.home, user_directory(env)).note(intent.id, command, run)
 
     def learnt(intent: "Intent", lesson: str) -> None:
         with suppress(OSError):
-            note_lesson(home, Lesson(intent_id=intent.id, kind="SCOPE_VIOLATION", text=lesson))
+            note_lesson(files.home, Lesson(intent_id=intent.id, kind="SCOPE_VIOLATION", text=lesson))
 
     return Watching(changed_by=changed_by, shape_of=shape_of, ran=ran, learnt=learnt)
 
 
 async def _put_back(
     settings: Settings,
-    root: Path,
+    files: "IntentFiles",
     checkpoints: CallCheckpoints,
     env: Mapping[str, str],
     call_id: str,
@@ -262,26 +295,31 @@ async def _put_back(
     from robota.workspace.checkpoints.rewind import carry_out, plan_restore
 
     before = checkpoints.before_calls.get(call_id)
-    if before is None:
+    start = files.start
+    if before is None or not all(path.startswith(start) for path in paths):
         return False
-    store = checkpoint_store(settings.values.checkpoints, root, env)
+    store = checkpoint_store(settings.values.checkpoints, files.root, env)
     try:
-        plan = await asyncio.to_thread(plan_restore, store, before, paths)
+        plan = await asyncio.to_thread(plan_restore, store, before, [path.removeprefix(start) for path in paths])
         await asyncio.to_thread(carry_out, store, plan)
     except CheckpointError:
         return False
     return True
 
 
-def _changed(settings: Settings, root: Path, before: str, env: Mapping[str, str]) -> "list[ChangedFile]":
+def _changed(settings: Settings, files: "IntentFiles", before: str, env: Mapping[str, str]) -> "list[ChangedFile]":
     """What differs between the workspace now and the checkpoint from before a call."""
     from robota.intents.intent_files import DIRECTORY
     from robota.intents.trace_writer import ChangedFile
 
-    with checkpoint_store(settings.values.checkpoints, root, env).opened() as store:
+    with checkpoint_store(settings.values.checkpoints, files.root, env).opened() as store:
         now = store.capture()
         return [
-            ChangedFile(path=change.path, before=store.content(change.before), after=store.content(change.after))
+            ChangedFile(
+                path=f"{files.start}{change.path}",
+                before=store.content(change.before),
+                after=store.content(change.after),
+            )
             for change in store.changes(store.completed(before), store.completed(now.id))
             if not change.path.startswith(f"{DIRECTORY}/")
         ]

@@ -29,7 +29,8 @@ class ContextInjectorHook:
 
     def context_of(self, intent: Intent) -> str:
         """The block that describes an intent to the model."""
-        return intent_context(intent, self._history(intent.id), self._selection.files.lessons())
+        files = self._selection.files
+        return intent_context(intent, self._history(intent.id), files.lessons(), files.start)
 
     def prompt_section(self) -> str:
         """The instruction to select an intent, and the present intents as quoted data."""

@@ -24,13 +24,19 @@ PLACE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class IntentFiles:
     """The current content of the files."""
 
-    def __init__(self, root: Path, home: Path | None = None) -> None:
-        """`home` has the files, if the workspace is a worktree: the main checkout."""
+    def __init__(self, root: Path, home: Path | None = None, top: Path | None = None) -> None:
+        """`home` has the files; patterns start from `top`. Both are the workspace, unless something else is given."""
         self.root = root
         self.home = home or root
+        self.top = top or self.root
         self._read: dict[str, tuple[tuple[int, ...], str]] = {}
         self._parsed: tuple[str, tuple[Intent, ...]] | None = None
         self._never: _IgnoreList | None = None
+
+    @property
+    def start(self) -> str:
+        """The path from the top to the workspace, with a slash at its end; empty if they are the same."""
+        return "" if self.root == self.top else f"{self.root.relative_to(self.top)}/"
 
     def intents(self) -> tuple[Intent, ...]:
         """All intents, or `IntentProblem` if the file is gone or wrong."""

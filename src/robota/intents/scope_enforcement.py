@@ -44,6 +44,7 @@ class ScopeEnforcementHook:
         self._leases = leases
         self._is_contained = is_contained
         self._root = Path(os.path.realpath(selection.files.root))
+        self._top = Path(os.path.realpath(selection.files.top))
         self._asked_about: set[str] = set()
 
     def needed_a_person(self, call_id: str) -> bool:
@@ -97,7 +98,8 @@ class ScopeEnforcementHook:
             return _unknown(tool, intent)  # it may keep running and change files later, when nothing checks them
         if written is not None:
             return self._judge_files(written, intent, is_command=True)
-        is_criterion = touches.command.strip() in intent.commands and touches == Touches(command=touches.command)
+        is_written_so = touches.command.strip() in intent.commands and touches == Touches(command=touches.command)
+        is_criterion = is_written_so and self._root == self._top
         return Proceed() if is_criterion and self._is_contained() else _unknown(tool, intent)
 
     def _leased_intent(self) -> Intent:
@@ -137,11 +139,11 @@ class ScopeEnforcementHook:
 
     def _contents(self, inside: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """What is in the directories: where it is, and where it may be moved to, which are the names that are free."""
-        free = [place for place in inside if not os.path.lexists(self._root / place)]
+        free = [place for place in inside if not os.path.lexists(self._top / place)]
         for place in inside:
-            for directory, directories, names in os.walk(self._root / place):
+            for directory, directories, names in os.walk(self._top / place):
                 for name in (*directories, *names):
-                    below = os.path.relpath(Path(directory, name), self._root / place)
+                    below = os.path.relpath(Path(directory, name), self._top / place)
                     yield from ((f"{start}/{below}", f"{start}/{below}") for start in (place, *free))
 
     def _is_for_people(self, place: str) -> bool:
@@ -150,16 +152,16 @@ class ScopeEnforcementHook:
 
     def _has_other_names(self, place: str) -> bool:
         try:
-            found = (self._root / place).lstat()
+            found = (self._top / place).lstat()
         except OSError:
             return False
         return not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
 
     def _relative(self, path: str) -> str | None:
-        """The resolved path relative to the workspace; None if it is outside or cannot be resolved."""
+        """The resolved path relative to the top; None if it is outside or cannot be resolved."""
         if "\0" in path:
             return None
-        place = os.path.relpath(os.path.realpath(self._root / path), self._root)
+        place = os.path.relpath(os.path.realpath(self._root / path), self._top)
         return None if place == ".." or place.startswith("../") else place
 
 

@@ -88,6 +88,7 @@ class TraceWriterHook:
         self._session = session
         self._watching = watching
         self._root = selection.files.root
+        self._top = os.path.realpath(selection.files.top)
         self._before: dict[str, _Before] = {}
         self._trouble: str | None = None
 
@@ -188,7 +189,7 @@ class TraceWriterHook:
         ]
 
     def _place(self, path: str) -> str:
-        return os.path.relpath(os.path.realpath(self._root / path), os.path.realpath(self._root))
+        return os.path.relpath(os.path.realpath(self._root / path), self._top)
 
     def _origin(self, completed: CompletedCall, intent: Intent, path: str, revision: str | None) -> TraceOrigin:
         return TraceOrigin(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.app.intents import place_of_intents
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.config.paths import user_directory
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
             return _export(options.intent)
         if options.action == "note":
             return asyncio.run(_note(options.revision))
-        verified = verify_trace(trace_lines(Path.cwd()), noted_newest(Path.cwd(), user_directory(os.environ)))
+        verified = verify_trace(trace_lines(_home()), noted_newest(_home(), user_directory(os.environ)))
     except FileNotFoundError:
         return _fail(_why_missing())
     except OSError as error:
@@ -64,7 +65,7 @@ def parser() -> CommandParser:
 
 
 def _export(intent: str | None) -> int:
-    for record in exported(trace_lines(Path.cwd()), intent):
+    for record in exported(trace_lines(_home()), intent):
         sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
     return DONE
 
@@ -92,13 +93,21 @@ async def _note(revision: str) -> int:
 def _records_of(parents: Sequence[str], names: Collection[str]) -> list[dict[str, Any]]:
     return [
         record
-        for record in exported(trace_lines(Path.cwd()))
+        for record in exported(trace_lines(_home()))
         if record.get("vcs", {}).get("revision") in parents and any(each["path"] in names for each in record["files"])
     ]
 
 
+def _home() -> Path:
+    """The directory whose trace belongs to this one."""
+    here = Path.cwd()
+    has_own = (here / TRACE).is_symlink() or (here / TRACE).exists()
+    place = None if has_own else place_of_intents(here)
+    return here if place is None else place.home
+
+
 def _why_missing() -> str:
-    if noted_newest(Path.cwd(), user_directory(os.environ)) is None:
+    if noted_newest(_home(), user_directory(os.environ)) is None:
         return f"There is no {TRACE} here: no agent has changed anything under an intent"
     return f"{TRACE} is gone, and this machine has written records to it"
 

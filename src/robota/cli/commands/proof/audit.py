@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from robota.app.intents import place_of_intents
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.searching import since_ms
 from robota.cli.commands.sessions.selection import chosen_sessions, person_directory, tell
@@ -110,7 +111,8 @@ def _session(session: CataloguedSession, since: int) -> AuditedSession:
 
 
 def _trace(root: Path) -> Soundness | None:
-    user = person_directory()
+    user, place = person_directory(), place_of_intents(root)
+    root = root if place is None else place.home
     try:
         with os.fdopen(open_plain(root, TRACE), "rb") as file:
             newest = None if user is None else noted_newest(root, user)
