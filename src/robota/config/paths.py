@@ -12,6 +12,7 @@ MANAGED_SETTINGS: Final = Path("/etc/robota/managed-settings.json")
 
 # Relative to the workspace, with slashes.
 CLAUDE_SETTINGS: Final = ".claude/settings.json"
+CLAUDE_LOCAL_SETTINGS: Final = ".claude/settings.local.json"
 PROJECT_SETTINGS: Final = ".robota/settings.json"
 LOCAL_SETTINGS: Final = ".robota/settings.local.json"
 

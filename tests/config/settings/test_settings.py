@@ -85,14 +85,15 @@ def test_rules_and_hooks_of_all_layers_hold_together_and_keep_their_origin(machi
     machine.user({"permissions": {"deny": ["Bash(rm *)"], "allow": ["Read"]}, "hooks": {"PreToolUse": [hook]}})
     machine.project({"permissions": {"deny": ["WebFetch"]}, "hooks": {"PreToolUse": [{**hook, "matcher": "Edit"}]}})
     machine.project({"permissions": {"deny": ["Write"], "allow": ["Bash(ls)"]}}, ".claude/settings.json")
+    machine.project({"permissions": {"deny": ["Edit"]}}, ".claude/settings.local.json")
     machine.trust()
     machine.manage({"permissions": {"deny": ["Agent"]}})
     settings = machine.load()
-    assert settings.values.permissions.deny == ("Bash(rm *)", "Write", "WebFetch", "Agent")
+    assert settings.values.permissions.deny == ("Bash(rm *)", "Write", "Edit", "WebFetch", "Agent")
     assert settings.values.permissions.allow == ("Read", "Bash(ls)")
     assert [entry["matcher"] for entry in settings.values.hooks["PreToolUse"]] == ["Bash", "Edit"]
     layers = [entry.origin.layer for entry in settings.entries if entry.key == ("permissions", "deny")]
-    assert layers == [Layer.USER, Layer.CLAUDE, Layer.PROJECT, Layer.MANAGED]
+    assert layers == [Layer.USER, Layer.CLAUDE, Layer.CLAUDE_LOCAL, Layer.PROJECT, Layer.MANAGED]
 
 
 def test_a_managed_profile_replaces_the_whole_of_one(machine: Machine) -> None:

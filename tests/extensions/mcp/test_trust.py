@@ -58,6 +58,18 @@ def test_a_broken_file_is_a_notice(robota: Robota) -> None:
     assert done.code == 0 and "Its MCP servers do not start" in done.stderr
 
 
+def test_a_server_that_settings_disable_does_not_start(robota: Robota) -> None:
+    """As in Claude Code, where `.mcp.json` is shared and a person or a project switches one of its servers off."""
+    server = PlainServer(robota.home)
+    bring(robota, plain=server.entry())
+    settings = robota.workspace / ".claude/settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"disabledMcpjsonServers": ["plain", "another"]}))
+    assert robota("trust", "--yes").code == 0
+    assert run(robota, server).code == 0 and not server.was_called
+    assert '"disabled": true' in robota("mcp", "get", "plain").stdout
+
+
 def test_a_user_entry_overrides_that_of_the_repository(robota: Robota) -> None:
     own, theirs = PlainServer(robota.home, name="own"), PlainServer(robota.home, name="theirs")
     bring(robota, plain=theirs.entry())

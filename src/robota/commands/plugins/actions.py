@@ -21,7 +21,7 @@ from robota.commands.plugins.requests import (
     UpdateMarketplace,
     UpdatePlugin,
 )
-from robota.config.settings.layers import Layer
+from robota.config.settings.layers import WORKSPACE_LAYERS
 from robota.config.settings.load import Settings
 from robota.config.trust.lock_file import AgreementKind, agreements, changed_parts
 from robota.config.trust.sources import snapshot_of_tree
@@ -243,7 +243,7 @@ class PluginActions:
     def _is_wanted_by_project(self, plugin: str) -> bool:
         """Whether the settings of the project, not those of the user, enable a plugin."""
         origin = self._settings.origin((SETTING, plugin))
-        return origin is not None and origin.layer in (Layer.CLAUDE, Layer.PROJECT, Layer.LOCAL)
+        return origin is not None and origin.layer in WORKSPACE_LAYERS
 
 
 def _proposal_text(candidate: PluginCandidate) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from robota.config.errors import ConfigError, NoProviderError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.key_path import join_key, split_key
-from robota.config.settings.layers import Layer
+from robota.config.settings.layers import CLAUDE_LAYERS, Layer
 from robota.config.settings.load import Settings
 from robota.config.settings.problems import SettingsProblem
 from robota.text.visible import single_line
@@ -32,7 +32,7 @@ def select_profile(settings: Settings) -> Profile:
 def with_chosen_model(settings: Settings, profile: Profile) -> Profile:
     """The profile with the model that the settings or the command line name, if they name one."""
     origin = settings.origin(("model",))
-    if origin is None or (origin.layer is Layer.CLAUDE and profile.model):
+    if origin is None or (origin.layer in CLAUDE_LAYERS and profile.model):
         # That file names models of another product, which must not override the model of a profile.
         return profile
     return msgspec.structs.replace(profile, model=settings.values.model)

@@ -20,6 +20,7 @@ class Layer(StrEnum):
     BUILT_IN = "built-in"
     USER = "user"
     CLAUDE = "claude"
+    CLAUDE_LOCAL = "claude-local"
     PROJECT = "project"
     LOCAL = "local"
     ENVIRONMENT = "environment"
@@ -27,7 +28,9 @@ class Layer(StrEnum):
     MANAGED = "managed"
 
 
-WORKSPACE_LAYERS: Final = (Layer.CLAUDE, Layer.PROJECT, Layer.LOCAL)
+# Settings of Claude Code, of which only some are used.
+CLAUDE_LAYERS: Final = (Layer.CLAUDE, Layer.CLAUDE_LOCAL)
+WORKSPACE_LAYERS: Final = (*CLAUDE_LAYERS, Layer.PROJECT, Layer.LOCAL)
 PROTECTIVE: Final = frozenset({"permissions", "hooks", "sandbox"})
 BUILT_IN_VALUES: Final[Mapping[str, Any]] = {
     "completion": "implicit",

@@ -9,7 +9,9 @@ from robota.config.settings.key_path import KeyPath
 from robota.config.settings.layers import LayerValues, Origin
 
 # Rules and hooks of all layers are joined: a layer can add to them but not remove any.
-GATHERED: Final = frozenset({("permissions", "allow"), ("permissions", "ask"), ("permissions", "deny")})
+GATHERED: Final = frozenset(
+    {("permissions", "allow"), ("permissions", "ask"), ("permissions", "deny"), ("disabledMcpjsonServers",)}
+)
 GATHERED_MAPS: Final = frozenset({"hooks"})
 
 # A later layer replaces a whole entry: a mix of two profiles could send a key to the wrong server.

@@ -137,6 +137,9 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = {}
     env: Annotated[dict[str, str], Meta(description="Environment variables for commands.")] = {}
     mcp_servers: Annotated[dict[str, dict[str, Any]], Meta(description="MCP servers by name.")] = {}
+    disabled_mcpjson_servers: Annotated[
+        tuple[str, ...], Meta(description="Servers of .mcp.json that do not start.")
+    ] = ()
     enabled_plugins: Annotated[
         dict[str, bool], Meta(description="Plugins (name@marketplace) to enable or disable.")
     ] = {}

@@ -6,12 +6,17 @@ from typing import Any, Final
 import msgspec
 
 from robota.config.settings.key_path import KeyPath
-from robota.config.settings.layers import Layer
+from robota.config.settings.layers import CLAUDE_LAYERS, Layer
 from robota.config.settings.validation import TYPES
 
 # Settings that can only restrict.
 ALWAYS: Final = frozenset(
-    {("permissions", "deny"), ("permissions", "ask"), ("permissions", "disableBypassPermissionsMode")}
+    {
+        ("permissions", "deny"),
+        ("permissions", "ask"),
+        ("permissions", "disableBypassPermissionsMode"),
+        ("disabledMcpjsonServers",),
+    }
 )
 AFTER_TRUST: Final = frozenset(
     {
@@ -33,7 +38,16 @@ AFTER_TRUST: Final = frozenset(
 
 # The settings of Claude Code that are used; others that affect safety are reported.
 CLAUDE_TAKEN: Final = frozenset(
-    {"permissions", "hooks", "env", "model", "enabledPlugins", "extraKnownMarketplaces", "outputStyle"}
+    {
+        "permissions",
+        "hooks",
+        "env",
+        "model",
+        "enabledPlugins",
+        "extraKnownMarketplaces",
+        "outputStyle",
+        "disabledMcpjsonServers",
+    }
 )
 CLAUDE_NAMED: Final = frozenset({"apiKeyHelper", "sandbox", "statusLine", "enableAllProjectMcpServers"})
 CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"})
@@ -52,8 +66,8 @@ def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted
     never: list[KeyPath] = []
     untrusted: list[KeyPath] = []
     accepted: dict[str, Any] = {}
-    for key, value in _settings(_of_claude(raw) if layer is Layer.CLAUDE else raw):
-        known = key[0] in TYPES or layer is Layer.CLAUDE
+    for key, value in _settings(_of_claude(raw) if layer in CLAUDE_LAYERS else raw):
+        known = key[0] in TYPES or layer in CLAUDE_LAYERS
         if known and key not in ALWAYS | AFTER_TRUST:
             never.append(key)
         elif known and key in AFTER_TRUST and not trusted:

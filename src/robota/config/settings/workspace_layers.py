@@ -6,7 +6,14 @@ from typing import Final
 
 import msgspec
 
-from robota.config.paths import CLAUDE_SETTINGS, LOCAL_SETTINGS, PROJECT_SETTINGS, home_directory, user_directory
+from robota.config.paths import (
+    CLAUDE_LOCAL_SETTINGS,
+    CLAUDE_SETTINGS,
+    LOCAL_SETTINGS,
+    PROJECT_SETTINGS,
+    home_directory,
+    user_directory,
+)
 from robota.config.settings.key_path import KeyPath, join_key
 from robota.config.settings.layers import (
     WORKSPACE_LAYERS,
@@ -25,6 +32,7 @@ from robota.text.visible import single_line
 
 WORKSPACE_FILES: Final = {
     Layer.CLAUDE: CLAUDE_SETTINGS,
+    Layer.CLAUDE_LOCAL: CLAUDE_LOCAL_SETTINGS,
     Layer.PROJECT: PROJECT_SETTINGS,
     Layer.LOCAL: LOCAL_SETTINGS,
 }

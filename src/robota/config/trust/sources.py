@@ -13,11 +13,12 @@ from typing import Final
 
 import msgspec
 
-from robota.config.paths import CLAUDE_SETTINGS, LOCAL_SETTINGS, PROJECT_SETTINGS
+from robota.config.paths import CLAUDE_LOCAL_SETTINGS, CLAUDE_SETTINGS, LOCAL_SETTINGS, PROJECT_SETTINGS
 from robota.config.trust.lock_file import Part, digest_of_parts
 
 FILES: Final = (
     CLAUDE_SETTINGS,
+    CLAUDE_LOCAL_SETTINGS,
     PROJECT_SETTINGS,
     LOCAL_SETTINGS,
     ".mcp.json",

@@ -56,10 +56,19 @@ def written_servers(settings: Settings) -> tuple[dict[str, WrittenServer], tuple
     if trust is not None and trust.is_given:
         for path in FILES:
             written |= _of_file(trust.snapshot, path, notices)
+        for name in settings.values.disabled_mcpjson_servers:
+            if name in written:
+                written[name] = _disabled(written[name])
     for name, entry in settings.values.mcp_servers.items():
         origin = settings.origin((SECTION, name))
         written[name] = WrittenServer(entry, origin.where if origin is not None else "the settings")
     return written, tuple(notices)
+
+
+def _disabled(written: WrittenServer) -> WrittenServer:
+    """The same server, which is not started; an entry that is none stays as it is, and is reported."""
+    entry = written.entry
+    return msgspec.structs.replace(written, entry={**entry, "disabled": True} if isinstance(entry, dict) else entry)
 
 
 def _of_file(snapshot: Snapshot, path: str, notices: list[str]) -> dict[str, WrittenServer]:
