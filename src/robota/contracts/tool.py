@@ -87,7 +87,8 @@ class Delegate(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     todos: tuple[TodoItem, ...] = ()
     model: str | None = None  # if another than that of the task
-    max_requests: int | None = None
+    own_requests: int | None = None  # how many requests it may make itself
+    may_answer_in_words: bool = False  # else it must call the tool that completes a task
     denied: tuple[str, ...] = ()  # deny rules for the subtask
 
 

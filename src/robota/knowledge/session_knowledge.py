@@ -98,6 +98,9 @@ class SessionKnowledge:
         async def run(command: str) -> str:
             return _printed(await call(self._shell_tool, {"command": command}))
 
+        if not self._finder.text(skill).strip():
+            why = f" ({'; '.join(skill.problems)})" if skill.problems else ""
+            raise PromptNotSent(f"/{skill.name} has no instructions{why}. Its file: {skill.path}")
         values = Values(typed=arguments, names=skill.arguments, variables=self._variables(skill))
         try:
             filled = await fill(self._finder.template(skill), values, run)

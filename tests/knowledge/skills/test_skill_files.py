@@ -65,6 +65,11 @@ def test_no_front_matter_makes_reading_a_skill_fail(head: str, body: str) -> Non
     assert len(skill.description) < 10_000
 
 
+def test_a_file_in_utf_16_is_read(tmp_path: Path) -> None:
+    skill = read_skill(COMMANDS, source("wide.md", "---\ndescription: Weit – größer\n---\nText.".encode("utf-16")))
+    assert skill is not None and skill.description == "Weit – größer" and not skill.problems
+
+
 @given(st.binary(max_size=200), st.sampled_from(["a.md", "a.toml", "b/c.md", "d e.md", "\x1b[2J.md", "x.txt"]))
 def test_no_bytes_make_reading_a_skill_fail(data: bytes, name: str) -> None:
     read_skill(COMMANDS, source(name, data))
@@ -122,6 +127,25 @@ def test_a_very_long_description_is_cut(robota: Robota) -> None:
     done = robota("-p", "/help")
     assert done.code == 0 and len(done.stdout) < 50_000
     assert robota("-p", "hello").stdout == "Done.\n"
+    refused = robota("-p", "/huge")
+    assert refused.code == 1 and "/huge has no instructions (it is longer than 262,144 bytes)" in refused.stderr
+
+
+def test_a_file_that_cannot_be_read_is_not_sent_as_an_empty_prompt(robota: Robota) -> None:
+    script(robota, {"text": "Never said."})
+    commands = robota.home / ".gemini/commands"
+    commands.mkdir(parents=True)
+    (commands / "broken.toml").write_text('prompt = "never ends\n')
+    done = robota("-p", "/broken please")
+    assert (done.code, done.stdout) == (1, "")
+    assert "The prompt was not sent: /broken has no instructions (it is no TOML: " in done.stderr
+
+
+@pytest.mark.parametrize("model", ["inherit", "sonnet", "opus", "haiku"])
+def test_an_alias_of_a_model_of_claude_code_means_the_model_of_the_session(model: str) -> None:
+    skill = read_skill(COMMANDS, source("deep.md", f"---\ncontext: fork\nmodel: {model}\n---\nThink.".encode()))
+    assert skill is not None and skill.model is None
+    assert bool(skill.problems) is (model != "inherit")
 
 
 @pytest.mark.parametrize("name", ["help", "exit", "HELP"])

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,18 @@ def test_a_user_command_expands_to_its_prompt(robota: Robota) -> None:
     done = robota("-p", "/inspect src/a.py")
     assert (done.code, done.stdout) == (0, "Done.\n")
     assert "Review src/a.py closely." in told(robota)
+
+
+@pytest.mark.parametrize("agent", [".roo", ".opencode", ".cursor"])
+def test_skills_for_other_agents_work_after_trust(robota: Robota, agent: str) -> None:
+    script(robota, DONE)
+    write_skill(robota.workspace / agent / "commands", "---\ndescription: Ships\nmode: code\n---\nShip $1.", "ship.md")
+    write_skill(robota.workspace / agent / "skills/pdf", "---\nname: pdf\ndescription: Makes PDFs\n---\nDraw it.")
+    assert robota("-p", "/ship it").code == 2
+    assert f"{agent}/commands/ship.md" in robota("trust", "--yes").stdout
+    assert robota("-p", "/ship it").code == 0
+    log = told(robota)
+    assert "Ship it." in log and "- pdf: Makes PDFs" in log
 
 
 def test_skills_are_in_the_system_prompt_and_the_skill_tool_returns_their_text(robota: Robota) -> None:
@@ -179,9 +192,13 @@ def test_a_prompt_after_an_interruption_ends_the_rules_of_a_skill(robota: Robota
     assert not (robota.workspace / "made").exists()
 
 
-def test_a_forked_skill_runs_as_a_subtask_that_returns_only_its_answer(robota: Robota) -> None:
+@pytest.mark.parametrize("answer", [{"calls": [call("attempt_completion", result="It is the roof.")]}, None])
+def test_a_forked_skill_runs_as_a_subtask_that_returns_only_its_answer(
+    robota: Robota, answer: dict[str, Any] | None
+) -> None:
+    """Whether the model completes it with the tool or answers in plain text, as with other agents."""
     write_skill(robota.home / ".robota/skills/deep", "---\ndescription: d\ncontext: fork\n---\nThink hard about $0.")
-    script(robota, {"calls": [call("attempt_completion", result="It is the roof.")]}, {"text": "The roof, then."})
+    script(robota, answer or {"text": "It is the roof."}, {"text": "The roof, then."})
     assert robota("-p", "/deep walls").stdout == "The roof, then.\n"
     records = [json.loads(line) for line in told(robota).splitlines()]
     turns = {
@@ -190,6 +207,18 @@ def test_a_forked_skill_runs_as_a_subtask_that_returns_only_its_answer(robota: R
     }
     [child], [parent] = turns["Think hard about walls."], turns["The roof, then."]
     assert child != parent and turns["It is the roof."] == {child, parent}
+
+
+def test_max_turns_counts_only_requests_of_the_fork_and_returns_its_last_words(robota: Robota) -> None:
+    text = "---\ndescription: d\ncontext: fork\nmax-turns: 2\n---\nLook around."
+    write_skill(robota.home / ".robota/skills/look", text)
+    look = [call("list_files", path=".")]
+    fork = [{"text": "First look.", "calls": look}, {"text": "Still looking.", "calls": look}]
+    ends = {"expect": {"result": "Still looking."}, "text": "Enough."}
+    script(robota, {"calls": look}, {"calls": look}, {"calls": [call("skill", skill="look")]}, *fork, ends)
+    done = robota("-p", "go")
+    assert (done.code, done.stdout) == (0, "Enough.\n"), done.stderr
+    assert "stopped after 2 requests" in told(robota)
 
 
 def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Robota) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from robota.knowledge.skills.discovery import SkillFinder, SkillPlace, SkillSource
     from robota.knowledge.skills.skill import Skill
 
-HOLDERS = (".robota", ".claude", ".agents", ".gemini")
+HOLDERS = (".robota", ".claude", ".agents", ".gemini", ".roo", ".opencode", ".cursor")
 KINDS = ("skills", "commands")
 
 

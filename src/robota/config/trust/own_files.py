@@ -26,7 +26,7 @@ from robota.config.trust.lock_file import (
 from robota.config.trust.sources import snapshot_of_tree
 
 KEY: Final = "own"
-HOLDERS: Final = (".claude", ".agents", ".gemini")
+HOLDERS: Final = (".claude", ".agents", ".gemini", ".roo", ".opencode", ".cursor")
 KINDS: Final = ("agents", "commands", "hooks", "output-styles", "prompts", "skills")
 
 

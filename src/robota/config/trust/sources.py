@@ -33,9 +33,8 @@ DIRECTORIES: Final = (
         for place in (".claude", ".robota")
         for kind in ("agents", "commands", "hooks", "output-styles", "plugins", "prompts", "skills", "tools")
     ),
-    ".agents/commands",
-    ".agents/skills",
     ".gemini/commands",
+    *(f"{place}/{kind}" for place in (".agents", ".roo", ".opencode", ".cursor") for kind in ("commands", "skills")),
 )
 DEEPEST: Final = 12
 MOST_FILES: Final = 2000

@@ -60,6 +60,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     completion: Completion = Completion.IMPLICIT
     tool_format: ToolFormat = ToolFormat.NATIVE
     max_requests: int | None = None
+    own_requests: int | None = None  # of a subtask, which then ends with its last words; its parent goes on
     max_cost: float | None = None  # US dollars
     mistake_limit: int = MISTAKE_LIMIT
     auto_compact_threshold: float | None = AUTO_COMPACT_THRESHOLD  # share of the window; None: never

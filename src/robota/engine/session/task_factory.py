@@ -75,9 +75,9 @@ class TaskFactory:
         own = msgspec.structs.replace(
             options,
             mode=order.mode,
-            completion=Completion.EXPLICIT,
+            completion=options.completion if order.may_answer_in_words else Completion.EXPLICIT,
             model=order.model or options.model,
-            max_requests=order.max_requests or options.max_requests,
+            own_requests=order.own_requests,
         )
         child = self.new(own, parent_id=parent.runtime.task_id)
         child.runtime.prompt_id = parent.runtime.prompt_id

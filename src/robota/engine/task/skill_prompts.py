@@ -106,7 +106,8 @@ class SkillPrompts:
                 mode=self._runtime.mode,
                 message=text,
                 model=wanted.model,
-                max_requests=wanted.max_requests,
+                own_requests=wanted.max_requests,
+                may_answer_in_words=True,
                 denied=skill.denied,
             )
         )

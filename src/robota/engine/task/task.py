@@ -33,7 +33,7 @@ from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk, QuestionAsk
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
-from robota.protocol.conversation import ImageBlock, TextBlock, UserBlock
+from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, UserBlock
 from robota.protocol.events import (
     CondensePreview,
     ContextUpdate,
@@ -155,6 +155,8 @@ class Task:
                 assert_never(step)
 
     async def _ask_model(self) -> Step:
+        if self._requests == self.runtime.options.own_requests:
+            return await self._wait_for_user(self._stopped_at_own_limit())
         if not await self._within_limits():
             return Ended()
         has_input = await self._process_inputs()
@@ -180,6 +182,11 @@ class Task:
             self._cut_text = ""
             return RunCalls(reply.calls)
         return self._without_calls(reply)
+
+    def _stopped_at_own_limit(self) -> str:
+        replies = (turn.text for turn in reversed(self.runtime.history.turns) if isinstance(turn, AssistantTurn))
+        last = next((text for text in replies if text.strip()), "")
+        return f"It was stopped after {self._requests} requests, before it was complete. Its last words: {last}"
 
     async def _add_environment_details(self) -> None:
         details, replay = await self._environment_details(), self.runtime.services.replay_environment

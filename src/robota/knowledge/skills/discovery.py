@@ -1,5 +1,6 @@
 """Finds the files of skills and prompt commands, and resolves names to them."""
 
+import codecs
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.knowledge.front_matter import read_front_matter
+from robota.knowledge.front_matter import FrontMatter, read_front_matter
 from robota.knowledge.skills.cache import load_skill_cache, save_skill_cache
 from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, is_usable_name, skill_from
 
@@ -23,7 +24,7 @@ SKILL_FILE: Final = "SKILL.md"
 TOML: Final = ".toml"
 MIN_NEW_SKILLS_TO_CACHE: Final = 20
 # Part of every cache key: increment it when `Skill` or its parsing changes.
-CACHE_VERSION: Final = 4
+CACHE_VERSION: Final = 5
 
 
 class SkillPlace(msgspec.Struct, frozen=True):
@@ -35,14 +36,15 @@ class SkillPlace(msgspec.Struct, frozen=True):
     plugin: str = ""
 
 
+SHARED: Final = (".agents", ".gemini", ".roo", ".opencode", ".cursor")
 # In order of precedence: project before user, and directories that are shared with other agents last.
 PLACES: Final = tuple(
     SkillPlace(scope, f"{owner}/{kind}s", kind)
     for scope, owners in (
         (SkillScope.PROJECT, (".robota", ".claude")),
         (SkillScope.USER, (".robota", ".claude")),
-        (SkillScope.PROJECT, (".agents", ".gemini")),
-        (SkillScope.USER, (".agents", ".gemini")),
+        (SkillScope.PROJECT, SHARED),
+        (SkillScope.USER, SHARED),
     )
     for owner in owners
     for kind in SkillKind
@@ -179,7 +181,11 @@ def read_skill(place: SkillPlace, found: SkillSource) -> Skill | None:
     file = _skill_file(place, found)
     if file is None:
         return None
-    text = _text_of(found)
+    data = found.data()
+    if data is None or len(data) > MAX_FILE_BYTES:
+        why = "it cannot be read" if data is None else f"it is longer than {MAX_FILE_BYTES:,} bytes"
+        return skill_from(file, FrontMatter(fields={}, text="", problem=why))
+    text = _decoded(data)
     if file.path.endswith(TOML):
         from robota.knowledge.skills.gemini_command import gemini_front_matter
 
@@ -263,4 +269,9 @@ def _text_of(found: SkillSource) -> str:
     data = found.data()
     if data is None or len(data) > MAX_FILE_BYTES:
         return ""
-    return data.decode("utf-8", "replace")
+    return _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_wide else "utf-8", "replace")

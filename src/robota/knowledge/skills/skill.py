@@ -9,6 +9,8 @@ from robota.knowledge.front_matter import FALSE_WORDS, TRUE_WORDS, FrontMatter
 
 MAX_DESCRIPTION: Final = 1536
 MAX_NAME: Final = 64
+# Only Claude Code knows which models they currently refer to.
+CLAUDE_MODEL_ALIASES: Final = ("sonnet", "opus", "haiku", "fable", "opusplan")
 
 
 class SkillScope(StrEnum):
@@ -91,7 +93,7 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
         allowed_tools=fields.words("allowed-tools"),
         disallowed_tools=fields.words("disallowed-tools"),
         context=context,
-        model=fields.text("model") or None,
+        model=fields.model(),
         max_turns=fields.number("max-turns"),
         user_invocable=user_invocable,
         model_invocable=model_invocable and is_described,
@@ -160,6 +162,13 @@ class _Fields:
             return int(value)
         self._invalid.append(f"{key} is no number")
         return None
+
+    def model(self) -> str | None:
+        """The model to use; None for the model of the session."""
+        name = self.text("model")
+        if name in CLAUDE_MODEL_ALIASES:
+            self._invalid.append(f"the model {name} is an alias of Claude Code and has no effect")
+        return None if name in ("", "inherit", *CLAUDE_MODEL_ALIASES) else name
 
     def context(self) -> SkillContext:
         value = self.text("context")
