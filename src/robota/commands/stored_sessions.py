@@ -76,17 +76,7 @@ class StoredSessions:
         found = next((each for each in self._others() if each.id == session_id), None)
         if found is None:
             return Refused(code="no_session", message=f"There is no session {single_line(session_id)}.")
-        try:
-            tail = tail_of(found.directory / LOG_NAME, PREVIEW_ROWS)
-        except (LogError, OSError) as error:
-            return Refused(code="unreadable", message=str(error))
-        root = tail.session.root
-        rows = () if root is None else root.messages[-PREVIEW_ROWS:]
-        if root is None or not rows:
-            return Refused(code="nothing_said", message=f"Nothing was said in the session {single_line(session_id)}.")
-        older = len(root.messages) - len(rows) + (0 if tail.is_whole else UNKNOWN_OLDER)
-        calls = past_calls(rows, root.calls)
-        return RowsShown(rows=OlderRows(task_id=root.task_id, messages=rows, calls=calls, older_rows=older))
+        return newest_rows_of(found)
 
     def fork(self, directory: Path, name: str | None) -> str:
         """Copy the session in a directory; returns the id of the copy. Raises `LogError`."""
@@ -101,6 +91,21 @@ class StoredSessions:
         """The sessions other than this one with at least one turn, newest first."""
         every = catalogue(project_places(self._host.kept_in, self._user), self._user, _ignore)
         return tuple(each for each in every if each.id != self._host.options.session_id and each.summary.turns)
+
+
+def newest_rows_of(session: CataloguedSession) -> RowsShown | Refused:
+    """The newest rows of a session, as a preview."""
+    try:
+        tail = tail_of(session.directory / LOG_NAME, PREVIEW_ROWS)
+    except (LogError, OSError) as error:
+        return Refused(code="unreadable", message=str(error))
+    root = tail.session.root
+    rows = () if root is None else root.messages[-PREVIEW_ROWS:]
+    if root is None or not rows:
+        return Refused(code="nothing_said", message=f"Nothing was said in the session {single_line(session.id)}.")
+    older = len(root.messages) - len(rows) + (0 if tail.is_whole else UNKNOWN_OLDER)
+    calls = past_calls(rows, root.calls)
+    return RowsShown(rows=OlderRows(task_id=root.task_id, messages=rows, calls=calls, older_rows=older))
 
 
 def _title(session: CataloguedSession) -> str:

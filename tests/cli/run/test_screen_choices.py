@@ -131,3 +131,23 @@ def test_a_repository_with_a_package_of_our_name_is_not_run_when_its_trust_is_de
         terminal.press("/trust decide\r")
         terminal.sees("as you decided")
     assert not (robota.workspace / "sprung").exists()
+
+
+def test_resume_without_an_id_shows_a_list_with_a_preview(robota: Robota) -> None:
+    for answer, prompt in (("Fence painted.", "paint the fence"), ("Roof mended.", "mend the roof")):
+        script(robota, {"text": answer})
+        assert robota("-p", prompt).code == 0
+    with ScreenTerminal(robota, "--resume") as terminal:
+        terminal.sees("2 of 2")
+        terminal.sees("Roof mended.")
+        terminal.press("fence")
+        terminal.sees("1 of 2")
+        terminal.sees("Fence painted.")
+        terminal.press("\r")
+        rows = terminal.sees("Idle")
+        assert "> paint the fence" in rows and "Fence painted." in rows
+    with ScreenTerminal(robota, "--resume") as terminal:
+        terminal.sees("2 of 2")
+        terminal.press("\x1b")
+        assert terminal.end() != 0
+    assert "Nothing was started." in terminal.screen

@@ -151,7 +151,7 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
     if arguments.continues or arguments.resume is not None:
         from robota.cli.run.resuming import launch_again, resumed_session
 
-        directory = resumed_session(arguments, os.environ, _warn, attended=attended)
+        directory = await resumed_session(arguments, os.environ, _warn, attended=attended)
         launch = launch_again(launch, directory)
     if arguments.worktree is None:
         return await _work(launch, client, arguments)

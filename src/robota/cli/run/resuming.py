@@ -36,7 +36,7 @@ class NotResumed(LogError):
     """No session was taken up; the text says why and what can be done."""
 
 
-def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: Tell, *, attended: bool) -> Path | None:
+async def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: Tell, *, attended: bool) -> Path | None:
     """The directory of the session to go on with; None for a new one. Raises `LogError`."""
     if not arguments.continues and arguments.resume is None:
         return None
@@ -47,7 +47,7 @@ def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: Tell, 
     elif arguments.resume:
         found = _named(here, arguments.resume, root, user, tell)
     else:
-        found = _picked(here) if attended else _refuse_to_guess(here)
+        found = await _picked(here, env, plain=arguments.plain) if attended else _refuse_to_guess(here)
     if found is None:
         tell(f"There is no session of this directory to go on with, so this is a new one.{_passed_over(here)}")
         return None
@@ -122,16 +122,31 @@ def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Pat
     )
 
 
-def _picked(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:
-    """The one that the person chooses from a numbered list."""
-    offered = [each for each in sessions if each.summary.turns][:OFFERED]
+async def _picked(
+    sessions: Sequence[CataloguedSession], env: Mapping[str, str], *, plain: bool
+) -> CataloguedSession | None:
+    """The one that the person chooses: on a screen of its own, or from a numbered list."""
+    from robota.cli.run.conversation import can_draw
+
+    offered = [each for each in sessions if each.summary.turns]
     if not offered:
         return None
+    if can_draw(env) and not plain:
+        from robota.cli.run.session_picker import picked_on_screen
+
+        found = await picked_on_screen(offered, env)
+    else:
+        found = _numbered(offered[:OFFERED])
+    if found is None:
+        raise NotResumed("No session was chosen. Nothing was started.")
+    return found
+
+
+def _numbered(offered: Sequence[CataloguedSession]) -> CataloguedSession | None:
     try:
-        chosen = choose("Which session?", [_line(each) for each in offered])
-    except Cancelled as error:
-        raise NotResumed("No session was chosen. Nothing was started.") from error
-    return offered[chosen]
+        return offered[choose("Which session?", [_line(each) for each in offered])]
+    except Cancelled:
+        return None
 
 
 def _refuse_to_guess(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:

@@ -64,24 +64,26 @@ class Screens:
     async def load_preview(self, option: CommandOption, browser: BrowsedList) -> None:
         """Get what there is to see of an option, and show it."""
         outcome = await self._commands.outcome(option.preview)
-        browser.show(option, list(self._preview_rows(outcome)) or [self._theme.paint(NOTHING_TO_SEE, Role.DIM)])
+        browser.show(option, list(preview_rows(outcome, self._theme)) or [self._theme.paint(NOTHING_TO_SEE, Role.DIM)])
         self._region.full_screen.redraw()
-
-    def _preview_rows(self, outcome: CommandOutcome | None) -> Iterable[str]:
-        match outcome:
-            case DiffShown(diff=diff):
-                for file in files_in(diff):
-                    yield from diff_text(file, self._theme, is_whole=True)
-            case CommandShown(view=view):
-                yield from map(self._theme.line, whole_view(view))
-            case RowsShown() | ContextShown() | PreviewShown():
-                yield from map(self._theme.line, conversation_lines(outcome))
-            case _:
-                return
 
     async def _show(self, page: Reader | BrowsedList) -> None:
         async with self._region.lent():
             await self._region.full_screen.show(page)
+
+
+def preview_rows(outcome: CommandOutcome | None, theme: Theme) -> Iterable[str]:
+    """What there is to see of an option, by the command that shows it."""
+    match outcome:
+        case DiffShown(diff=diff):
+            for file in files_in(diff):
+                yield from diff_text(file, theme, is_whole=True)
+        case CommandShown(view=view):
+            yield from map(theme.line, whole_view(view))
+        case RowsShown() | ContextShown() | PreviewShown():
+            yield from map(theme.line, conversation_lines(outcome))
+        case _:
+            return
 
 
 def _overview(files: Sequence[DiffView], theme: Theme) -> Iterator[str]:
