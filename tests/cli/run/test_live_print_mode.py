@@ -12,7 +12,7 @@ def test_a_person_sees_what_runs_the_words_and_how_to_go_on(robota: Robota) -> N
     with Terminal(robota, "-p", "look", env={"TERM": "xterm"}, size=(80, 24)) as terminal:
         assert terminal.end() == 0
     screen = terminal.screen.replace("\r", "")
-    places = [screen.index(words) for words in ("I will look.", "● List", "All **done**.", "Go on: robota")]
+    places = [screen.index(words) for words in ("I will look.", "● List", "All **done**.", "Continue: robota")]
     assert places == sorted(places)
     assert screen.count("All **done**.") == 1
     assert "2 requests" in screen
@@ -29,7 +29,7 @@ def test_a_terminal_that_moves_no_cursor_gets_no_control_sequences(robota: Robot
     script(robota, *TURNS)
     with Terminal(robota, "-p", "look", env={"TERM": "dumb", "NO_COLOR": "1"}, size=(80, 24)) as terminal:
         assert terminal.end() == 0
-    assert "\x1b" not in terminal.screen and "Go on:" in terminal.screen
+    assert "\x1b" not in terminal.screen and "Continue:" in terminal.screen
 
 
 def test_a_script_sees_none_of_it(robota: Robota) -> None:

@@ -135,7 +135,7 @@ def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
     for way in ways:
         print(f"{way.means}:\n  {way.command}\n  {encode(way.response).decode()}")
     if not ways and holder is None:
-        print(f"Go on with it: robota --resume {session.id}")
+        print(f"Continue it: robota --resume {session.id}")
     return 0
 
 

@@ -71,7 +71,7 @@ class LivePrinter:
         self._inner.finish(result)
         if result.session_id:
             self._diagnostics.line(summary(result), DIM)
-            self._diagnostics.line(f"Go on: robota -r {result.session_id}", DIM)
+            self._diagnostics.line(f"Continue: robota -r {result.session_id}", DIM)
 
     def _both(self, own: Any, inner: Any) -> Any:
         def handle(event: Any) -> None:
@@ -86,7 +86,7 @@ class LivePrinter:
         return handle
 
     def _thinking(self, event: Thinking) -> None:
-        self._status.turn_to("the model thinks" if event.is_thinking else "")
+        self._status.turn_to("waiting for the model" if event.is_thinking else "")
 
     def _tool_start(self, event: ToolStart) -> None:
         if self._words is not None:
