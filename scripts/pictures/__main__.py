@@ -30,7 +30,7 @@ The loop **subtracts** each price, so every total is negative:
 - `total` must add, in `shop.py:4`
 - nothing else calls it
 """
-PLAN = "[x] Read shop.py\n[-] Mend the sum\n[ ] Run it"
+PLAN = "[x] Read shop.py\n[-] Fix the sum\n[ ] Run it"
 
 
 class GreyTerminal(ScreenTerminal):

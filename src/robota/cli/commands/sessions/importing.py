@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         for each in taken:
             print(
-                f"{each['id']} holds what was in {each['file']} ({each['source']}). Continue: robota --resume {each['id']}"
+                f"{each['id']} was imported from {each['file']} ({each['source']}). "
+                f"Continue: robota --resume {each['id']}"
             )
     return 0 if len(taken) == len(options.files) else REFUSED
 
