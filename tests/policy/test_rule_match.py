@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.app.policy import policy_of_permissions
+from robota.app.policy import permissions_policy
 from robota.config.settings.schema import Permissions
 from robota.contracts.tool import ToolCall
 from robota.policy.rule_match import matches_call
@@ -30,6 +30,6 @@ TOOLS = by_name(builtin_tools())
 def test_S17_arguments_that_cannot_be_read_do_not_make_it_another_tool(
     rule: str, tool: str, arguments: dict[str, object], matches: bool, tmp_path: Path
 ) -> None:
-    policy = policy_of_permissions(Permissions(), tmp_path, {"HOME": str(tmp_path)})
+    policy = permissions_policy(Permissions(), tmp_path, {"HOME": str(tmp_path)})
     call = ToolCall(id="1", name=tool, input=arguments)
     assert matches_call(rule, TOOLS[tool], call, policy) is matches

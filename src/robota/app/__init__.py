@@ -1,1 +1,1 @@
-"""The composition root: one module for each thing that is put together. May use every room but `cli`."""
+"""The composition root: builds sessions from concrete parts, one module per part. May use every room but `cli`."""

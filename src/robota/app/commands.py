@@ -1,4 +1,4 @@
-"""The slash commands of a session, loaded when the first is typed."""
+"""Adds the slash commands to a session. Their modules are loaded with the first command."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def with_commands(opened: OpenSession, program: "ProgramActions", env: Mapping[str, str]) -> CommandSession:
-    """The session as clients hold it: with every slash command there is in this workspace."""
+    """Wrap a session for clients, with all slash commands of the workspace."""
 
     @cache
     def registry() -> "CommandRegistry":
@@ -94,7 +94,7 @@ def _completer(registry: "CommandRegistry", opened: OpenSession, host: "CommandH
             known = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
         else:
             known = MENTION_WORDS
-        return {name: told for name, told in known.items() if name.startswith(typed)}
+        return {name: description for name, description in known.items() if name.startswith(typed)}
 
     files = opened.services.files
     return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), words))

@@ -1,4 +1,4 @@
-"""A provider whose profile can be corrected while the session runs: it is read again after a request that failed."""
+"""A provider that reads its profile again after a failed request, so that the user can correct it."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
@@ -12,9 +12,9 @@ from robota.providers.registry import open_provider
 
 
 class CorrectableProvider:
-    """Answers as the profile says. `reread` gives the profile as the settings have it now, or raises `ConfigError`.
+    """Wraps the provider of a profile. `reread` returns the current profile, or raises `ConfigError`.
 
-    Until a request fails, `stream` is that of the provider itself.
+    Until a request fails, `stream` is that of the wrapped provider, without overhead.
     """
 
     def __init__(self, profile: Profile, reread: Callable[[], Profile]) -> None:
@@ -26,18 +26,18 @@ class CorrectableProvider:
         self.stream: Callable[[ModelRequest], AsyncIterator[Sequence[Chunk]]] = self._provider.stream
 
     def note_fault(self) -> None:
-        """A request has failed: before the next one the profile is read again."""
+        """A request failed: read the profile again before the next one."""
         self._has_failed = True
-        self.stream = self._corrected
+        self.stream = self._stream_corrected
 
     async def close(self) -> None:
         """Close the provider."""
         await self._provider.close()
 
-    async def _corrected(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
-        """The reply of the corrected profile, also where that names another model."""
+    async def _stream_corrected(self, request: ModelRequest) -> AsyncGenerator[Sequence[Chunk], None]:
+        """Stream a reply with the current profile, which may name another model."""
         if self._has_failed:
-            await self._take_correction()
+            await self._apply_correction()
             self._has_failed = False
         if request.model == self._first_model and self._profile.model is not None:
             request = msgspec.structs.replace(request, model=self._profile.model)
@@ -46,12 +46,12 @@ class CorrectableProvider:
             async for batch in reply:
                 yield batch
         finally:
-            # Closing us must drop the request below at once, not when it is collected.
+            # Closing this generator must close the request at once, not when it is garbage-collected.
             close = getattr(reply, "aclose", None)
             if close is not None:
                 await close()
 
-    async def _take_correction(self) -> None:
+    async def _apply_correction(self) -> None:
         try:
             profile = self._reread()
             if profile == self._profile:

@@ -1,4 +1,4 @@
-"""The files of a workspace that are hidden from commands in the sandbox, because they are hidden from the model."""
+"""Lists the files of a workspace that are hidden from sandboxed commands, because the model must not read them."""
 
 from collections import Counter
 from pathlib import PurePosixPath
@@ -11,10 +11,10 @@ CURRENT: Final = "."
 
 
 def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
-    """Paths from the root on, of files and of directories all of whose files are kept; None if nobody can tell.
+    """Relative paths of hidden files, and of directories in which every file is hidden; None if it cannot be told.
 
-    Kept is what a deny rule for reading or `.robotaignore` names, and what policy asks about because of its name: files
-    named like secrets, unless git has them as they are, or a rule allows reading them.
+    Hidden are files that a deny rule for reading or `.robotaignore` names, and files named like secrets, unless they
+    are committed unchanged or a rule allows reading them.
     """
     below = policy.files.below
     places = () if below is None else below(CURRENT)
@@ -23,8 +23,8 @@ def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     secrets = [place for place in policy.files.secrets_among(places) if not _may_be_read(policy, place)]
     if not policy.files.ignores_any() and not any(rule.tool == READ for rule in policy.rules.deny):
         return tuple(secrets)
-    kept = [place for place in places if policy.forbids_reading(place) or policy.files.is_ignored(place)]
-    return tuple(dict.fromkeys((*_joined(kept, places), *secrets)))
+    hidden = [place for place in places if policy.forbids_reading(place) or policy.files.is_ignored(place)]
+    return tuple(dict.fromkeys((*_joined(hidden, places), *secrets)))
 
 
 def _may_be_read(policy: SessionPolicy, place: str) -> bool:
@@ -36,13 +36,13 @@ def _may_be_read(policy: SessionPolicy, place: str) -> bool:
     )
 
 
-def _joined(kept: list[str], places: tuple[str, ...]) -> list[str]:
-    """The same with directories in place of files, where a directory holds nothing else."""
+def _joined(hidden: list[str], places: tuple[str, ...]) -> list[str]:
+    """Replace files by their directory where it contains only hidden files."""
     all_files = Counter(str(above) for place in places for above in PurePosixPath(place).parents)
-    kept_files = Counter(str(above) for place in kept for above in PurePosixPath(place).parents)
-    whole = {above for above, number in kept_files.items() if above != CURRENT and all_files[above] == number > 1}
+    hidden_count = Counter(str(above) for place in hidden for above in PurePosixPath(place).parents)
+    whole = {above for above, number in hidden_count.items() if above != CURRENT and all_files[above] == number > 1}
     outermost = (
         next((str(above) for above in reversed(PurePosixPath(place).parents) if str(above) in whole), place)
-        for place in kept
+        for place in hidden
     )
     return list(dict.fromkeys(outermost))

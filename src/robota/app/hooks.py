@@ -1,4 +1,4 @@
-"""The hooks of the settings, for a session and for what happens outside one."""
+"""Builds the hooks of a session, and lifecycle hooks for events outside one."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from robota.hooks.definitions import CheckRule, HookSet
 
 
-def hooks_of_session(
+def session_hooks(
     settings: Settings, plugins: "Sequence[ActivePlugin]", options: Options, log: SessionLog, policy: SessionPolicy
 ) -> tuple[SessionHooks, tuple[str, ...]]:
-    """The hooks of the settings and the plugins, if there are any, and what of them cannot be used."""
+    """The hooks of settings and plugins, and notices about invalid ones."""
     if not has_hooks(settings, plugins):
         return SessionHooks(), ()
     from robota.hooks.runner import Hooks, HookSessionInfo
@@ -48,7 +48,7 @@ def hooks_of_session(
 
 
 def has_hooks(settings: Settings, plugins: "Sequence[ActivePlugin]") -> bool:
-    """Whether there are any; if not, nothing about hooks is loaded."""
+    """Whether there are any hooks; if not, their modules are not loaded."""
     return bool(settings.values.hooks) or any(plugin.contents.hooks for plugin in plugins)
 
 
@@ -66,15 +66,15 @@ def all_hooks(
     )
 
 
-def hooks_of_workspace(root: Path, env: Mapping[str, str]) -> LifecycleHooks | None:
-    """The hooks that hold in a workspace, where there is no session."""
+def workspace_hooks(root: Path, env: Mapping[str, str]) -> LifecycleHooks | None:
+    """The lifecycle hooks of a workspace, without a session; None if there are none."""
     return hooks_outside_session(load_settings(root, env), root, "", env)
 
 
 def hooks_outside_session(
     settings: Settings, root: Path, session_id: str, env: Mapping[str, str]
 ) -> LifecycleHooks | None:
-    """Hooks for what happens before and after a session; they have no rules about calls."""
+    """The lifecycle hooks for events before and after a session; None if there are none."""
     plugins, _ = session_plugins(settings, root, env)
     if not has_hooks(settings, plugins):
         return None

@@ -1,4 +1,4 @@
-"""What `/intents` and `robota intents` work with."""
+"""Builds the `IntentUpkeep` for `/intents` and `robota intents`."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from robota.engine.calls.executor import Executed
 
 
-def upkeep_of_session(opened: "OpenSession", env: Mapping[str, str]) -> "IntentUpkeep":
-    """For a conversation: its rules hold for criteria, too."""
+def session_intent_upkeep(opened: "OpenSession", env: Mapping[str, str]) -> "IntentUpkeep":
+    """The upkeep for a conversation; criteria run in its permission mode."""
     options = opened.options
     launch = LaunchOptions(cwd=options.cwd, kept_in=opened.kept_in, permission_mode=options.permission_mode)
     return intent_upkeep(launch, env)
 
 
 def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str]) -> "IntentUpkeep":
-    """For a workspace. Raises `ConfigError`."""
+    """The upkeep for a workspace. Raises `ConfigError`."""
     from robota.commands.intent_upkeep import IntentUpkeep
     from robota.intents.intent_files import IntentFiles
     from robota.intents.upkeep.criteria import CriterionRuns
@@ -57,24 +57,20 @@ def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str]) -> "IntentUpkee
 
 
 async def _run(launch: LaunchOptions, env: Mapping[str, str], commands: Sequence[str]) -> "list[RanCriterion]":
-    """Run commands one after the other, judged, confined and logged as in a session of their own.
+    """Run commands one after the other in a session of their own.
 
-    The hooks of the intent layer stay away: they guard what agents do, and this is a person's order.
+    Without the hooks of the intent layer: they guard agents, and this is a request of the user.
     """
-    from robota.app.session import open_session
+    from robota.app.tool_call import session_for_calls
     from robota.engine.calls.single_call import run_call
     from robota.tools.registry import SHELL_TOOL
 
-    alone = msgspec.structs.replace(launch, needs_model=False, attended=False, name="acceptance criteria")
-    opened = open_session(alone, env)
-    services = msgspec.structs.replace(opened.services, hooks=_without_intents(opened.services.hooks))
-    try:
+    async with session_for_calls(launch, env, "acceptance criteria") as opened:
+        services = msgspec.structs.replace(opened.services, hooks=_without_intents(opened.services.hooks))
         return [
-            _ran(command, await run_call(opened.options, services, SHELL_TOOL, {"command": command}))
+            _criterion_result(command, await run_call(opened.options, services, SHELL_TOOL, {"command": command}))
             for command in commands
         ]
-    finally:
-        await opened.close()
 
 
 def _without_intents(hooks: "SessionHooks") -> "SessionHooks":
@@ -90,14 +86,13 @@ def _without_intents(hooks: "SessionHooks") -> "SessionHooks":
     )
 
 
-def _ran(command: str, executed: "Executed") -> "RanCriterion":
+def _criterion_result(command: str, executed: "Executed") -> "RanCriterion":
+    from robota.app.tool_call import command_passed
     from robota.commands.intent_upkeep import RanCriterion
-    from robota.protocol.views import TerminalView
 
-    view = executed.result.view
     if executed.status == "denied":
         return RanCriterion(command=command, passed=None, why=executed.reason or "it is not allowed")
-    passed = isinstance(view, TerminalView) and view.exit_code == 0 and not executed.result.is_error
+    passed = command_passed(executed)
     return RanCriterion(
         command=command, passed=passed, why="" if passed else " ".join(executed.result.content[-500:].split())
     )

@@ -1,4 +1,4 @@
-"""The intent layer of a session, where the workspace has intents or the settings want one."""
+"""Builds the intent layer of a session, if the workspace has intents or the settings require one."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
-    """What intents add to a session: a tool for the model, and hooks around its calls."""
+    """The tool and the hooks that intents add to a session; empty without intents."""
 
     tools: tuple[AnyTool, ...] = ()
     hooks: SessionHooks = SessionHooks()
@@ -43,7 +43,7 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
     leases: "LeaseBook | None" = None
 
     def around(self, hooks: SessionHooks) -> SessionHooks:
-        """All hooks of the session. Intents come last before a call: they see the input as it will be used."""
+        """All hooks of the session. Before a call, those of intents run last, so that they see the final input."""
         lifecycle = hooks.lifecycle
         return msgspec.structs.replace(
             hooks,
@@ -55,7 +55,7 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def declaring(self, tools: Sequence[AnyTool]) -> Sequence[AnyTool]:
-        """The tools of a session; those that edit files can say what kind of change a call makes."""
+        """The tools of a session, with a parameter for the kind of change added to those that edit files."""
         if self.selection is None:
             return tools
         from robota.intents.declaring_tools import declaring
@@ -65,7 +65,7 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _ReleasingHooks:
-    """Hooks of a session that lets go of its files when the person is next, beside those that it has anyway."""
+    """Lifecycle hooks that release the leases when the agent is idle, and pass every event on to other hooks."""
 
     def __init__(self, leases: "LeaseBook", others: LifecycleHooks | None) -> None:
         self._leases = leases
@@ -101,9 +101,9 @@ def session_intents(
     checkpoints: CallCheckpoints | None,
     env: Mapping[str, str],
 ) -> SessionIntents:
-    """Nothing, unless the workspace has a file of intents or the person wants one everywhere."""
+    """The intent layer; empty unless the workspace has a file of intents or the settings require one."""
     required = settings.values.require_intent
-    # Asked at every start: most workspaces have none, and then nothing is loaded.
+    # Checked first, at every start: most workspaces have no intents, and then nothing is loaded.
     place = place_of_intents(root)
     if place is None and not required:
         return SessionIntents()
@@ -121,13 +121,13 @@ def session_intents(
     files = IntentFiles(root, place.home, place.top)
     selection = IntentSelection(files, _memory(log))
     leases = session_leases(place.top, options.session_id, user)
-    puts_back = not options.attended and checkpoints is not None
+    reverts = not options.attended and checkpoints is not None
     sandbox_works = policy.sandbox_works
     guard = ScopeEnforcementHook(
         selection,
         _written_by(policy),
         leases,
-        is_contained=lambda: puts_back and sandbox_works is not None and sandbox_works(),
+        is_contained=lambda: reverts and sandbox_works is not None and sandbox_works(),
     )
     trace = TraceFile(files.home, timestamp, user)
     session = TracedSession(
@@ -137,7 +137,7 @@ def session_intents(
         revision=lambda: head_revision(Path(os.path.realpath(place.top))),
     )
     watching = _watching(settings, files, checkpoints, env)
-    if puts_back and checkpoints is not None:
+    if reverts and checkpoints is not None:
         put_back = partial(_put_back, settings, files, checkpoints, env)
         watching = msgspec.structs.replace(watching, put_back=put_back)
     writer = TraceWriterHook(selection, guard, trace, session, watching)
@@ -154,7 +154,7 @@ def session_intents(
 
 
 def timestamp() -> str:
-    """Now, as records have it."""
+    """The current time in the format of records."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -218,7 +218,7 @@ def _memory(log: SessionLog) -> "SelectionMemory":
 
 
 def session_leases(root: Path, session_id: str, user: Path) -> "LeaseBook":
-    """Those of all worktrees of a repository lie together."""
+    """The leases of a session. All worktrees of a repository share one directory."""
     from robota.intents.leases import LeaseBook
     from robota.workspace.git.git_directories import find_git_directories
 
@@ -228,8 +228,8 @@ def session_leases(root: Path, session_id: str, user: Path) -> "LeaseBook":
     return LeaseBook(user / "leases" / key, session_id, real, timestamp)
 
 
-async def scope_says(policy: SessionPolicy, intent_id: str, tool: AnyTool, call: ToolCall) -> "Proceed | BlockCall":
-    """What the scope of an intent says of a call, without a session; `IntentRefused` if it cannot be selected."""
+async def judge_scope(policy: SessionPolicy, intent_id: str, tool: AnyTool, call: ToolCall) -> "Proceed | BlockCall":
+    """Whether a call is in the scope of an intent, without a session. Raises `IntentRefused`."""
     from tempfile import TemporaryDirectory
 
     from robota.intents.intent_files import IntentFiles
@@ -242,12 +242,14 @@ async def scope_says(policy: SessionPolicy, intent_id: str, tool: AnyTool, call:
     selection = IntentSelection(IntentFiles(root, place.home, place.top))
     selection.enter(call.id, is_subtask=False)
     selection.select(intent_id)
-    with TemporaryDirectory() as nowhere:  # nothing is held for a question
-        leases = LeaseBook(Path(nowhere), call.id, root, timestamp)
+    with TemporaryDirectory() as scratch:  # so that no real lease is taken
+        leases = LeaseBook(Path(scratch), call.id, root, timestamp)
         guard = ScopeEnforcementHook(selection, _written_by(policy), leases)
-        said = await guard.before_tool(tool, call, HookContext(permission_mode=PermissionMode.DEFAULT, task_id=call.id))
+        decision = await guard.before_tool(
+            tool, call, HookContext(permission_mode=PermissionMode.DEFAULT, task_id=call.id)
+        )
         leases.release()
-    return said
+    return decision
 
 
 def _written_by(policy: SessionPolicy) -> "WrittenBy":
@@ -308,7 +310,7 @@ async def _put_back(
 
 
 def _changed(settings: Settings, files: "IntentFiles", before: str, env: Mapping[str, str]) -> "list[ChangedFile]":
-    """What differs between the workspace now and the checkpoint from before a call."""
+    """The files that differ between the workspace and the checkpoint before a call."""
     from robota.intents.intent_files import DIRECTORY
     from robota.intents.trace_writer import ChangedFile
 

@@ -1,4 +1,4 @@
-"""The modes that a task can run in."""
+"""Loads the task modes: built-in, user and trusted workspace."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,12 +17,12 @@ WORKSPACE_MODES: Final = (".roomodes", ".robota/modes.yaml")
 def task_modes(
     launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]
 ) -> tuple[TaskModes, tuple[str, ...]]:
-    """The built-in modes, a person's own, and after trust those of the workspace; and what is wrong with a file."""
+    """All task modes, and notices about invalid files. Raises `ConfigError` if `launch.mode` is unknown."""
     modes = known_modes()
     notices: tuple[str, ...] = ()
     files = [user_directory(env) / USER_MODES]
     if settings.trust is not None and settings.is_trusted:
-        # Only plain files that were looked at when trust was asked for: never through a link.
+        # Only regular files of the trusted snapshot, never links.
         files += [root / path for path in WORKSPACE_MODES if settings.trust.snapshot.data_of(path) is not None]
     if present := [file for file in files if file.is_file()]:
         from robota.policy.modes.mode_file import read_modes

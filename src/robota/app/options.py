@@ -1,4 +1,4 @@
-"""The options of a session, from the command line, the settings and the provider profile."""
+"""Builds the options of a session from the command line, the settings and the provider profile."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from robota.providers.registry import definition
 
 
 def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Profile, root: Path) -> Options:
-    """All but the id of the session, which is not known yet."""
+    """The options, with an empty session id, which is not known yet. Raises `ConfigError`."""
     appended = (launch.append_system_prompt, response_sentence(settings.language))
     return Options(
         session_id="",

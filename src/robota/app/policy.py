@@ -1,10 +1,12 @@
-"""The policy of a session, and the same policy for looking at it (`robota policy`)."""
+"""Builds the policy of a session, and policies for `robota policy`."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import home_directory
@@ -22,29 +24,18 @@ from robota.workspace.sandbox.session_sandbox import SessionSandbox
 if TYPE_CHECKING:
     from robota.workspace.git.tracked_files import TrackedFiles
 
-# No file lies deeper, and every directory on the way is looked at.
-DEEPEST: Final = 100
+# Deeper paths count as ignored, because every directory on the way has to be checked.
+MAX_DEPTH: Final = 100
 
 
 def session_policy(
     launch: LaunchOptions, settings: Settings, root: Path, sandbox: SessionSandbox | None, env: Mapping[str, str]
 ) -> tuple[SessionPolicy, tuple[str, ...]]:
-    """The rules of the command line and of the settings, and which of them cannot be used."""
-    names = builtin_names()
-    rules, notices = rules_of_settings(settings.entries, names)
-    project = launch.kept_in or root
-    judge = SessionPolicy(
-        rules=rules_of_options(launch.allowed_tools, launch.disallowed_tools, names) + rules,
-        resolver=_resolver(root, env),
-        names=names,
-        trusted=settings.is_trusted,
-        files=kept_files(root),
-        git_place=partial(_git_place, root),
-        git_programs=cache(partial(_git_programs, root, env)),
-        sandbox_works=None if sandbox is None else sandbox.works,
-        keep_rules=partial(_keep_rules, project, env),
-    )
-    return judge, notices
+    """The policy with the rules of the command line and the settings, and notices about invalid rules."""
+    policy, notices = _workspace_policy(settings, root, env, None if sandbox is None else sandbox.works)
+    options = rules_of_options(launch.allowed_tools, launch.disallowed_tools, policy.names)
+    keep_rules = partial(_keep_rules, launch.kept_in or root, env)
+    return msgspec.structs.replace(policy, rules=options + policy.rules, keep_rules=keep_rules), notices
 
 
 def _keep_rules(project: Path, env: Mapping[str, str], scope: str, granted: Sequence[str]) -> str:
@@ -53,18 +44,26 @@ def _keep_rules(project: Path, env: Mapping[str, str], scope: str, granted: Sequ
     return keep_rules(scope, granted, project, env)
 
 
-def policy_of_permissions(permissions: Permissions, root: Path, env: Mapping[str, str]) -> SessionPolicy:
-    """Only these rules, in a trusted workspace with a sandbox that works: the same answer on every machine."""
+def permissions_policy(permissions: Permissions, root: Path, env: Mapping[str, str]) -> SessionPolicy:
+    """A policy with only these rules, as in a trusted workspace with a sandbox: the same on every machine."""
     names = builtin_names()
     rules = rules_to_look_at(permissions, names)
     return SessionPolicy(rules=rules, resolver=_resolver(root, env), names=names, sandbox_works=lambda: True)
 
 
-def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionPolicy:
-    """What a session would start with here; the sandbox is tried when the first command is judged, and taken down."""
+def settings_policy(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionPolicy:
+    """The policy that a session would have here. The sandbox is probed when the first command is judged."""
+    policy, _ = _workspace_policy(settings, root, env, _sandbox_probe(settings, root, env))
+    return policy
+
+
+def _workspace_policy(
+    settings: Settings, root: Path, env: Mapping[str, str], sandbox_works: Callable[[], bool] | None
+) -> tuple[SessionPolicy, tuple[str, ...]]:
+    """The policy with the rules of the settings, and notices about invalid rules."""
     names = builtin_names()
-    rules, _ = rules_of_settings(settings.entries, names)
-    return SessionPolicy(
+    rules, notices = rules_of_settings(settings.entries, names)
+    policy = SessionPolicy(
         rules=rules,
         resolver=_resolver(root, env),
         names=names,
@@ -72,15 +71,16 @@ def policy_of_settings(settings: Settings, root: Path, env: Mapping[str, str]) -
         files=kept_files(root),
         git_place=partial(_git_place, root),
         git_programs=cache(partial(_git_programs, root, env)),
-        sandbox_works=_sandbox_probe(settings, root, env),
+        sandbox_works=sandbox_works,
     )
+    return policy, notices
 
 
 def _resolver(root: Path, env: Mapping[str, str]) -> PathResolver:
     return PathResolver(root=root, home=home_directory(env), real=os.path.realpath, matching=_files_matching)
 
 
-# What looks at repositories and patterns is loaded with the first command that is judged.
+# These wrappers import their modules with the first command that is judged.
 def _files_matching(directory: str, pattern: str) -> tuple[str, ...]:
     from robota.workspace.shell.expansion import files_matching
 
@@ -112,7 +112,7 @@ def _git_programs(root: Path, env: Mapping[str, str]) -> ConfiguredPrograms:
 
 
 def kept_files(root: Path) -> KeptFiles:
-    """What policy may know of the files in a workspace."""
+    """The facts about files of a workspace that policy uses."""
     ignored = IgnoreFiles(root, KEPT_FROM_THE_MODEL)
 
     @cache
@@ -134,21 +134,21 @@ def kept_files(root: Path) -> KeptFiles:
 def _is_ignored(ignored: IgnoreFiles, place: str) -> bool:
     parts = tuple(part for part in place.split("/") if part not in {"", "."})
     try:
-        return len(parts) > DEEPEST or ignored.match(parts)
+        return len(parts) > MAX_DEPTH or ignored.match(parts)
     except FileProblem:
-        # An ignore file that cannot be read may name anything.
+        # An unreadable ignore file may name anything.
         return True
 
 
 def _has_ignore_file(root: Path, tracked: tuple[str, ...] | None) -> bool:
-    """In the root, or in a directory below it if git knows of it."""
+    """Whether there is an ignore file in the root, or a tracked one in a directory below it."""
     return os.path.lexists(root / KEPT_FROM_THE_MODEL) or any(
         place.endswith(f"/{KEPT_FROM_THE_MODEL}") for place in tracked or ()
     )
 
 
 def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:
-    """None if the sandbox is switched off."""
+    """A cached probe of the sandbox; None if it is disabled."""
     if not settings.values.sandbox.enabled:
         return None
 

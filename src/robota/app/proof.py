@@ -1,4 +1,4 @@
-"""Who wrote which line, put together: the logs of a project, the checkpoints of its workspaces, the index of edits."""
+"""Finds the call that wrote a line, from the logs, checkpoints and edit index of a project."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,47 +22,47 @@ from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import OpenStore
 from robota.workspace.git.git_directories import other_checkouts
 
-Opening = Callable[[str], AbstractContextManager[OpenStore] | None]
+CheckpointOpener = Callable[[str], AbstractContextManager[OpenStore] | None]
 
 
 def origins_of_lines(
     root: Path, env: Mapping[str, str], path: str, data: bytes, wanted: Collection[int], notify: Notify
 ) -> dict[int, LineOrigin]:
-    """Which call wrote each of the wanted lines, counted from 0, of a file of the project.
+    """The calls that wrote the wanted lines, counted from 0, of a file of the project.
 
-    Sessions in other working trees of its repository count: their lines come along with commits.
+    Sessions in other working trees of the repository are searched too, because their lines arrive with commits.
     """
     user = _user_directory(env)
     others = other_checkouts(root)
 
     def work(connection: sqlite3.Connection) -> dict[int, LineOrigin]:
         places = [place for each in (root, *others) for place in project_places(each, user)]
-        opening = opening_checkpoints(root, env, others)
-        logs = brought_up_to_date(connection, places, opening, notify)
-        return LineOrigins(connection, logs, _file_then(connection, opening)).of(path, data, wanted)
+        opener = checkpoint_opener(root, env, others)
+        logs = brought_up_to_date(connection, places, opener, notify)
+        return LineOrigins(connection, logs, _file_reader(connection, opener)).of(path, data, wanted)
 
     index = None if user is None else fallback_directory(user, root) / INDEX_NAME
     return with_index(index, SCHEMA, INDEX_VERSION, work, notify)
 
 
-def opening_checkpoints(root: Path, env: Mapping[str, str], others: Sequence[Path] = ()) -> Opening:
-    """What opens the checkpoints of the directory that a session says it worked in.
+def checkpoint_opener(root: Path, env: Mapping[str, str], others: Sequence[Path] = ()) -> CheckpointOpener:
+    """A function that opens the checkpoints of the directory that a log names; None if there are none.
 
-    A log is believed only about the project itself and the worktrees in it, and `others`; and no store is made.
+    Only the project itself, its worktrees and `others` are opened, whatever a log claims. No store is created.
     """
 
-    def opening(cwd: str) -> AbstractContextManager[OpenStore] | None:
+    def open_for(cwd: str) -> AbstractContextManager[OpenStore] | None:
         place = Path(cwd)
         is_ours = "\0" not in cwd and (place in (root, *others) or lies_in_worktree(place, root))
         if not is_ours or not store_directory(place, env).is_dir():
             return None
-        return _opened(root, place, env)
+        return _open_store(root, place, env)
 
-    return opening
+    return open_for
 
 
 @contextmanager
-def _opened(root: Path, place: Path, env: Mapping[str, str]) -> Iterator[OpenStore]:
+def _open_store(root: Path, place: Path, env: Mapping[str, str]) -> Iterator[OpenStore]:
     settings = settings_for(LaunchOptions(cwd=root), root, env).values.checkpoints
     try:
         with checkpoint_store(settings, place, env).opened() as store:
@@ -71,13 +71,15 @@ def _opened(root: Path, place: Path, env: Mapping[str, str]) -> Iterator[OpenSto
         raise CheckpointError(str(error)) from error
 
 
-def _file_then(connection: sqlite3.Connection, opening_for: Opening) -> Callable[[EditLog, str, str], bytes | None]:
-    """What a file held in a checkpoint of the session with that log."""
+def _file_reader(
+    connection: sqlite3.Connection, open_for: CheckpointOpener
+) -> Callable[[EditLog, str, str], bytes | None]:
+    """A function that reads a file in a checkpoint of a session; None if it cannot be read."""
 
-    def file_then(log: EditLog, checkpoint: str, path: str) -> bytes | None:
+    def read_file_at(log: EditLog, checkpoint: str, path: str) -> bytes | None:
         row = connection.execute("SELECT fold FROM log WHERE id = ?", (log.id,)).fetchone()
         cwd = msgspec.msgpack.decode(row[0], type=StoryFold).cwd if row is not None else ""
-        opening = opening_for(cwd) if log.is_own else None
+        opening = open_for(cwd) if log.is_own else None
         if opening is None:
             return None
         try:
@@ -86,7 +88,7 @@ def _file_then(connection: sqlite3.Connection, opening_for: Opening) -> Callable
         except CheckpointError:
             return None
 
-    return file_then
+    return read_file_at
 
 
 def _user_directory(env: Mapping[str, str]) -> Path | None:

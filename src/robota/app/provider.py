@@ -1,4 +1,4 @@
-"""The provider profile of a session, and the model behind it."""
+"""Resolves the provider profile of a session and opens its provider."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -18,8 +18,8 @@ from robota.providers.retry import policy_from_options
 NO_MODEL: Final = Profile(type="scripted", name="none", model="none", options={"turns": []})
 
 
-def chosen_profile(launch: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> Profile:
-    """The profile of the launch options or of the settings, with its key, ready to be used."""
+def resolve_profile(launch: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> Profile:
+    """The profile of the launch options or settings, with its key. Raises `ConfigError`."""
     if not launch.needs_model:
         return NO_MODEL
     return ready(launch.profile or _current(settings, env), env, settings.values.models)
@@ -33,8 +33,8 @@ def _current(settings: Settings, env: Mapping[str, str]) -> Profile:
     return current_profile(settings, env)
 
 
-def refuse_unkept_budget(launch: LaunchOptions, settings: Settings, profile: Profile) -> None:
-    """Raise `ConfigError` if a budget was given and nobody could tell when it is used up."""
+def require_known_prices(launch: LaunchOptions, settings: Settings, profile: Profile) -> None:
+    """Raise `ConfigError` if there is a budget and the price of a model is unknown."""
     if launch.max_cost is None:
         return
     models = (profile.model or "", *settings.values.fallback_models)
@@ -49,9 +49,9 @@ def refuse_unkept_budget(launch: LaunchOptions, settings: Settings, profile: Pro
 
 
 def model_access(profile: Profile, reread: Callable[[], Profile] | None) -> ModelAccess:
-    """The provider of a profile, what is known of its model, and how failed requests are tried again.
+    """The provider of a profile, with the facts about its model and the retry policy.
 
-    `reread` gives the profile as it stands in the settings later on, where somebody can correct it.
+    `reread` returns the current profile of the settings, so that a user can correct it after a fault.
     """
     kind = definition(profile.type)
     provider, note_fault = (open_provider(profile), _nothing) if reread is None else _correctable(profile, reread)
@@ -66,7 +66,7 @@ def model_access(profile: Profile, reread: Callable[[], Profile] | None) -> Mode
 
 
 def _correctable(profile: Profile, reread: Callable[[], Profile]) -> tuple[Provider, Callable[[], None]]:
-    # A script has nobody who could correct anything.
+    # Loaded late: scripts have no user who could correct the profile.
     from robota.app.correctable_provider import CorrectableProvider
 
     provider = CorrectableProvider(profile, reread)

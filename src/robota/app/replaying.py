@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from robota.app.knowledge.instructions import project_instructions
-from robota.app.proof import opening_checkpoints
-from robota.app.provider import chosen_profile, model_access
+from robota.app.proof import checkpoint_opener
+from robota.app.provider import model_access, resolve_profile
 from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.app.session import OpenSession, open_session
 from robota.config.launch_options import LaunchOptions, settings_for
@@ -171,7 +171,7 @@ class _Replay:
         self._now = leg.records[0].ts
         self._own_env["ROBOTA_HOME"] = str(self._workspace.parent / f"home-{leg.first}")
         if self._files is None:
-            _stand_in(self._workspace, leg)
+            _create_empty_files(self._workspace, leg)
         self._leg, self._model = leg, RecordedModel(leg.replies, self._at)
         self._environment = RecordedEnvironment(leg, lambda: self._model.replies_given)
         opened = open_session(
@@ -184,14 +184,14 @@ class _Replay:
             is_live = self._options.live_tools or self._options.live_model is not None
             patience_s = None if is_live else PATIENCE_S
             person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.replies_given, patience_s)
-            await self._take_up(opened, leg)
+            await self._resume(opened, leg)
             await person.drive()
         finally:
             await opened.close()
         self._replies_given += sum(reply.fault is None for reply in leg.replies[: self._model.replies_given])
         return self._compare(opened, leg, person.trouble)
 
-    async def _take_up(self, opened: OpenSession, leg: Leg) -> None:
+    async def _resume(self, opened: OpenSession, leg: Leg) -> None:
         if leg.by_another_process:
             await opened.resume()
         elif leg.first:
@@ -244,7 +244,7 @@ class _Replay:
     def _checked_out(self) -> ReplayFiles | None:
         """Check out the files as the session found them; None if its checkpoints are not here."""
         cwd, start = self._recording.header.cwd, self._recording.start
-        opening = opening_checkpoints(self._options.root, self._env)(cwd) if self._options.is_own and start else None
+        opening = checkpoint_opener(self._options.root, self._env)(cwd) if self._options.is_own and start else None
         if opening is None:
             self._notes.append("Its files are not here, so results are taken from the log and no bytes are compared.")
             return None
@@ -337,7 +337,7 @@ class _Replay:
         if self._options.live_model is None:
             return self._model
         launch = self._options.live_model
-        profile = chosen_profile(launch, settings_for(launch, self._options.root, self._env), self._env)
+        profile = resolve_profile(launch, settings_for(launch, self._options.root, self._env), self._env)
         live = model_access(profile, None).provider
         self._compared = ComparedModel(live, self._model, profile.model or "")
         return self._compared
@@ -378,7 +378,7 @@ async def _make_repository(workspace: Path, env: Mapping[str, str]) -> None:
         await (await open_git(workspace, env)).run("init", "-q")
 
 
-def _stand_in(workspace: Path, leg: Leg) -> None:
+def _create_empty_files(workspace: Path, leg: Leg) -> None:
     """Create the files that calls read as empty ones, because some messages depend on whether a file exists."""
     for path in {path for calls in leg.calls.values() for call in calls for path in call.paths}:
         place = Path(path)

@@ -1,4 +1,4 @@
-"""What a session that is taken up goes on with: what it had, unless the command line says otherwise."""
+"""The launch options of a resumed session: those it had, unless the command line overrides them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,23 +23,22 @@ NOT_RESTORED: Final = (
 NOT_OWN: Final = ", because its log is not as it was written here"
 
 
-def as_it_was(
+def restored_options(
     launch: LaunchOptions, found: ReopenedSession, env: Mapping[str, str]
 ) -> tuple[LaunchOptions, tuple[str, ...]]:
-    """The launch options with what the session had where they leave it open, and what could not be had again.
+    """The launch options, completed with those of the session, and notices about what could not be restored.
 
-    The permission mode counts as if it were given on the command line, so settings of an administrator overrule it. The
-    one that allows everything is never restored: it is an approval, and approvals are not. Nor is one that allows
-    more than the default, if somebody else may have written the log.
+    The permission mode counts as if it were given on the command line, so managed settings override it. Bypass is
+    never restored, because it is an approval; acceptEdits is not either, if the log is not from this machine.
     """
     session = found.session
     header = session.header
     if header is None:
         return launch, ()
     notices: list[str] = []
-    launch = _in_its_directory(launch, header, notices)
-    # Whoever wrote a log does not choose which of the person's providers gets to see the project.
-    launch = _with_its_model(launch, header, env, notices) if found.is_own else launch
+    launch = _with_directory(launch, header, notices)
+    # A foreign log must not choose which provider of the user gets to see the project.
+    launch = _with_model(launch, header, env, notices) if found.is_own else launch
     recorded: PermissionMode | None = header.permission_mode
     is_approval = recorded is PermissionMode.BYPASS or (recorded is PermissionMode.ACCEPT_EDITS and not found.is_own)
     if launch.permission_mode is None and is_approval:
@@ -53,11 +52,11 @@ def as_it_was(
         completion=launch.completion or completion,
         name=kept_name(launch.name) or session.name,
     )
-    return _in_its_mode(launch, session, env, notices), tuple(notices)
+    return _with_mode(launch, session, env, notices), tuple(notices)
 
 
-def _in_its_directory(launch: LaunchOptions, header: SessionHeader, notices: list[str]) -> LaunchOptions:
-    """A session in a worktree goes on there; any other one where it lies now."""
+def _with_directory(launch: LaunchOptions, header: SessionHeader, notices: list[str]) -> LaunchOptions:
+    """A session of a worktree continues there, any other one in the current directory."""
     root, was = workspace_root(launch.cwd), Path(header.cwd)
     if was == root:
         return launch
@@ -68,7 +67,7 @@ def _in_its_directory(launch: LaunchOptions, header: SessionHeader, notices: lis
     return launch
 
 
-def _with_its_model(
+def _with_model(
     launch: LaunchOptions, header: SessionHeader, env: Mapping[str, str], notices: list[str]
 ) -> LaunchOptions:
     if launch.profile is not None or launch.provider is not None:
@@ -83,7 +82,7 @@ def _with_its_model(
     return msgspec.structs.replace(launch, provider=header.provider, model=launch.model or header.model)
 
 
-def _in_its_mode(
+def _with_mode(
     launch: LaunchOptions, session: ReplayedSession, env: Mapping[str, str], notices: list[str]
 ) -> LaunchOptions:
     mode = session.root.mode if session.root is not None else ""

@@ -1,4 +1,4 @@
-"""The sandbox for the commands of a session, and which variables are kept from them."""
+"""Builds the sandbox for commands, and selects the environment variables that are withheld from them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ ALWAYS_KEPT_OUT: Final = ("files outside the workspace (read only)", "keys and p
 
 
 def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
-    """None where a person switched it off, or lets everything run anyway."""
+    """The sandbox; None if it is disabled or the permission mode is bypassPermissions."""
     values = settings.values
     if not values.sandbox.enabled or values.permissions.default_mode is PermissionMode.BYPASS:
         return None
@@ -29,7 +29,7 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
 
 
 def kept_out(kind: str, settings: Settings) -> str:
-    """What a sandbox of this kind keeps commands from, in words; empty if there is none."""
+    """A description of what a sandbox of this kind denies to commands; empty for none."""
     if kind == "none":
         return ""
     sandbox = settings.values.sandbox
@@ -42,7 +42,7 @@ def kept_out(kind: str, settings: Settings) -> str:
 
 
 def withheld_variables(settings: Settings) -> WithheldVariables:
-    """What commands, MCP servers and hooks do not get: the keys of all profiles, and what looks like a secret."""
+    """The variables that commands, MCP servers and hooks do not get: keys of profiles, and what looks like a secret."""
     profiles = settings.values.providers.values()
     named = {name for profile in profiles for name in referenced_variables([profile.api_key, profile.options])}
     return WithheldVariables(named=frozenset(named), passed=frozenset(settings.values.sandbox.pass_env))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.extensions import configured_servers, resource_tool_of, server_prompts, session_plugins
-from robota.app.hooks import hooks_of_session
+from robota.app.extensions import configured_servers, find_resource_tool, server_prompts, session_plugins
+from robota.app.hooks import session_hooks
 from robota.app.intents import session_intents
 from robota.app.knowledge.instructions import session_instructions
 from robota.app.knowledge.memory import MemoryPlace, has_memory, session_memory
@@ -19,7 +19,7 @@ from robota.app.knowledge.skills import session_knowledge
 from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
-from robota.app.provider import chosen_profile, model_access, refuse_unkept_budget
+from robota.app.provider import model_access, require_known_prices, resolve_profile
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
 from robota.app.sandbox import kept_out, session_sandbox, withheld_variables
 from robota.app.tools import session_tools
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 # How long each step of closing may take. The session itself has its own limits.
 STEP_SECONDS: Final = 10.0
-MOST_HOSTS_NOTED: Final = 1_000
+MAX_HOSTS_LOGGED: Final = 1_000
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ def _host_logger(log: SessionLog) -> Callable[[str], None]:
     def note(place: str) -> None:
         from robota.log.kinds.calls import ReachedRecord
 
-        if place not in known and len(known) < MOST_HOSTS_NOTED:
+        if place not in known and len(known) < MAX_HOSTS_LOGGED:
             known.add(place)
             with suppress(LogError):
                 log.append(ReachedRecord(place=place))
@@ -200,7 +200,7 @@ def _reopen(
     replace_services: ReplaceServices,
 ) -> OpenSession:
     """Reopen a session with its original options, except those given on the command line."""
-    from robota.app.resumed_options import as_it_was
+    from robota.app.resumed_options import restored_options
     from robota.log.kinds.session import OriginRecord
     from robota.log.reopening import reopen_session
 
@@ -210,7 +210,7 @@ def _reopen(
         if not found.is_own:
             # From now on the log counts as one of this machine, so it says itself what in it is not.
             found.log.append(OriginRecord(source="elsewhere", session_id=found.id, at_ms=now_ms()))
-        launch, notices = as_it_was(launch, found, env)
+        launch, notices = restored_options(launch, found, env)
         parts = _resolve(launch, env, redactor)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
         opened = _build(parts, again, redactor, env, replace_services)
@@ -224,8 +224,8 @@ def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     settings = settings_for(launch, root, env)
 
     def profile_in(settings: Settings) -> Profile:
-        profile = chosen_profile(launch, settings, env)
-        refuse_unkept_budget(launch, settings, profile)
+        profile = resolve_profile(launch, settings, env)
+        require_known_prices(launch, settings, profile)
         redactor.add(profile.api_key or "")
         return profile
 
@@ -263,13 +263,13 @@ def _style(
 ) -> "tuple[StyleOptions | None, tuple[str, ...]]":
     if settings.values.output_style is None:
         return None, ()
-    from robota.app.knowledge.output_styles import chosen_style
+    from robota.app.knowledge.output_styles import resolve_style
 
-    return chosen_style(settings, plugins, root, env)
+    return resolve_style(settings, plugins, root, env)
 
 
 def _with_preset(launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]) -> LaunchOptions:
-    """`@NAME` behind --append-system-prompt stands for a file."""
+    """Replace `@NAME` in --append-system-prompt by the text of a preset or file."""
     written = launch.append_system_prompt or ""
     if not written.startswith("@") or len(written.split()) != 1:
         return launch
@@ -284,9 +284,9 @@ def _mentions(
     """Expands mentions; imported with the first prompt that has one."""
 
     async def expand(prompt: str, files: "Files", call: "CallTool") -> "MentionedText":
-        from robota.app.knowledge.mentions import MentionPlace, expand_mentions
+        from robota.app.knowledge.mentions import MentionSession, expand_mentions
 
-        place = MentionPlace(
+        place = MentionSession(
             session_id=new.id,
             log=new.log.path,
             root=parts.root,
@@ -295,7 +295,7 @@ def _mentions(
             checks=parts.settings.values.checks,
             context_window=parts.model.info.context_window,
             env=env,
-            resource_tool=partial(resource_tool_of, parts.servers),
+            resource_tool=partial(find_resource_tool, parts.servers),
         )
         return await expand_mentions(place, prompt, files, call)
 
@@ -310,7 +310,7 @@ def _build(
     options = msgspec.structs.replace(parts.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
-    hooks, hook_notices = hooks_of_session(settings, parts.plugins, options, new.log, parts.policy)
+    hooks, hook_notices = session_hooks(settings, parts.plugins, options, new.log, parts.policy)
     processes = _processes(settings, sandbox)
     checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
     intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)

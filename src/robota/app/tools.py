@@ -1,4 +1,4 @@
-"""The tools of a session: the built-in ones, and those of MCP servers once these have started."""
+"""Builds the tools of a session: built-in ones, and those of MCP servers once they have started."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def session_tools(
     servers: "McpServers | None",
     more: Sequence[AnyTool] = (),
-    changed: Callable[[Sequence[AnyTool]], Sequence[AnyTool]] = lambda tools: tools,
+    adapt: Callable[[Sequence[AnyTool]], Sequence[AnyTool]] = lambda tools: tools,
     *,
     has_skills: bool = False,
     has_memory: bool = False,
 ) -> "SessionTools":
-    """The built-in tools, those for skills and memory where there are any, and `more`; `servers` bring others later.
+    """The built-in tools, those for skills and memory if needed, and `more`; those of `servers` are added later.
 
-    `changed` gives these tools as the session needs them.
+    `adapt` adapts these tools to the session.
     """
     added: list[AnyTool] = []
     if has_skills:
@@ -36,16 +36,16 @@ def session_tools(
         added.append(remember.TOOL)
     added += more
     names = (*PLACES, *(tool.name for tool in added))
-    return SessionTools(names, lambda: changed((*builtin_tools(), *added)), servers)
+    return SessionTools(names, lambda: adapt((*builtin_tools(), *added)), servers)
 
 
 class SessionTools:
-    """A `ToolService` whose tools are loaded with the first task, and grow once, before it begins."""
+    """A `ToolService` whose tools are loaded with the first task; those of MCP servers are added before it starts."""
 
     def __init__(
         self, names: Sequence[str], load: Callable[[], Sequence[AnyTool]], servers: "McpServers | None" = None
     ) -> None:
-        """`names` are the ids of the tools that `load` gives."""
+        """`names` are the ids of the tools that `load` returns."""
         self.names = names
         self._load = load
         self.servers: Sequence[McpServerState] = () if servers is None else servers.pending
@@ -67,7 +67,7 @@ class SessionTools:
         if self._servers is None:
             return ()
         gathered = await self._servers.gather(by_name(self.all), tell)
-        described, notices = _described(gathered.tools, context_window)
+        described, notices = _tools_to_describe(gathered.tools, context_window)
         specs = (*self.specs, *_specs(described))
         self.all = (*self.all, *gathered.tools, *(tool for tool in described if tool not in gathered.tools))
         self.specs = specs
@@ -77,8 +77,8 @@ class SessionTools:
         return (*gathered.notices, *notices)
 
 
-def _described(tools: Sequence[AnyTool], context_window: int) -> tuple[Sequence[AnyTool], tuple[Notice, ...]]:
-    """The tools that the model is told of: all of these, or those that find them."""
+def _tools_to_describe(tools: Sequence[AnyTool], context_window: int) -> tuple[Sequence[AnyTool], tuple[Notice, ...]]:
+    """The tools to describe to the model: all of these, or the two that search and call them. Also a notice."""
     from robota.extensions.mcp.deferred_tools import deferring_tools, estimated_tokens, exceed_share_of_window
 
     specs = _specs(tools)

@@ -1,4 +1,4 @@
-"""A session in a git worktree of its own."""
+"""Runs a session in a git worktree of its own."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -21,7 +21,7 @@ from robota.text.visible import single_line
 async def in_worktree(
     launch: LaunchOptions, name: str, env: Mapping[str, str], tell: Callable[[str], None]
 ) -> AsyncIterator[LaunchOptions]:
-    """A worktree for one session, and the launch options for a session in it. At the end it is removed, or told of."""
+    """Create a worktree, and yield the launch options for a session in it. A worktree without changes is removed."""
     main = workspace_root(launch.cwd)
     settings = settings_for(launch, main, env)
     session_id = launch.session_id or new_session_id(wall_clock_ms(), os.urandom(SESSION_ID_BYTES))

@@ -10,7 +10,7 @@ from robota.knowledge.front_matter import TRUE_WORDS, read_front_matter
 from robota.text.visible import LINES_AND_TABS, SPACES, single_line, visible
 
 DEFAULT: Final = "default"
-LONGEST_TEXT: Final = 64 * 1024
+MAX_BYTES: Final = 64 * 1024
 MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 300
 
@@ -27,7 +27,7 @@ class OutputStyle(msgspec.Struct, frozen=True, kw_only=True):
 
 def output_style(path: str, data: bytes, plugin: str = "") -> OutputStyle:
     """Read a style from its file. Never raises: invalid front matter is text of the style."""
-    matter = read_front_matter(data[:LONGEST_TEXT].decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
+    matter = read_front_matter(data[:MAX_BYTES].decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
     written = str(matter.fields.get("name") or PurePosixPath(path).stem)
     name = single_line(" ".join(written.split()), MAX_NAME)
     return OutputStyle(

@@ -1,1 +1,1 @@
-"""What the model is told of a project and its person, put together for a session."""
+"""Builds the knowledge services of a session: instructions, skills, memory, mentions, output styles."""

@@ -1,4 +1,4 @@
-"""The instruction files of the person and of the project."""
+"""Builds the instruction service of a session. It is loaded only if there are instruction files."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from robota.knowledge.instructions.session_instructions import SessionInstructions
     from robota.policy.decide import SessionPolicy
 
-# Where none of these is, there are no instructions, and nothing more is loaded to find that out.
-INSTRUCTION_SIGNS = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md", ".robota/rules", ".claude", ".roo")
+# If none of these exists, there are no instructions, and their modules are not loaded.
+INSTRUCTION_PATHS = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md", ".robota/rules", ".claude", ".roo")
 
 
 def session_instructions(
     settings: Settings, root: Path, env: Mapping[str, str], policy: "SessionPolicy"
 ) -> "LazyInstructions":
-    """The instruction files of the person and of the project, looked for when they are needed."""
+    """The instruction service of a session, loaded when it is needed."""
     places = _Places(settings, root, env)
     return LazyInstructions(places, root, lambda: instruction_files(settings, root, env, policy))
 
@@ -32,7 +32,7 @@ def session_instructions(
 def instruction_files(
     settings: Settings, root: Path, env: Mapping[str, str], policy: "SessionPolicy"
 ) -> "SessionInstructions":
-    """What reads the instruction files."""
+    """The instruction service for the files of the user and the project."""
     from robota.config.trust.outside_files import OutsideFileAnswers
     from robota.knowledge.instructions.loader import ReadingRules
     from robota.knowledge.instructions.places import InstructionPlaces
@@ -40,7 +40,7 @@ def instruction_files(
     from robota.policy.protected.path_resolver import credential_store
 
     found = _Places(settings, root, env)
-    ours = user_directory(env).resolve()
+    robota_directory = user_directory(env).resolve()
     places = InstructionPlaces(
         home=found.home, user_files=found.files, user_rules=found.rules, project=found.directories
     )
@@ -48,7 +48,9 @@ def instruction_files(
     def is_denied(path: str) -> bool:
         place = os.path.relpath(path, root)
         kept = policy.forbids_reading(place) or policy.files.is_ignored(place)
-        own = place.startswith("..") and (credential_store(path) is not None or Path(path).is_relative_to(ours))
+        own = place.startswith("..") and (
+            credential_store(path) is not None or Path(path).is_relative_to(robota_directory)
+        )
         return kept or own or policy.files.secret_pattern(place) is not None
 
     def is_trusted() -> bool:
@@ -60,7 +62,7 @@ def instruction_files(
 
 
 def project_instructions(root: Path) -> "SessionInstructions":
-    """What a project's own files say, with nothing of the person and nothing from outside of it."""
+    """The instruction service for the files of a project alone, all trusted, without files outside it."""
     from robota.knowledge.instructions.loader import ReadingRules
     from robota.knowledge.instructions.places import InstructionPlaces
     from robota.knowledge.instructions.session_instructions import SessionInstructions
@@ -70,32 +72,32 @@ def project_instructions(root: Path) -> "SessionInstructions":
 
 
 class _Places:
-    """Where instruction files of the person and of the project would be."""
+    """The paths of possible instruction files of the user and the project."""
 
     def __init__(self, settings: Settings, root: Path, env: Mapping[str, str]) -> None:
         self.home = known_home(env)
-        of_claude = () if self.home is None else (self.home / ".claude",)
+        claude_directories = () if self.home is None else (self.home / ".claude",)
         self.directories = () if settings.trust is None else project_directories(root, self.home)
-        self.files = (user_directory(env) / "AGENTS.md", *(each / "CLAUDE.md" for each in of_claude))
-        self.rules = (user_directory(env) / "rules", *(each / "rules" for each in of_claude))
+        self.files = (user_directory(env) / "AGENTS.md", *(each / "CLAUDE.md" for each in claude_directories))
+        self.rules = (user_directory(env) / "rules", *(each / "rules" for each in claude_directories))
 
     @property
-    def are_there(self) -> bool:
-        return any(map(os.path.lexists, (*self.files, *self.rules))) or _has_signs(self.directories)
+    def exist(self) -> bool:
+        return any(map(os.path.lexists, (*self.files, *self.rules))) or _has_instruction_paths(self.directories)
 
 
 class LazyInstructions:
-    """An `InstructionService` that loads what reads the files with the first sign of one."""
+    """An `InstructionService` that loads the real one when there may be a file."""
 
     def __init__(self, places: _Places, root: Path, make: "Callable[[], SessionInstructions]") -> None:
         self._is_project = bool(places.directories)
-        self._are_there = places.are_there
+        self._exist = places.exist
         self._root = root
         self._make = make
         self._warn: Callable[[str], None] = lambda _: None
 
     def on_undecided(self, warn: "Callable[[str], None]") -> None:
-        """Tell of files that are left out until the person was asked about them."""
+        """Call `warn` for files that are left out until the user decides about them."""
         self._warn = warn
 
     @cached_property
@@ -105,36 +107,38 @@ class LazyInstructions:
         return files
 
     def prompt_section(self, mode: str) -> str:
-        return self._files.prompt_section(mode) if self._are_there else ""
+        return self._files.prompt_section(mode) if self._exist else ""
 
     def touched(self, task_id: str, mode: str, paths: "Sequence[str]") -> str:
-        if not self._is_project or not (self._are_there or any(map(self._leads_past_a_sign, paths))):
+        if not self._is_project or not (self._exist or any(map(self._passes_instructions, paths))):
             return ""
         return self._files.touched(task_id, mode, paths)
 
-    def _leads_past_a_sign(self, path: str) -> bool:
-        """Whether a directory between the workspace and a file has instructions. Asked with every call."""
+    def _passes_instructions(self, path: str) -> bool:
+        """Whether a directory between the workspace and a file may have instructions. Called with every tool call."""
         place = Path(os.path.normpath(self._root / path))
         steps = len(place.parts) - len(self._root.parts)
         if steps < 1 or not place.is_relative_to(self._root):
             return False
         between = place.parents[: steps - 1]
-        return _has_signs((*between, place) if place.is_dir() else between)
+        return _has_instruction_paths((*between, place) if place.is_dir() else between)
 
 
 def has_project_instructions(root: Path, env: Mapping[str, str]) -> bool:
-    """Whether a project may say anything to the model, in instruction files or in its memory."""
-    return _has_signs(project_directories(root, known_home(env))) or os.path.lexists(root / PROJECT_MEMORY / INDEX)
+    """Whether a project may have instruction files or a memory."""
+    return _has_instruction_paths(project_directories(root, known_home(env))) or os.path.lexists(
+        root / PROJECT_MEMORY / INDEX
+    )
 
 
-def _has_signs(directories: Iterable[Path]) -> bool:
-    return any(os.path.lexists(f"{directory}/{sign}") for directory in directories for sign in INSTRUCTION_SIGNS)
+def _has_instruction_paths(directories: Iterable[Path]) -> bool:
+    return any(os.path.lexists(f"{directory}/{sign}") for directory in directories for sign in INSTRUCTION_PATHS)
 
 
 def project_directories(root: Path, home: Path | None) -> tuple[Path, ...]:
-    """From the top of the repository to the workspace; only the workspace if it lies in none.
+    """The directories from the top of the repository to the workspace; only the workspace without a repository.
 
-    A home directory is no project, and what somebody else put above the workspace is none of it.
+    The home directory and directories of other users above the workspace are not part of a project.
     """
     owner = root.stat().st_uid
     homes = () if home is None else (home, home.resolve())

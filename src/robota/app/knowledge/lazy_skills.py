@@ -8,14 +8,14 @@ from robota.protocol.slash_commands import SlashCommandInfo
 
 
 class LazySkills:
-    """A `KnowledgeService`. The model is not told of them: what its requests begin with stays the same."""
+    """A `KnowledgeService`. Skills are not added to the system prompt, which must not change."""
 
-    def __init__(self, places: Iterable[Path], look: Callable[[], KnowledgeService | None]) -> None:
-        """`look` finds the skills, if there are any now; it is called again when one of the places has changed."""
+    def __init__(self, places: Iterable[Path], find: Callable[[], KnowledgeService | None]) -> None:
+        """`find` returns the skills, if there are any now; it is called when one of the `places` has changed."""
         self._places = tuple(places)
-        self._look = look
+        self._find = find
         self._found: KnowledgeService | None = None
-        self._run = self._stamps()
+        self._last_stamps = self._stamps()
 
     @property
     def is_in_prompt(self) -> bool:
@@ -37,9 +37,9 @@ class LazySkills:
         raise PromptNotSent("There were no skills when this session began.")
 
     def _skills(self) -> KnowledgeService | None:
-        if self._found is None and (stamps := self._stamps()) != self._run:
-            self._run = stamps
-            self._found = self._look()
+        if self._found is None and (stamps := self._stamps()) != self._last_stamps:
+            self._last_stamps = stamps
+            self._found = self._find()
         return self._found
 
     def _stamps(self) -> tuple[int, ...]:

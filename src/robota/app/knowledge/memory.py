@@ -1,4 +1,4 @@
-"""What is remembered between sessions: the memory of the project and that of the person."""
+"""Builds the memory of a session from the stores of the project and the user."""
 
 import os
 from collections.abc import Mapping
@@ -28,23 +28,23 @@ INDEX = "MEMORY.md"
 
 
 class MemoryPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session works, and the project that keeps what belongs to it."""
+    """The workspace of a session, and the project that holds its memory."""
 
     root: Path
     kept_in: Path
 
 
 def has_memory(place: MemoryPlace, env: Mapping[str, str]) -> bool:
-    """Whether anything may be remembered here."""
+    """Whether the project or the user has a memory."""
     return os.path.lexists(place.kept_in / PROJECT_MEMORY / INDEX) or os.path.lexists(
         user_directory(env) / USER_MEMORY / INDEX
     )
 
 
-def memories_of(
+def open_memories(
     settings: Settings, place: MemoryPlace, env: Mapping[str, str], redact: "Callable[[bytes], bytes]"
 ) -> "Memories":
-    """The memory of the person, and that of the project; a home directory is no project."""
+    """The memories of the user and the project; the home directory is not a project."""
     from robota.knowledge.memory.memories import Memories, MemoryScope
     from robota.knowledge.memory.store import MemoryStore
     from robota.log.store import fallback_directory, prepare_project_directory
@@ -79,8 +79,8 @@ def session_memory(
     session_id: str,
     *,
     attended: bool,
-) -> "LateMemory | None":
-    """What a session is told of it; None where nothing is remembered and nobody is there who could change that."""
+) -> "LazyMemory | None":
+    """The memory service; None if memory is disabled, or there is none and no user who could add to it."""
     memory = settings.values.memory
     if not memory.enabled or not (attended or has_memory(place, env)):
         return None
@@ -88,14 +88,14 @@ def session_memory(
     def make() -> "SessionMemory":
         from robota.knowledge.memory.session_memory import SessionMemory
 
-        memories = memories_of(settings, place, env, redact)
+        memories = open_memories(settings, place, env, redact)
         return SessionMemory(memories, session_id, saves_at_once=memory.auto_save)
 
-    return LateMemory(make)
+    return LazyMemory(make)
 
 
-class LateMemory:
-    """A `MemoryService` that is loaded with the first words of the person, not before the first screen."""
+class LazyMemory:
+    """A `MemoryService` that is loaded with the first prompt, so that it does not delay the first screen."""
 
     def __init__(self, make: "Callable[[], SessionMemory]") -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""What the `@` words of prompts name in a session. Loaded with the first prompt that has one."""
+"""Expands the mentions of a prompt with the files, commands and logs of a session."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ from robota.workspace.problems import FileProblem
 if TYPE_CHECKING:
     from robota.log.catalogue.catalogue import CataloguedSession
 
-MOST_CHECKED_FILES: Final = 200
-LARGEST_FILE: Final = 1024 * 1024
+MAX_CHECKED_FILES: Final = 200
+MAX_FILE_BYTES: Final = 1024 * 1024
 PORCELAIN_STATE: Final = len("XY ")
 
 
-class MentionPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """The session whose prompts mention things."""
+class MentionSession(msgspec.Struct, frozen=True, kw_only=True):
+    """What mentions need of a session."""
 
     session_id: str
     log: Path
@@ -44,8 +44,8 @@ class MentionPlace(msgspec.Struct, frozen=True, kw_only=True):
     resource_tool: Callable[[str], str | None]  # by the name of an MCP server
 
 
-async def expand_mentions(place: MentionPlace, prompt: str, files: Files, call: CallTool) -> MentionedText:
-    """What a prompt mentions, for the model."""
+async def expand_mentions(place: MentionSession, prompt: str, files: Files, call: CallTool) -> MentionedText:
+    """The text and images to add to a prompt for its mentions."""
     tools = MentionTools(
         read_file=read_file.TOOL.name,
         list_files=list_files.TOOL.name,
@@ -53,13 +53,13 @@ async def expand_mentions(place: MentionPlace, prompt: str, files: Files, call: 
         web_fetch=web_fetch.TOOL.name,
         resource=place.resource_tool,
     )
-    # A token is some four characters; half of the window is left for the rest of the task.
+    # A token has about four characters, so this is at most half of the context window.
     characters = min(MAX_CHARACTERS, 2 * place.context_window)
     expander = MentionExpander(tools, _sources(place, files), partial(path_kind, files), call, characters)
     return await expander.expand(prompt)
 
 
-def _sources(place: MentionPlace, files: Files) -> MentionSources:
+def _sources(place: MentionSession, files: Files) -> MentionSources:
     return MentionSources(
         checks=partial(_checks, place, files),
         syntax_errors=partial(_syntax_errors, place, files),
@@ -68,7 +68,7 @@ def _sources(place: MentionPlace, files: Files) -> MentionSources:
     )
 
 
-async def _checks(place: MentionPlace, files: Files) -> Sequence[str]:
+async def _checks(place: MentionSession, files: Files) -> Sequence[str]:
     return place.checks or tuple(await asyncio.to_thread(lambda: tuple(project_checks(partial(_text, files)))))
 
 
@@ -78,19 +78,19 @@ def _text(files: Files, path: str) -> str | None:
 
 
 def _data(files: Files, path: str) -> bytes | None:
-    """The content of a file that the model may read; None of any other."""
+    """The content of a file; None if the model must not read it or it cannot be read."""
     try:
-        # The name may be a link, and what it leads to is kept from the model.
+        # The path may be a link to a file that is hidden from the model.
         is_kept = any(files.is_ignored(each) or files.is_secret(each) for each in (path, files.relative(path)))
-        return None if is_kept else files.read(path, LARGEST_FILE).data
+        return None if is_kept else files.read(path, MAX_FILE_BYTES).data
     except (FileProblem, OSError, ValueError):
         return None
 
 
-async def _syntax_errors(place: MentionPlace, files: Files) -> str:
+async def _syntax_errors(place: MentionSession, files: Files) -> str:
     from robota.workspace.text.syntax import check
 
-    changed = (await _changed_files(place, files))[:MOST_CHECKED_FILES]
+    changed = (await _changed_files(place, files))[:MAX_CHECKED_FILES]
     lines = []
     for path in changed:
         data = _data(files, path)
@@ -103,8 +103,8 @@ async def _syntax_errors(place: MentionPlace, files: Files) -> str:
     )
 
 
-async def _changed_files(place: MentionPlace, files: Files) -> list[str]:
-    """What git says was changed and is not committed; elsewhere what this session has read or written."""
+async def _changed_files(place: MentionSession, files: Files) -> list[str]:
+    """The uncommitted files; without a repository, the files that this session read or wrote."""
     from robota.workspace.git.run import GitError, open_git
 
     try:
@@ -117,7 +117,7 @@ async def _changed_files(place: MentionPlace, files: Files) -> list[str]:
     return [path.removeprefix(above) for path in paths]
 
 
-async def _terminal(place: MentionPlace) -> str:
+async def _terminal(place: MentionSession) -> str:
     from robota.log.replay.present_records import present_records
     from robota.log.replay.transcript import transcript
 
@@ -130,14 +130,14 @@ async def _terminal(place: MentionPlace) -> str:
     return "\n\n".join(shown)
 
 
-async def _session(place: MentionPlace, wanted: str) -> str:
+async def _session(place: MentionSession, wanted: str) -> str:
     try:
-        return await asyncio.to_thread(_told, place, wanted)
+        return await asyncio.to_thread(_summary_of, place, wanted)
     except LogError as error:
         raise PromptNotSent(str(error)) from error
 
 
-def _told(place: MentionPlace, wanted: str) -> str:
+def _summary_of(place: MentionSession, wanted: str) -> str:
     from robota.log.catalogue.catalogue import catalogue
     from robota.log.catalogue.find import find_catalogued
     from robota.log.catalogue.places import project_places

@@ -1,4 +1,4 @@
-"""The output styles and prompt presets of the person, the project and its plugins."""
+"""Finds the output styles and prompt presets of the user, the trusted project and plugins."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from robota.config.errors import ConfigError
 from robota.config.paths import known_home, user_directory
 from robota.config.settings.load import Settings
 from robota.engine.runtime.options import StyleOptions
-from robota.knowledge.output_styles import DEFAULT, LONGEST_TEXT, OutputStyle, output_style, style_named
+from robota.knowledge.output_styles import DEFAULT, MAX_BYTES, OutputStyle, output_style, style_named
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 STYLES: Final = "output-styles"
 PRESETS: Final = "prompts"
-MOST_FILES: Final = 200
+MAX_FILES: Final = 200
 
 
 def output_styles(
     settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
 ) -> tuple[OutputStyle, ...]:
-    """All there are, those first that count when two have one name: the project's, the person's, those of plugins."""
+    """All output styles, in order of precedence: project, user, plugins."""
     found = [output_style(path, data) for path, data in _files(settings, STYLES, (".robota", ".claude"), root, env)]
     for plugin in plugins:
         for each in plugin.contents.output_styles:
@@ -31,10 +31,10 @@ def output_styles(
     return tuple({style.name.lower(): style for style in reversed(found)}.values())[::-1]
 
 
-def chosen_style(
+def resolve_style(
     settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
 ) -> tuple[StyleOptions | None, tuple[str, ...]]:
-    """The style that the settings choose, and what the person should know if there is none such."""
+    """The output style of the settings; None and a notice if there is no such style."""
     wanted = settings.values.output_style or DEFAULT
     if wanted.lower() == DEFAULT:
         return None, ()
@@ -45,12 +45,12 @@ def chosen_style(
 
 
 def preset_text(written: str, settings: Settings, root: Path, env: Mapping[str, str]) -> str:
-    """What `@NAME` stands for behind --append-system-prompt: the text of a preset, or of a file if it is a path."""
+    """The text of `@NAME` after --append-system-prompt: a preset, or a file if it is a path. Raises `ConfigError`."""
     name = written.removeprefix("@")
     if "/" in name:
-        path = Path(name).expanduser()
         try:
-            return path.read_bytes()[:LONGEST_TEXT].decode("utf-8", "backslashreplace").strip()
+            with Path(name).expanduser().open("rb") as file:
+                return file.read(MAX_BYTES).decode("utf-8", "backslashreplace").strip()
         except OSError as error:
             raise ConfigError(f"{name} cannot be read: {error.strerror}. Nothing was started.") from error
     known = {Path(path).stem: data for path, data in reversed([*_files(settings, PRESETS, (".robota",), root, env)])}
@@ -62,19 +62,19 @@ def preset_text(written: str, settings: Settings, root: Path, env: Mapping[str, 
 
 
 def _files(
-    settings: Settings, kind: str, holders: Sequence[str], root: Path, env: Mapping[str, str]
+    settings: Settings, kind: str, owners: Sequence[str], root: Path, env: Mapping[str, str]
 ) -> Iterator[tuple[str, bytes]]:
-    """The Markdown files of a kind: of the workspace as they were trusted, then the person's own."""
+    """The Markdown files of a kind: those of the trusted snapshot of the workspace, then those of the user."""
     trusted = settings.trust.snapshot.sources if settings.trust is not None and settings.is_trusted else ()
-    for holder in holders:
+    for owner in owners:
         for source in trusted:
             directory, _, name = source.path.rpartition("/")
-            if directory == f"{holder}/{kind}" and name.endswith(".md") and source.data is not None:
-                yield str(root / source.path), source.data[:LONGEST_TEXT]
+            if directory == f"{owner}/{kind}" and name.endswith(".md") and source.data is not None:
+                yield str(root / source.path), source.data[:MAX_BYTES]
     home = known_home(env)
-    for holder in holders:
-        own = user_directory(env) if holder == ".robota" else None if home is None else home / holder
-        for path in [] if own is None else sorted((own / kind).glob("*.md"))[:MOST_FILES]:
+    for owner in owners:
+        own = user_directory(env) if owner == ".robota" else None if home is None else home / owner
+        for path in [] if own is None else sorted((own / kind).glob("*.md"))[:MAX_FILES]:
             if path.is_file():
                 with path.open("rb") as file:
-                    yield str(path), file.read(LONGEST_TEXT)
+                    yield str(path), file.read(MAX_BYTES)

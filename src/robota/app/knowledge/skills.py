@@ -1,4 +1,4 @@
-"""The skills and prompt commands of the person and of the project."""
+"""Builds the skill service of a session from the places of user, trusted project and plugins."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from robota.knowledge.skills.discovery import SkillFinder, SkillPlace, SkillSource
     from robota.knowledge.skills.skill import Skill
 
-HOLDERS = (".robota", ".claude", ".agents", ".gemini", ".roo", ".opencode", ".cursor")
+OWNERS = (".robota", ".claude", ".agents", ".gemini", ".roo", ".opencode", ".cursor")
 KINDS = ("skills", "commands")
 
 
@@ -30,9 +30,12 @@ def session_knowledge(
     *,
     attended: bool = False,
 ) -> "KnowledgeService | None":
-    """The skills of person and plugins and, after trust, of the workspace; None where there are none, as mostly."""
+    """The skills of user, plugins and trusted workspace; None if there are none.
+
+    In an `attended` session without skills, they are searched again when a command is typed.
+    """
     if not _has_some(settings, plugins, env):
-        return _skills_to_come(plugins, root, env, variables) if attended else None
+        return _lazy_skills(plugins, root, env, variables) if attended else None
     from robota.app.knowledge.trusted_files import TrustedFiles
     from robota.knowledge.session_knowledge import SessionKnowledge
     from robota.tools.registry import SHELL_TOOL
@@ -40,30 +43,30 @@ def session_knowledge(
     project = TrustedFiles(settings, root, env)
     finder = _finder(project, plugins, root, env)
     home = known_home(env)
-    of_plugins = {plugin.name: plugin.variables for plugin in plugins}
+    from_plugins = {plugin.name: plugin.variables for plugin in plugins}
 
     def variables_of(skill: "Skill") -> Mapping[str, str]:
         own = str(Path(skill.path).parent)
         known = {**variables, "PROJECT_DIR": str(root), "CLAUDE_PROJECT_DIR": str(root), "USER_HOME": str(home or "")}
-        return {**known, **of_plugins.get(skill.plugin, {}), "CLAUDE_SKILL_DIR": own, "SKILL_DIR": own}
+        return {**known, **from_plugins.get(skill.plugin, {}), "CLAUDE_SKILL_DIR": own, "SKILL_DIR": own}
 
     return SessionKnowledge(finder, SHELL_TOOL, variables_of, project.refresh)
 
 
-def _skills_to_come(
+def _lazy_skills(
     plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str], variables: Mapping[str, str]
 ) -> "KnowledgeService":
-    """Where there are no skills yet, and somebody may write one while the session runs."""
+    """A service for skills that are added while the session runs."""
     from robota.app.knowledge.lazy_skills import LazySkills
 
-    places = (*_user_places(env), *(root / holder / kind for holder in HOLDERS for kind in KINDS), lock_path(env))
+    places = (*_user_places(env), *(root / owner / kind for owner in OWNERS for kind in KINDS), lock_path(env))
     return LazySkills(places, lambda: session_knowledge(load_settings(root, env), plugins, root, env, variables))
 
 
 def skill_finder(
     settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
 ) -> "SkillFinder | None":
-    """Finds the skills; None if no place for them exists."""
+    """The finder of skills; None if there is no place for them."""
     if not _has_some(settings, plugins, env):
         return None
     from robota.app.knowledge.trusted_files import TrustedFiles
@@ -72,7 +75,7 @@ def skill_finder(
 
 
 def _has_some(settings: Settings, plugins: "Sequence[ActivePlugin]", env: Mapping[str, str]) -> bool:
-    """Whether there is any place where skills could be."""
+    """Whether there is any place with skills."""
     trusted = settings.trust.snapshot.sources if settings.trust is not None and settings.is_trusted else ()
     return (
         any(_is_skill(source.path) for source in trusted)
@@ -87,11 +90,11 @@ def _finder(
     from robota.knowledge.skills.discovery import PLACES, SkillFinder, SkillSource, user_skill_files
     from robota.knowledge.skills.skill import SkillScope
 
-    of_plugins = _of_plugins(plugins) if plugins else {}
+    from_plugins = _plugin_sources(plugins) if plugins else {}
 
     def files(place: "SkillPlace") -> Iterable["SkillSource"]:
         if place.scope is SkillScope.PLUGIN:
-            return of_plugins[place]
+            return from_plugins[place]
         if place.scope is SkillScope.USER:
             directory = _user_place(place.directory, env)
             return () if directory is None else user_skill_files(directory)
@@ -104,10 +107,10 @@ def _finder(
             if source.path.startswith(prefix)
         )
 
-    return SkillFinder(files, user_directory(env) / "cache" / "skills.json", (*PLACES, *of_plugins))
+    return SkillFinder(files, user_directory(env) / "cache" / "skills.json", (*PLACES, *from_plugins))
 
 
-def _of_plugins(plugins: "Sequence[ActivePlugin]") -> "dict[SkillPlace, tuple[SkillSource, ...]]":
+def _plugin_sources(plugins: "Sequence[ActivePlugin]") -> "dict[SkillPlace, tuple[SkillSource, ...]]":
     from robota.commands.plugins.skill_files import skill_files
 
     return {
@@ -124,14 +127,14 @@ def _is_skill(path: str) -> bool:
 
 
 def _user_places(env: Mapping[str, str]) -> Iterable[Path]:
-    places = (_user_place(f"{holder}/{kind}", env) for holder in HOLDERS for kind in KINDS)
+    places = (_user_place(f"{owner}/{kind}", env) for owner in OWNERS for kind in KINDS)
     return (place for place in places if place is not None)
 
 
 def _user_place(directory: str, env: Mapping[str, str]) -> Path | None:
-    """A place for skills of the person's own; ours may lie elsewhere than in the home directory."""
-    holder, _, kind = directory.partition("/")
-    if holder == ".robota":
+    """A directory for user skills; that of Robota may be outside the home directory (`ROBOTA_HOME`)."""
+    owner, _, kind = directory.partition("/")
+    if owner == ".robota":
         return user_directory(env) / kind
     home = known_home(env)
     return None if home is None else home / directory

@@ -1,4 +1,4 @@
-"""The configuration of a workspace as the person trusted it, also when they change it while a session runs."""
+"""The configuration files of a workspace as trusted, kept up to date while a session runs."""
 
 import os
 import time
@@ -16,12 +16,12 @@ CHANGED: Final = (
     "robota trust, in another terminal, shows what changed; they count at your next prompt after that."
 )
 
-# The times of files are those of a clock that goes in steps.
+# File times come from a clock with this resolution.
 CLOCK_STEP_NS: Final = 20_000_000
 
 
 class TrustedFiles:
-    """Looked at again when a file may have changed: what is new counts only once it is trusted, too."""
+    """The trusted files. Changes are used only once they are trusted, too."""
 
     def __init__(self, settings: Settings, root: Path, env: Mapping[str, str]) -> None:
         is_trusted = settings.trust is not None and settings.is_trusted
@@ -29,23 +29,20 @@ class TrustedFiles:
         self._notices: tuple[str, ...] = ()
         self._root = root
         self._env = env
-        self._looked_ns = time.time_ns()
+        self._checked_ns = time.time_ns()
 
     def refresh(self) -> tuple[str, ...]:
-        """Look whether anything changed, and say what a person should know of it.
-
-        Where the workspace brought nothing that was trusted, nothing is looked at.
-        """
-        before, self._looked_ns = self._looked_ns - CLOCK_STEP_NS, time.time_ns()
-        if self.sources and any(_changed_ns(path) > before for path in self._places()):
+        """Check for changes; returns notices for the user. Does nothing if the workspace has no trusted files."""
+        before, self._checked_ns = self._checked_ns - CLOCK_STEP_NS, time.time_ns()
+        if self.sources and any(_changed_ns(path) > before for path in self._watched_paths()):
             trust = trust_of(take_snapshot(self._root), self._env)
             self._notices = () if trust.is_given else (CHANGED,)
             if trust.is_given:
                 self.sources = trust.snapshot.sources
         return self._notices
 
-    def _places(self) -> Iterable[str]:
-        """Every file and directory whose change can matter; a file that is gone has changed its directory."""
+    def _watched_paths(self) -> Iterable[str]:
+        """The files and directories to check; their directories too, because these change when a file is removed."""
         found = {str(lock_path(self._env)), *(f"{self._root}/{directory}" for directory in DIRECTORIES)}
         for source in self.sources:
             path = source.path
@@ -56,7 +53,7 @@ class TrustedFiles:
 
 
 def _changed_ns(path: str) -> int:
-    """When it was changed, by the time that no program can set; 0 if there is nothing."""
+    """The ctime of a path, which programs cannot set; 0 if it does not exist."""
     try:
         return os.lstat(path).st_ctime_ns
     except OSError:

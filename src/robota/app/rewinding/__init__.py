@@ -1,1 +1,1 @@
-"""Checkpoints and rewinding, put together for a session, for `robota rewind` and for `robota bisect`."""
+"""Builds checkpoints and rewinding for sessions, `robota rewind` and `robota bisect`."""

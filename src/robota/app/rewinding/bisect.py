@@ -1,4 +1,4 @@
-"""Trying a command in the states of a workspace: in the sandbox of commands, and judged as the person's own."""
+"""Runs a test command in checked-out states of a workspace to find the first bad one, for `robota bisect`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ from robota.app.policy import session_policy
 from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.app.sandbox import session_sandbox, withheld_variables
 from robota.config.launch_options import LaunchOptions, settings_for
+from robota.config.settings.load import Settings
 from robota.contracts.verdict import Decision, Subject
 from robota.engine.rewind.bisect import SearchResult, Trial, WorkspaceState, first_bad, states_of
 from robota.log.replay.rewind_points import RewindHistory
@@ -22,11 +23,11 @@ SKIPPED_CODE = 125
 
 
 class ForbiddenTest(Exception):
-    """Policy forbids the command; the text says why, for a person."""
+    """Policy denies the test command; the message says why."""
 
 
 class Bisection(msgspec.Struct, frozen=True, kw_only=True):
-    """What to try where. `tell` is called before each trial and after it."""
+    """The test command and its workspace. `tell` is called before and after each trial."""
 
     workspace: Path
     command: str
@@ -35,10 +36,10 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def bisect(bisection: Bisection, history: RewindHistory, env: Mapping[str, str]) -> SearchResult:
-    """Find the state in which the command begins to fail. Raises `ForbiddenTest` and `CheckpointError`."""
+    """Find the first state in which the command fails. Raises `ForbiddenTest` and `CheckpointError`."""
     launch = LaunchOptions(cwd=bisection.workspace)
     settings = settings_for(launch, bisection.workspace, env)
-    _refuse_what_is_denied(bisection, launch, env)
+    _require_allowed(bisection, launch, settings, env)
     store = checkpoint_store(settings.values.checkpoints, bisection.workspace, env)
 
     async def test(state: WorkspaceState) -> Trial:
@@ -65,9 +66,8 @@ async def bisect(bisection: Bisection, history: RewindHistory, env: Mapping[str,
     return await first_bad(states_of(history.points, store.capture().id), test)
 
 
-def _refuse_what_is_denied(bisection: Bisection, launch: LaunchOptions, env: Mapping[str, str]) -> None:
-    """The person typed the command, so nothing is asked about it; what rules forbid stays forbidden."""
-    settings = settings_for(launch, bisection.workspace, env)
+def _require_allowed(bisection: Bisection, launch: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> None:
+    """Raise `ForbiddenTest` if a rule denies the command. The user typed it, so it needs no approval."""
     policy, _ = session_policy(launch, settings, bisection.workspace, None, env)
     tool = by_name(builtin_tools())[SHELL_TOOL]
     params = tool.decode({"command": bisection.command})

@@ -1,4 +1,4 @@
-"""The checkpoints of a session: where they are kept, and what makes them."""
+"""Builds the checkpoints and the rewinder of a session."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ STORE_NAME = "checkpoints"
 def session_checkpoints(
     settings: CheckpointSettings, root: Path, env: Mapping[str, str], log: LogPort
 ) -> CallCheckpoints | None:
-    """What saves the workspace before changes; None if the settings, or a home directory as workspace, forbid it."""
+    """The service that saves the workspace before changes; None if checkpoints are off here."""
     if not has_checkpoints(settings, root, env):
         return None
 
@@ -45,7 +45,7 @@ def session_checkpoints(
 def session_rewinder(
     settings: CheckpointSettings, root: Path, env: Mapping[str, str], log: LogPort
 ) -> "Callable[[], RewindService]":
-    """What goes back in a session that is open, made when it is first needed."""
+    """A factory for the rewinder of an open session, which is built when it is first needed."""
 
     def make() -> "RewindService":
         from robota.engine.rewind.rewinder import Rewinder
@@ -58,17 +58,17 @@ def session_rewinder(
 
 
 def has_checkpoints(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> bool:
-    """Whether checkpoints of a workspace are kept: the settings may forbid it, and a home directory is too much."""
+    """Whether a workspace has checkpoints: not if the settings disable them, nor in the home directory."""
     return settings.enabled and root != Path(home_directory(env)).resolve()
 
 
 def store_directory(root: Path, env: Mapping[str, str]) -> Path:
-    """Where the checkpoints of a workspace are kept, outside it."""
+    """The directory of a workspace's checkpoints, outside the workspace."""
     return fallback_directory(user_directory(env), root) / STORE_NAME
 
 
 def checkpoint_store(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> "CheckpointStore":
-    """The store of a workspace, outside it. Nothing is made yet."""
+    """The checkpoint store of a workspace. Nothing is created yet."""
     from robota.workspace.checkpoints.store import CheckpointStore
 
     return CheckpointStore(

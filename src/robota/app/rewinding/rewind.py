@@ -1,4 +1,4 @@
-"""Going back in a session that nobody has open: its log and the checkpoints of its workspace, put together."""
+"""Builds the rewinder of a stored session, which no process has open, for `robota rewind`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,9 +20,9 @@ def stored_rewinder(
     is_written: bool,
     progress: Callable[[int], object],
 ) -> Iterator[RewindService]:
-    """What looks back in a session that nobody has open, or goes back: then no other process can open it meanwhile.
+    """The rewinder of a stored session. With `is_written`, the session is locked against other processes.
 
-    `progress` is told how much of a long log was read. Raises `LogError`.
+    `progress` gets the number of bytes read of a long log. Raises `LogError`.
     """
     from robota.engine.rewind.rewinder import Rewinder
     from robota.log.chain.reader import LOG_NAME

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.app.knowledge.memory_actions import memory_actions_of_workspace
+from robota.app.knowledge.memory_actions import workspace_memory_actions
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.clients.render.command_text import command_text
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
         cwd=options.cwd, allowed_tools=tuple(getattr(options, "allowed_tools", ())), needs_model=False
     )
     try:
-        answer = asyncio.run(memory_actions_of_workspace(launch, os.environ).execute(_request(options)))
+        answer = asyncio.run(workspace_memory_actions(launch, os.environ).execute(_request(options)))
     except MemoryProblem as problem:
         return _fail(str(problem), FAILED)
     except (ConfigError, LogError) as error:

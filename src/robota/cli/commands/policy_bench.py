@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.app.policy import policy_of_permissions, policy_of_settings
+from robota.app.policy import permissions_policy, settings_policy
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.config.settings.layers import Layer, check_layer, read_layer
@@ -50,11 +50,11 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         if rules is not None:
             permissions = _permissions_of(rules)
         if permissions is not None:
-            policy, mode = policy_of_permissions(permissions, root, env), permissions.default_mode
+            policy, mode = permissions_policy(permissions, root, env), permissions.default_mode
         else:
             settings = load_settings(root, env)
             refuse_errors(settings)
-            policy, mode = policy_of_settings(settings, root, env), settings.values.permissions.default_mode
+            policy, mode = settings_policy(settings, root, env), settings.values.permissions.default_mode
         return cls(policy=policy, tools=by_name(builtin_tools()), default_mode=mode or PermissionMode.DEFAULT)
 
     def judge(
@@ -73,12 +73,12 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
 
     def judge_for_intent(self, intent: str, name: str, arguments: dict[str, Any], verdict: Verdict) -> Verdict:
         """The same if an agent has selected that intent; `ConfigError` if it cannot."""
-        from robota.app.intents import scope_says
+        from robota.app.intents import judge_scope
         from robota.intents.selection import IntentRefused
 
         call = ToolCall(id="policy-test", name=name, input=arguments)
         try:
-            said = asyncio.run(scope_says(self.policy, intent, self.tools[name], call))
+            said = asyncio.run(judge_scope(self.policy, intent, self.tools[name], call))
         except IntentRefused as refused:
             raise ConfigError(f"The intent {intent!r} cannot be selected: {refused} Nothing was judged.") from refused
         if isinstance(said, BlockCall):

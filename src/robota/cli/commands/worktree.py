@@ -61,9 +61,9 @@ def _list(root: Path, options: argparse.Namespace) -> int:
 
 
 async def _remove(root: Path, options: argparse.Namespace) -> str:
-    from robota.app.hooks import hooks_of_workspace
+    from robota.app.hooks import workspace_hooks
 
-    hooks = hooks_of_workspace(root, os.environ)
+    hooks = workspace_hooks(root, os.environ)
     try:
         return await remove_worktree(root, options.name, os.environ, hooks, force=options.force)
     finally:

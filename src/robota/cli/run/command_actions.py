@@ -35,14 +35,14 @@ def command_actions(opened: OpenSession) -> ProgramActions:
         return (await probe(profile, os.environ, PROBE_SECONDS)).text
 
     def memory() -> "MemoryActions":
-        from robota.app.knowledge.memory_actions import memory_actions_of_session
+        from robota.app.knowledge.memory_actions import session_memory_actions
 
-        return memory_actions_of_session(opened, os.environ)
+        return session_memory_actions(opened, os.environ)
 
     def intents() -> "IntentUpkeep":
-        from robota.app.intent_upkeep import upkeep_of_session
+        from robota.app.intent_upkeep import session_intent_upkeep
 
-        return upkeep_of_session(opened, os.environ)
+        return session_intent_upkeep(opened, os.environ)
 
     return ProgramActions(export=export, examine=examine, try_provider=try_provider, memory=memory, intents=intents)
 

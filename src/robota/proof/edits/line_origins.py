@@ -55,10 +55,10 @@ FileThen = Callable[[EditLog, str, str], bytes | None]
 class LineOrigins:
     """Finds origins in the index. `logs` are the result of `brought_up_to_date`."""
 
-    def __init__(self, connection: sqlite3.Connection, logs: Mapping[int, EditLog], file_then: FileThen) -> None:
+    def __init__(self, connection: sqlite3.Connection, logs: Mapping[int, EditLog], read_file_at: FileThen) -> None:
         self._connection = connection
         self._logs = logs
-        self._file_then = file_then
+        self._file_reader = read_file_at
         self._versions: dict[str, LineHashes] = {}
 
     def of(self, path: str, data: bytes, wanted: Collection[int]) -> dict[int, LineOrigin]:
@@ -140,7 +140,7 @@ class LineOrigins:
         new_here: dict[int, int] = {}
         for number in set(moved.values()):
             edit = edits[number]
-            then = self._file_then(edit.log, edit.checkpoint, path) if edit.checkpoint and edit.path != path else None
+            then = self._file_reader(edit.log, edit.checkpoint, path) if edit.checkpoint and edit.path != path else None
             old = set(hashes_of(lines_of(then or b"")))
             new_here |= {line: each for line, each in moved.items() if each == number and lines[line] not in old}
         return new_here
