@@ -1,4 +1,4 @@
-"""`/theme`, `/statusline` and `/new`: what is kept, what clients are told, and what is refused."""
+"""`/theme`, `/statusline` and `/new`: what is saved, what clients get, and what is refused."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ def saved_settings(robota: Robota) -> dict[str, Any]:
 
 
 def appearances(workspace: Path, home: Path, *lines: str) -> list[Appearance | None]:
-    """How a client is to draw after each of the lines, run in one session."""
+    """The appearance after each of the lines, run in one session."""
 
     async def run() -> list[Appearance | None]:
         env = {"HOME": str(home), "PATH": os.environ["PATH"]}

@@ -1,4 +1,4 @@
-"""Slash commands as a person types them at a real terminal."""
+"""Slash commands typed in a real terminal."""
 
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota

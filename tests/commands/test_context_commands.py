@@ -1,4 +1,4 @@
-"""Looking into condensing, keeping turns out of it and taking it back, as a person types it."""
+"""Previewing, condensing, undoing and pinning in a conversation."""
 
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota

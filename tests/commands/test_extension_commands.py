@@ -1,4 +1,4 @@
-"""What others bring into a session, as `/mcp`, `/hooks`, `/skills`, `/trust` and `/permissions rules` show it."""
+"""`/mcp`, `/hooks`, `/skills`, `/trust` and `/permissions rules` show the extensions of a session."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.harness.terminal import Terminal
 
 
 def with_settings(robota: Robota, **more: object) -> None:
-    """The scripted model, and these settings of the person."""
+    """Write user settings with the scripted model and these values."""
     script(robota, DONE)
     path = robota.home / ".robota/settings.json"
     write_settings(robota, {**json.loads(path.read_text()), **more})

@@ -1,4 +1,4 @@
-"""Seeing and changing the model and the provider in a conversation."""
+"""Showing and switching the model and the provider in a conversation."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`/plugin` as a person types it at a terminal, and in print mode."""
+"""`/plugin` in a terminal and in print mode."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Names of commands: who wins, what is found, and which lines are commands at all."""
+"""Names of slash commands: precedence, lookup, and which lines are commands."""
 
 from collections.abc import Iterable
 

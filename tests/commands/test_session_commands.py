@@ -1,4 +1,4 @@
-"""Naming, exporting, finding, forking and changing sessions by slash commands, at a real terminal and in print mode."""
+"""Slash commands to name, export, search, fork and switch sessions, in a terminal and in print mode."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`/diff`, `/background`, `/review` and `/doctor` as a person types them."""
+"""`/diff`, `/background`, `/review` and `/doctor` in a conversation."""
 
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota

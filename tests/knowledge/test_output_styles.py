@@ -30,7 +30,7 @@ def style_file(holder: Path, name: str, text: str) -> None:
 
 
 def system_prompt(robota: Robota, *options: str) -> str:
-    """What a new session tells its model, as its log has it."""
+    """The system prompt of a new session, from its log."""
     before = set(robota.workspace.glob(".robota/sessions/*/log.jsonl"))
     done = robota("-p", "hello", *options)
     assert done.code == 0, done.stderr

@@ -1,4 +1,4 @@
-"""An MCP server on loopback that wants a sign-in, with its own authorization server, which says yes to everybody."""
+"""An MCP server on loopback that requires a sign-in, with an authorization server that accepts everybody."""
 
 import secrets
 import sys
@@ -16,7 +16,7 @@ URL = f"http://127.0.0.1:{PORT}"
 
 
 class Everybody:
-    """Registers, authorizes and refreshes whoever comes."""
+    """Registers, authorizes and refreshes every client."""
 
     def __init__(self) -> None:
         self.clients: dict[str, OAuthClientInformationFull] = {}

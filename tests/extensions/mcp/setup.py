@@ -1,4 +1,4 @@
-"""Writes down MCP servers for a session, and runs one in this process or as a real `robota`."""
+"""Configures MCP servers for a session, and runs one in this process or as a real `robota`."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ def sdk_entry(*arguments: str) -> dict[str, Any]:
 
 
 def run_with(robota: Robota, servers: dict[str, Any], turns: list[Any], *arguments: str, **env: str) -> Finished:
-    """One prompt with these servers in the settings of the person."""
+    """Run one prompt with these servers in the user settings."""
     configure(robota, servers, turns)
     return robota("-p", "go", *arguments, env=env)
 
@@ -71,7 +71,7 @@ def play_with(
     *,
     model: dict[str, Any] | None = None,
 ) -> None:
-    """A session in this process, where everything is allowed, to the end of its task."""
+    """Run a session in this process, with everything allowed, to the end of its task."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -90,7 +90,7 @@ def play_story(
     mode: str = "default",
     model: dict[str, Any] | None = None,
 ) -> None:
-    """A session in this process; the story says what a client does. `model` are options of the scripted model."""
+    """Run a session in this process; `story` is what the client does, `model` the options of the scripted model."""
     home = workspace.parent / "robota-home"
     home.mkdir(exist_ok=True)
     profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns, **(model or {})}}
@@ -109,5 +109,5 @@ def play_story(
 
 
 def told(stage: Stage) -> str:
-    """What the model was told by the first call of the task."""
+    """The first tool result of the task, as sent to the model."""
     return tool_results(stage)[0].content

@@ -1,4 +1,4 @@
-"""What servers may ask of us: values from the person, directories; and that a call that is stopped stops there too."""
+"""Requests of MCP servers to the client: elicitation, roots, sampling; and cancellation of calls."""
 
 import asyncio
 import os

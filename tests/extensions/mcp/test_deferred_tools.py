@@ -1,4 +1,4 @@
-"""Tools that would fill too much of the window are searched for, and called as what they are."""
+"""MCP tools that would fill too much of the context window are searched for and called by name."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How servers are written down: variables, kinds, and what is refused without touching the rest."""
+"""Entries for MCP servers: variables, types, and invalid ones that do not affect the others."""
 
 from typing import Any
 

@@ -44,7 +44,7 @@ def test_a_server_over_http_works_like_any_other(workspace: Path, sdk_url: str) 
 
 
 class Careless(http.server.BaseHTTPRequestHandler):
-    """Answers what its server object was told to, and remembers the headers it got."""
+    """Sends the answer of its server object, and records the request headers."""
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -1,4 +1,4 @@
-"""T13: servers that hang, flood, lie and die. Each ends in a clear word, and everybody else goes on."""
+"""T13: MCP servers that hang, flood, lie and die end in a clear error, and the session goes on."""
 
 import os
 import select
@@ -29,7 +29,7 @@ OTHER = {"calls": [call("mcp__other__note", text="still there")]}
 
 
 def two_servers(directory: Path, **options: Any) -> dict[str, Any]:
-    """One that does something wrong, and another."""
+    """A misbehaving server, and a good one."""
     return {
         "plain": PlainServer(directory).entry(**options),
         "other": PlainServer(directory, name="other").entry(),

@@ -1,4 +1,4 @@
-"""T12: what a person has not seen is not used. A tool that changes is blocked until it is approved again."""
+"""T12: tools are used only as pinned. A changed tool is blocked until it is approved again."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The reference servers of the protocol, run where they are installed, as no test needs the network."""
+"""The reference servers of MCP, run only if they are installed, because tests do not use the network."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What of a server's description of a tool reaches a model: a safe name, visible words, a schema that servers take."""
+"""Name, description and schema of an MCP tool as sent to models: valid, visible and limited."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Resources of servers: mentioned as `@server:uri`, or read by the model, and judged like every tool of the server."""
+"""Resources of MCP servers: mentioned as `@server:uri` or read by the model, under the same policy as tools."""
 
 from pathlib import Path
 

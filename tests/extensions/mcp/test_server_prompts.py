@@ -1,4 +1,4 @@
-"""Prompts of servers are slash commands: offered, given arguments, and what they say goes to the model."""
+"""Prompts of MCP servers as slash commands: listed, filled with arguments, and sent to the model."""
 
 from pathlib import Path
 

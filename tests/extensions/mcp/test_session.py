@@ -1,4 +1,4 @@
-"""MCP servers in a session: their tools reach the model, pass the same gate as all others, and are heard."""
+"""MCP servers in a session: their tools reach the model and pass the same policy as all others."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Signing in to a server elsewhere: a browser goes there and comes back, tokens are kept privately and refreshed."""
+"""OAuth sign-in to a remote MCP server: browser redirect, private storage and refresh of tokens."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ ALLOW = ("--allowed-tools", "mcp__far")
 
 
 class FarServer:
-    """A server that wants a sign-in."""
+    """A server that requires a sign-in."""
 
     def __init__(self) -> None:
         with socket.socket() as probe:
@@ -52,7 +52,7 @@ def server() -> Iterator[FarServer]:
 
 
 def sign_in(robota: Robota, browse: bool = True) -> tuple[int, str]:
-    """Run `robota mcp login`, and go where it says like a browser."""
+    """Run `robota mcp login`, and open its URL like a browser."""
     command = [str(EXECUTABLE), "mcp", "login", "far", "--no-browser"]
     environment = clean_environment(robota.home)
     with subprocess.Popen(

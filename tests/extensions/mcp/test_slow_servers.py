@@ -1,4 +1,4 @@
-"""Servers that take their time: a person learns what is waited for and can stop waiting."""
+"""Slow MCP servers: the user sees what is waited for and can stop waiting."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""T03: servers that a repository brings start only after trust, and not after they changed."""
+"""T03: MCP servers of a repository start only after trust, and not after their entry changed."""
 
 import json
 from typing import Any
@@ -79,7 +79,7 @@ def test_a_user_entry_overrides_that_of_the_repository(robota: Robota) -> None:
 
 
 def test_t01_user_servers_do_not_start_in_an_untrusted_repository(robota: Robota) -> None:
-    """npx and the like would run what lies there."""
+    """Programs such as npx would run code that they find there."""
     ask = {"calls": [call("mcp__sdk__environment", variable="X")]}
     bring(robota, theirs={"command": "true"})
     for is_trusted in (False, True):

@@ -22,7 +22,7 @@ FILES: dict[str, Any] = {
 
 
 def write_files(directory: Path, files: dict[str, Any]) -> Path:
-    """Write files with their text or JSON; scripts can be run. None removes one."""
+    """Write files with their text or JSON; scripts are executable. None removes a file."""
     for path, content in files.items():
         target = directory / path
         if content is None:
@@ -36,12 +36,12 @@ def write_files(directory: Path, files: dict[str, Any]) -> Path:
 
 
 def plugin(directory: Path, **more: Any) -> Path:
-    """The plugin `lint`, with more files or others in place of its own."""
+    """The plugin `lint`, with additional or replaced files."""
     return write_files(directory, {**FILES, **more})
 
 
 def marketplace(directory: Path, name: str = "team", **entry: Any) -> Path:
-    """A marketplace in a git repository that offers the plugin `lint`, which lies in it."""
+    """A marketplace in a git repository that contains and offers the plugin `lint`."""
     offered = {"name": "lint", "source": "./plugins/lint", "description": "Checks code.", **entry}
     plugin(directory / "plugins/lint")
     listing = {"name": name, "owner": {"name": "T"}, "plugins": [offered]}

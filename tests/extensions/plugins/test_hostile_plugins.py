@@ -14,7 +14,7 @@ from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
 
 def kept(robota: Robota) -> set[str]:
-    """Every file of installed plugins, from the directory of the version on."""
+    """Every file of installed plugins, relative to the directory of their version."""
     top = robota.home / ".robota/plugins/cache"
     return {"/".join(path.relative_to(top).parts[3:]) for path in top.rglob("*") if not path.is_dir()}
 

@@ -1,4 +1,4 @@
-"""Plugins as a person installs, updates and removes them, from directories and real git repositories."""
+"""Installing, updating and removing plugins from directories and real git repositories."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def installed(robota: Robota, market: Path, *options: str) -> Finished:
 
 
 def write_a_file(robota: Robota) -> Finished:
-    """A session in which the model writes a file, which the hook of the plugin is about."""
+    """Run a session in which the model writes a file, which triggers the hook of the plugin."""
     for made in ("a.txt", "checked.txt"):
         (robota.workspace / made).unlink(missing_ok=True)
     script(robota, WRITE, DONE)

@@ -1,4 +1,4 @@
-"""What plugins and marketplaces say: whatever their files hold, reading them ends with contents or a plain refusal."""
+"""Manifests, marketplaces and contents of plugins: any files are either read or refused."""
 
 import json
 from pathlib import Path

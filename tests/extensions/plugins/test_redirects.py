@@ -1,4 +1,4 @@
-"""A repository on a server that sends git elsewhere: over real HTTPS, with a certificate that git trusts."""
+"""Git over real HTTPS to a server that redirects to another place."""
 
 import ssl
 import threading
@@ -13,7 +13,7 @@ from tests.harness.cli import Robota
 
 
 class Redirecting(ThreadingHTTPServer):
-    """Answers every request with the address of another place on itself, and notes what was asked for."""
+    """Redirects every request to another path on itself, and records the requests."""
 
     def __init__(self, ca: trustme.CA) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -1,4 +1,4 @@
-"""Semantic versions in their order."""
+"""The order of semantic versions."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Instruction files as sessions use them; what the model was told stands in the log."""
+"""Instruction files in sessions; the log shows what was sent to the model."""
 
 import json
 import subprocess

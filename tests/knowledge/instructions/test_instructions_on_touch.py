@@ -1,4 +1,4 @@
-"""Instructions for some files only, as sessions tell them: when a file is touched, once, in the conversation."""
+"""Instructions for some files only: sent once, as a reminder, when a file is touched."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def write(file: Path, text: str) -> None:
 
 
 def reminders(robota: Robota) -> list[str]:
-    """What the model of the newest session was reminded of, in its order."""
+    """The reminders of the newest session, in order."""
     newest = max(sessions(robota), key=lambda path: path.stat().st_mtime_ns)
     records = log_records(newest)
     return [text for text in texts(records) if text.startswith("<system-reminder>")]

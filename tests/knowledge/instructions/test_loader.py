@@ -1,4 +1,4 @@
-"""Which files the model is told, in which order; what is left out, and that hostile trees cost nothing."""
+"""Which instruction files are loaded, in which order, and that hostile trees are limited."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Instruction files taken apart: never an error, nothing lost, imports only where a person means one."""
+"""Splitting instruction files: never an error, nothing lost, imports only in prose."""
 
 import pytest
 from hypothesis import given

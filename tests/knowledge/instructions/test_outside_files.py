@@ -1,4 +1,4 @@
-"""Files outside a project that its instructions lead to: told only once the person agreed to this very content."""
+"""Imported files outside a project: sent only after the user agreed to exactly this content."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ QUESTION = "Shall the model be told what it says"
 
 @pytest.fixture
 def project(robota: Robota) -> Robota:
-    """A trusted project that imports a file of the person's, which imports another."""
+    """A trusted project that imports a file of the user, which imports another."""
     write(robota.home / "style.md", "Lines end at eighty.\n\n@~/more.md\n")
     write(robota.home / "more.md", "Words are short.\n")
     write(robota.workspace / "CLAUDE.md", "Use tabs.\n\n@~/style.md\n")
@@ -30,7 +30,7 @@ def agree(robota: Robota, name: str) -> Finished:
 
 
 def told(robota: Robota) -> tuple[str, str]:
-    """The system prompt of a task in print mode, and what was said besides."""
+    """The system prompt of a task in print mode, and its standard error."""
     done = robota("-p", "go")
     assert done.code == 0, done.stderr
     return systems(robota)[-1], done.stderr

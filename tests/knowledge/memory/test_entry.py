@@ -1,4 +1,4 @@
-"""The lines of memory files: nothing a person wrote is lost, and what was written is read back."""
+"""Lines of memory files: nothing is lost, and entries survive a round trip."""
 
 import string
 

@@ -1,4 +1,4 @@
-"""Memory as sessions use it; what the model was told stands in the log."""
+"""Memory in sessions; the log shows what was sent to the model."""
 
 import json
 from pathlib import Path

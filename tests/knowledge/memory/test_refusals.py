@@ -1,4 +1,4 @@
-"""What is not written into a memory file."""
+"""What is refused as a memory entry."""
 
 import pytest
 

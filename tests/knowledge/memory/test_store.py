@@ -1,4 +1,4 @@
-"""The files of a memory under writers at once, damage and hostile repositories."""
+"""The files of a memory: concurrent writers, damage and hostile repositories."""
 
 import json
 import os

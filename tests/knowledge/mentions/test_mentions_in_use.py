@@ -1,4 +1,4 @@
-"""Mentions as people use them: what the model was told stands in the log, what was typed in the conversation."""
+"""Mentions in sessions: the log has what was sent to the model, the conversation what was typed."""
 
 import json
 import os
@@ -17,7 +17,7 @@ DONE = {"text": "Done."}
 
 
 class Told:
-    """What became of one prompt that nobody was asked about."""
+    """The result of one prompt in an unattended session."""
 
     def __init__(self, workspace: Path, prompt: str) -> None:
         async def story(stage: Stage) -> None:

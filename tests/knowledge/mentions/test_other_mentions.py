@@ -1,4 +1,4 @@
-"""Mentions of what is no file: the web, problems, commands that ran, other sessions; and of images."""
+"""Mentions other than text files: the web, problems, commands, other sessions, and images."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ PIXEL = base64.b64decode(
 
 
 def told(robota: Robota, prompt: str, *options: str) -> tuple[str, str]:
-    """What stands in the log of a run for a prompt, and what the person was told."""
+    """The log of a run for a prompt, and what the user was shown."""
     done = robota("-p", prompt, *options)
     assert done.code == 0, done.stderr
     newest = max(sessions(robota), key=lambda each: (each / "log.jsonl").stat().st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Mentions in a prompt: what counts as one, and that the prompt is never changed by looking for them."""
+"""Parsing mentions: what counts as one, and that no character of the prompt is lost."""
 
 import pytest
 from hypothesis import example, given

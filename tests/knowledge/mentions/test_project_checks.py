@@ -1,4 +1,4 @@
-"""Which checks a project has set up: found in files that hold anything."""
+"""Finding the configured checks of a project, whatever its files contain."""
 
 import json
 

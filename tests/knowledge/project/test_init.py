@@ -1,4 +1,4 @@
-"""`robota init` and `/init` in projects of several kinds, hostile ones too."""
+"""`robota init` and `/init` in projects of several kinds, including hostile ones."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The files of skills and commands, whatever stands in them: never an error, never text lost, always bounded."""
+"""Files of skills and commands: whatever they contain, never an error, no text lost, always limited."""
 
 from pathlib import Path
 
@@ -72,7 +72,8 @@ def test_a_file_in_utf_16_is_read(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=200), st.sampled_from(["a.md", "a.toml", "b/c.md", "d e.md", "\x1b[2J.md", "x.txt"]))
 def test_no_bytes_make_reading_a_skill_fail(data: bytes, name: str) -> None:
-    read_skill(COMMANDS, source(name, data))
+    skill = read_skill(COMMANDS, source(name, data))
+    assert (skill is None) == name.endswith(".txt")
 
 
 def written(part: Part) -> str:
@@ -106,7 +107,7 @@ def test_a_gemini_path_becomes_a_mention() -> None:
 @example("a = " + "[" * 5_000)
 def test_no_text_makes_reading_a_gemini_command_fail(text: str) -> None:
     read = gemini_front_matter(text)
-    assert read.problem or read.text is not None
+    assert read.problem is None or (read.fields, read.text) == ({}, "")
 
 
 def test_very_many_skills_are_bounded_in_number_and_in_the_system_prompt(tmp_path: Path) -> None:
@@ -154,7 +155,8 @@ def test_a_skill_that_shadows_a_built_in_command_does_not_replace_it(robota: Rob
     skill = robota.home / ".robota/skills" / name
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\ndescription: mine\n---\nMy words.")
-    assert "Never said." not in robota("-p", f"/{name.lower()}").stdout
+    done = robota("-p", f"/{name.lower()}")
+    assert done.code == 0 and "Never said." not in done.stdout
 
 
 def test_control_characters_in_names_and_descriptions_reach_no_terminal(robota: Robota) -> None:

@@ -1,4 +1,4 @@
-"""Skills and prompt commands as people and models use them; what the model was told stands in the log."""
+"""Skills and prompt commands in sessions; the log shows what was sent to the model."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def write_skill(directory: Path, text: str, name: str = "SKILL.md") -> None:
 
 
 def told(robota: Robota) -> str:
-    """Everything that is in the log, where every request's turns stand."""
+    """The text of the log, which contains the turns of every request."""
     return log_text(sessions(robota)[-1])
 
 
@@ -111,7 +111,7 @@ def test_arguments_that_cannot_be_quoted_in_a_command_stop_the_prompt(robota: Ro
 def test_without_skills_the_model_has_no_skill_tool(robota: Robota) -> None:
     script(robota, {"calls": [call("skill", skill="deploy")]}, DONE)
     robota("-p", "go")
-    assert "# Skills" not in told(robota)
+    assert "There is no tool 'skill'" in told(robota) and "# Skills" not in told(robota)
 
 
 def test_skills_of_a_workspace_are_used_only_after_trust(robota: Robota) -> None:

@@ -1,4 +1,4 @@
-"""Skill texts: arguments and outputs are put in once, and never become commands."""
+"""Skill templates: arguments and outputs are inserted once, and never become commands."""
 
 import asyncio
 import shlex
