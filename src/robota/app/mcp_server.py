@@ -9,16 +9,16 @@ from robota.contracts.tool import ToolGroup, ToolResult
 from robota.engine.calls.single_call import run_call
 
 
-async def serve_session(launch: LaunchOptions, env: Mapping[str, str], tell: Callable[[str], None]) -> None:
+async def serve_session(launch: LaunchOptions, env: Mapping[str, str], notify: Callable[[str], None]) -> None:
     """Serve the tools of a session, with its policy, sandbox and log. Calls that need approval are denied.
 
-    `tell` gets notices for the user, such as invalid settings.
+    `notify` gets notices for the user, such as invalid settings.
     """
     from robota.extensions.mcp.served_tools import serve_tools
 
     async with session_for_calls(launch, env, launch.name or "mcp serve") as opened:
         for notice in opened.notices:
-            tell(notice)
+            notify(notice)
 
         async def call(tool: str, arguments: dict[str, Any]) -> ToolResult:
             return (await run_call(opened.options, opened.services, tool, arguments)).result

@@ -1,4 +1,4 @@
-"""Opens a session: settles every choice first, then makes the log and puts the services together."""
+"""Opens a session: resolves everything that can fail first, then creates the log and builds the services."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

@@ -63,10 +63,10 @@ class SessionTools:
     def is_complete(self) -> bool:
         return self._servers is None
 
-    async def gather(self, context_window: int, tell: Callable[[Notice], None]) -> Sequence[Notice]:
+    async def gather(self, context_window: int, notify: Callable[[Notice], None]) -> Sequence[Notice]:
         if self._servers is None:
             return ()
-        gathered = await self._servers.gather(by_name(self.all), tell)
+        gathered = await self._servers.gather(by_name(self.all), notify)
         described, notices = _tools_to_describe(gathered.tools, context_window)
         specs = (*self.specs, *_specs(described))
         self.all = (*self.all, *gathered.tools, *(tool for tool in described if tool not in gathered.tools))

@@ -19,7 +19,7 @@ from robota.text.visible import single_line
 
 @asynccontextmanager
 async def in_worktree(
-    launch: LaunchOptions, name: str, env: Mapping[str, str], tell: Callable[[str], None]
+    launch: LaunchOptions, name: str, env: Mapping[str, str], notify: Callable[[str], None]
 ) -> AsyncIterator[LaunchOptions]:
     """Create a worktree, and yield the launch options for a session in it. A worktree without changes is removed."""
     main = workspace_root(launch.cwd)
@@ -41,9 +41,9 @@ async def in_worktree(
             f"This session works in the worktree {single_line(str(worktree.path), 4096)}",
             *worktree.notices,
         ):
-            tell(notice)
+            notify(notice)
         yield msgspec.structs.replace(launch, cwd=worktree.root, kept_in=main, session_id=session_id)
     finally:
-        tell(await leave_worktree(worktree, hooks))
+        notify(await leave_worktree(worktree, hooks))
         if hooks is not None:
             await hooks.close()

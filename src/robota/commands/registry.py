@@ -53,8 +53,8 @@ class CommandRegistry:
         if command is not None:
             return command
         near = get_close_matches(name.lower(), known, n=1)
-        meant = ELSEWHERE.get(name.lower()) or (f"Did you mean /{near[0]}?" if near else "/help lists them.")
-        return Refused(code="unknown_command", message=f"There is no command /{name}. {meant}")
+        suggestion = ELSEWHERE.get(name.lower()) or (f"Did you mean /{near[0]}?" if near else "/help lists them.")
+        return Refused(code="unknown_command", message=f"There is no command /{name}. {suggestion}")
 
     def _found(self) -> Iterable[SlashCommand]:
         for provider in self._providers:

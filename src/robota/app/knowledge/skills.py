@@ -1,14 +1,12 @@
 """Builds the skill service of a session from the places of user, trusted project and plugins."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robota.config.paths import known_home, user_directory
 from robota.config.settings.load import Settings, load_settings
 from robota.config.trust.lock_file import lock_path
-from robota.config.trust.sources import ConfigSource
 
 if TYPE_CHECKING:
     from robota.app.knowledge.trusted_files import TrustedFiles
@@ -100,9 +98,7 @@ def _finder(
             return () if directory is None else user_skill_files(directory)
         prefix = f"{place.directory}/"
         return (
-            SkillSource(
-                source.path.removeprefix(prefix), f"{root}/{source.path}", source.digest, partial(_data, source)
-            )
+            SkillSource.from_snapshot(source.path.removeprefix(prefix), f"{root}/{source.path}", source)
             for source in project.sources
             if source.path.startswith(prefix)
         )
@@ -116,10 +112,6 @@ def _plugin_sources(plugins: "Sequence[ActivePlugin]") -> "dict[SkillPlace, tupl
     return {
         place: found for plugin in plugins for place, found in skill_files(plugin.contents, plugin.name, plugin.root)
     }
-
-
-def _data(source: ConfigSource) -> bytes | None:
-    return source.data
 
 
 def _is_skill(path: str) -> bool:

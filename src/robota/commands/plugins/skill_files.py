@@ -1,10 +1,8 @@
 """The skills and commands of a plugin, as sources for `SkillFinder`."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from robota.config.trust.sources import ConfigSource
 from robota.extensions.plugins.contents import PluginContents
 from robota.knowledge.skills.discovery import SkillPlace, SkillSource, read_skill
 from robota.knowledge.skills.skill import Skill, SkillKind, SkillScope
@@ -18,10 +16,7 @@ def skill_files(
         yield (
             SkillPlace(SkillScope.PLUGIN, str(root), kind, name),
             tuple(
-                SkillSource(
-                    each.relative, str(root / each.source.path), each.source.digest, partial(_data, each.source)
-                )
-                for each in found
+                SkillSource.from_snapshot(each.relative, str(root / each.source.path), each.source) for each in found
             ),
         )
 
@@ -30,7 +25,3 @@ def skills_of(contents: PluginContents, name: str, root: Path) -> tuple[Skill, .
     """The parsed skills and commands of a plugin."""
     read = (read_skill(place, each) for place, found in skill_files(contents, name, root) for each in found)
     return tuple(skill for skill in read if skill is not None)
-
-
-def _data(source: ConfigSource) -> bytes | None:
-    return source.data

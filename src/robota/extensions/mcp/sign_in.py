@@ -69,16 +69,16 @@ class _Storage:
         self._store = store
 
     async def get_tokens(self) -> OAuthToken | None:
-        kept = self._stored()
-        if kept.tokens is None:
+        stored = self._stored()
+        if stored.tokens is None:
             return None
         try:
-            if kept.metadata is not None:
-                self.provider.context.oauth_metadata = OAuthMetadata.model_validate(kept.metadata)
-            tokens = OAuthToken.model_validate(kept.tokens)
+            if stored.metadata is not None:
+                self.provider.context.oauth_metadata = OAuthMetadata.model_validate(stored.metadata)
+            tokens = OAuthToken.model_validate(stored.tokens)
         except ValidationError:
             return None
-        self.provider.context.token_expiry_time = kept.expires_at
+        self.provider.context.token_expiry_time = stored.expires_at
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:

@@ -1,1 +1,1 @@
-"""Instruction files and rules for the model: where they are found, what they import, what the system prompt says."""
+"""Instruction files and rules: finding and loading them, their imports, and their section of the system prompt."""

@@ -15,6 +15,7 @@ from robota.knowledge.skills.cache import load_skill_cache, save_skill_cache
 from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, is_usable_name, skill_from
 
 if TYPE_CHECKING:
+    from robota.config.trust.sources import ConfigSource
     from robota.knowledge.skills.template import Part
 
 MAX_FILE_BYTES: Final = 256 * 1024
@@ -63,6 +64,11 @@ class SkillSource(msgspec.Struct, frozen=True):
     version: str
     data: Callable[[], bytes | None]
 
+    @classmethod
+    def from_snapshot(cls, relative: str, path: str, source: "ConfigSource") -> "SkillSource":
+        """A file with the content of a snapshot that the user trusted or agreed to."""
+        return cls(relative, path, source.digest, lambda: source.data)
+
 
 class SkillLibrary:
     """The skills of a session, by name."""
@@ -107,7 +113,7 @@ class SkillLibrary:
 
 
 def _with_unique_names(found: Iterable[Skill]) -> Iterator[Skill]:
-    """Name a command whose name is taken by its directories (`git:commit`), if it has any."""
+    """If the name of a command is taken, use its name with directories instead (`git:commit`)."""
     taken: set[str] = set()
     for skill in found:
         if skill.name in taken and skill.qualified_name:
@@ -136,7 +142,7 @@ class SkillFinder:
     ) -> None:
         """`files` lists the files of a place; `cache` is the file that keeps parsed skills between sessions."""
         self._files = files
-        self._placeholders = places
+        self._places = places
         self._cache = cache
         self._known: dict[str, Skill] | None = None
         self._found: dict[str, SkillSource] = {}
@@ -145,7 +151,7 @@ class SkillFinder:
         """All skills as they are on disk now."""
         known = self._known if self._known is not None else load_skill_cache(self._cache)
         now: dict[str, Skill] = {}
-        for place in self._placeholders:
+        for place in self._places:
             for found in self._files(place):
                 key = f"{CACHE_VERSION} {place.directory} {found.path} {found.version}"
                 skill = known.get(key) or read_skill(place, found)
@@ -159,12 +165,7 @@ class SkillFinder:
 
     def text(self, skill: Skill) -> str:
         """The current instructions of a skill of the library, without front matter; empty if its file is gone."""
-        text = _text_of(self._found[skill.path])
-        if skill.path.endswith(TOML):
-            from robota.knowledge.skills.gemini_command import gemini_front_matter
-
-            return gemini_front_matter(text).text
-        return read_front_matter(text).text
+        return _parsed(skill.path, _text_of(self._found[skill.path])).text
 
     def template(self, skill: Skill) -> "tuple[Part, ...]":
         """The instructions of a skill, parsed in the syntax of its file type."""
@@ -185,12 +186,15 @@ def read_skill(place: SkillPlace, found: SkillSource) -> Skill | None:
     if data is None or len(data) > MAX_FILE_BYTES:
         why = "it cannot be read" if data is None else f"it is longer than {MAX_FILE_BYTES:,} bytes"
         return skill_from(file, FrontMatter(fields={}, text="", problem=why))
-    text = _decoded(data)
-    if file.path.endswith(TOML):
-        from robota.knowledge.skills.gemini_command import gemini_front_matter
+    return skill_from(file, _parsed(file.path, _decoded(data)))
 
-        return skill_from(file, gemini_front_matter(text))
-    return skill_from(file, read_front_matter(text))
+
+def _parsed(path: str, text: str) -> FrontMatter:
+    if not path.endswith(TOML):
+        return read_front_matter(text)
+    from robota.knowledge.skills.gemini_command import gemini_front_matter
+
+    return gemini_front_matter(text)
 
 
 def user_skill_files(directory: Path) -> Iterator[SkillSource]:
