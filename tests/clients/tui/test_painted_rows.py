@@ -10,16 +10,26 @@ from robota.clients.tui.theme import theme_for
 THEME = theme_for({})
 
 
-@given(st.lists(st.sampled_from(["word ", "合計", "\x1b[31m", "\x1b[0m", "\x1b[1;7m", "x" * 30])), st.integers(2, 20))
+@given(
+    st.lists(st.sampled_from(["word ", " ", "29 + ", "合計", "\x1b[31m", "\x1b[0m", "\x1b[1;7m", "x" * 30])),
+    st.integers(2, 20),
+)
 def test_no_part_is_wider_than_the_screen_and_nothing_is_lost(pieces: list[str], width: int) -> None:
     row = "".join(pieces)
-    parts = list(broken(row, width))
-    assert "".join(map(plain, parts)) == plain(row)
-    assert all(columns_of(plain(part)) <= width for part in parts)
+    parts = list(map(plain, broken(row, width)))
+    assert "".join("".join(parts).split()) == "".join(plain(row).split())
+    assert all(columns_of(part) <= width for part in parts)
 
 
 def test_a_colour_goes_on_in_the_next_row() -> None:
     assert list(broken("\x1b[31mabcd\x1b[0mef", 3)) == ["\x1b[31mabc\x1b[0m", "\x1b[31md\x1b[0mef"]
+
+
+def test_words_stay_whole_where_they_can() -> None:
+    assert list(broken("  one two three four", 12, keeps_words=True)) == ["  one two ", "  three four"]
+    red = ["one \x1b[31mtwo \x1b[0m", "\x1b[31mthree\x1b[0m ", "four"]
+    assert list(broken("one \x1b[31mtwo three\x1b[0m four", 9, keeps_words=True)) == red
+    assert list(broken("a bcdefghijkl", 8, keeps_words=True)) == ["a bcdefg", "hijkl"]
 
 
 def test_a_line_of_a_diff_goes_on_beside_its_number() -> None:

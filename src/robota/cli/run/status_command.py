@@ -36,5 +36,5 @@ async def status_output(wanted: StatusProgram, view: ViewModel, times: StatusTim
             limit=MOST_BYTES,
         )
     except ProgramFailed as failed:
-        return f"The status command of the settings gives nothing: {failed}"
+        return f"The status command failed: {failed}"
     return output.decode("utf-8", "replace")

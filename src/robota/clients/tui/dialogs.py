@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, press
+from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, CardStep, press
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
 from robota.clients.tui.flows.queue_list import QueueAct, QueueChange, QueueLeft, QueueList, press_in_queue
 from robota.clients.tui.flows.typing_pause import TypingPause
 from robota.clients.tui.theme import Theme
-from robota.clients.tui.widgets.approval_card import card_rows, low_card_rows
+from robota.clients.tui.widgets.approval_card import CARD_SIZES, card_rows, low_card_rows
 from robota.clients.tui.widgets.dialog_drawing import DialogDrawing
 from robota.clients.tui.widgets.lists import confirm_rows, picker_rows, queue_rows
 from robota.protocol.asks.answer import Answer
@@ -91,14 +91,14 @@ class OpenDialog:
 
     def _card_rows(self, card: ApprovalCard, theme: Theme, drawing: DialogDrawing) -> list[str]:
         """As much of the card as there is room for; the answers are shown whole or as keys only."""
-        width, takes_keys, self._is_low = drawing.width, drawing.takes_keys, False
-        for has_details in (True, False):
-            rows = card_rows(
-                card, theme, width, takes_keys=takes_keys, has_draft=drawing.has_draft, has_details=has_details
-            )
-            whole = list(rows)
-            if len(whole) <= drawing.room:
-                return whole
+        width, takes_keys = drawing.width, drawing.takes_keys
+        for size in CARD_SIZES:
+            if size.has_short_answers and card.step is not CardStep.ANSWERS:
+                continue
+            rows = list(card_rows(card, theme, width, size, takes_keys=takes_keys, has_draft=drawing.has_draft))
+            if len(rows) <= drawing.room:
+                self._is_low = size.has_short_answers
+                return rows
         self._is_low = True
         return list(low_card_rows(card, theme, width, takes_keys=takes_keys))
 

@@ -19,16 +19,22 @@ def plain(row: str) -> str:
     return re.sub(COLOUR, "", re.sub(LINK, "", row)) if "\x1b" in row else row
 
 
-def broken(row: str, width: int) -> Iterator[str]:
-    """The row as so many rows as it needs, indented as it is. Links are left out; colours go on in the next row."""
+def broken(row: str, width: int, *, keeps_words: bool = False) -> Iterator[str]:
+    """The row as so many rows as it needs, indented as it is. Links are left out; colours go on in the next row.
+
+    With `keeps_words` it is broken after a space if there is one in the second half of the row.
+    """
     row = re.sub(LINK, "", row)
     text = plain(row)
     if columns_of(text) <= width:
         yield row
         return
     indented = re.match(HANGING, text)
-    indent = " " * min(len(indented[0]) if indented else 0, width // 2)
+    hanging = len(indented[0]) if indented else 0
+    indent = " " * min(hanging, width // 2)
+    least = max(hanging, width // 2) if keeps_words else width  # a row broken after a space is wider than this
     part, columns, colour = "", 0, ""
+    after_space = (0, 0, "")  # where the word begins: in the part, in columns, and the colour there
     for piece in re.split(r"(\x1b\[[0-9;]*m)", row):
         if piece.startswith("\x1b"):
             colour = "" if piece == RESET else colour + piece
@@ -37,10 +43,16 @@ def broken(row: str, width: int) -> Iterator[str]:
         for character in piece:
             wide = columns_of(character)
             if columns + wide > width and part:
-                yield part + RESET if colour else part
-                part, columns = indent + colour, len(indent)
+                at, done, before = after_space
+                if done <= least or len(indent) + columns - done + wide > width:
+                    at, done, before = len(part), columns, colour
+                yield part[:at] + RESET if before else part[:at]
+                part, columns = indent + before + part[at:], len(indent) + columns - done
+                after_space = (0, 0, "")
             part += character
             columns += wide
+            if character == " ":
+                after_space = (len(part), columns, colour)
     yield part
 
 

@@ -135,6 +135,23 @@ def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:
     assert "exactly this" in "\n".join(card_rows(rules, PLAIN, 60, takes_keys=True, has_draft=False))
 
 
+def test_a_card_in_a_low_window_says_why_before_it_explains_its_keys() -> None:
+    verdict = ApprovalVerdict(reason="It leaves the sandbox.", rule="sandbox")
+    asked = ApprovalAsk(title="Bash id", view=TerminalView(command="id", output=""), verdict=verdict)
+    dialog = OpenDialog(card_for(asked), lambda result: None)
+    low = DialogDrawing(width=40, room=5, takes_keys=True, has_draft=False)
+    assert dialog.rows(PLAIN, low) == [
+        "? Let this command past the sandbox?",
+        "    $ id",
+        "  It leaves the sandbox.",
+        "  y yes  n no  w words",
+    ]
+    dialog.press("down")
+    assert dialog.rows(PLAIN, low)[-1] == "  >y yes  n no  w words"
+    lowest = DialogDrawing(width=40, room=2, takes_keys=True, has_draft=False)
+    assert dialog.rows(PLAIN, lowest) == ["? Past the sandbox: Bash id", "  >y yes  n no  w words"]
+
+
 @pytest.mark.parametrize("width", [20, 33, 60, 80])
 def test_a_rule_is_shown_word_for_word_where_a_key_grants_it(width: int) -> None:
     rules = ("Bash(git status --short)", f"Bash(touch {'deep/' * 12}made.txt)", "Bash(注文 *)")

@@ -100,7 +100,7 @@ class BrowsedList:
         if found is None:
             rows = [self._theme.paint("…", Role.DIM)]
         else:
-            rows = [part for row in found for part in broken(row, width)]
+            rows = [part for row in found for part in broken(row, width, keeps_words=True)]
         self._top = max(0, min(self._top, len(rows) - room))
         shown = rows[self._top : self._top + room]
         return [*shown, *[""] * (room - len(shown))]

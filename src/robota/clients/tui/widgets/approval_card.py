@@ -1,10 +1,12 @@
 """The card of a request for approval: why it is asked, and the keys that answer it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, assert_never
 
+import msgspec
+
 from robota.clients.terminal.width import columns_of, wrapped
-from robota.clients.tui.flows.approval_keys import ApprovalCard, CardChoice, CardStep, choices
+from robota.clients.tui.flows.approval_keys import WITHOUT_SANDBOX, ApprovalCard, CardStep, choices
 from robota.clients.tui.painted_rows import broken
 from robota.clients.tui.theme import Role, Theme, safe
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
@@ -16,27 +18,44 @@ COMMAND_MARGIN: Final = 8
 ANSWER_MARGIN: Final = 4
 
 
-def card_rows(
-    card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool, has_draft: bool, has_details: bool = True
-) -> Iterator[str]:
-    """The rows of the card. Keys are shown only when they count, so nobody answers by typing on.
+class CardSize(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a card is shown: what the sandbox keeps out, why it is asked, and the answers in full sentences."""
 
-    Without details: not why it is asked.
-    """
+    has_kept_out: bool = True
+    has_reasons: bool = True
+    has_short_answers: bool = False
+
+
+WHOLE_CARD: Final = CardSize()
+# The largest that fits is shown. Why it is asked is worth more than full sentences for the keys.
+CARD_SIZES: Final = (
+    WHOLE_CARD,
+    CardSize(has_kept_out=False),
+    CardSize(has_kept_out=False, has_short_answers=True),
+    CardSize(has_kept_out=False, has_reasons=False),
+)
+
+
+def card_rows(
+    card: ApprovalCard, theme: Theme, width: int, size: CardSize = WHOLE_CARD, *, takes_keys: bool, has_draft: bool
+) -> Iterator[str]:
+    """The rows of the card. Keys are shown only when they count, so nobody answers by typing on."""
     command = short_command(card.asked, width)
-    title = "Run this command?" if command else f"{card.asked.title}?"
+    title = _command_title(card) if command else f"{card.asked.title}?"
     yield theme.row([("? ", Role.WARNING), (title, Role.BOLD)], width)
     for number, line in enumerate(command):
         yield theme.row([("    $ " if number == 0 else "      ", Role.DIM), (line, Role.PLAIN)], width)
-    if has_details:
+    if size.has_reasons:
         yield from _reasons(card.asked.verdict, theme, width)
-        if card.kept_out:
-            for line in wrapped(f"  The sandbox keeps out: {card.kept_out}.", width, "  ").split("\n"):
-                yield theme.row([(line, Role.DIM)], width)
+    if size.has_kept_out and card.kept_out:
+        for line in wrapped(f"  The sandbox keeps out: {card.kept_out}.", width, "  ").split("\n"):
+            yield theme.row([(line, Role.DIM)], width)
     if has_draft:
         yield theme.row([("  Tab answers this; you go on typing.", Role.DIM)], width)
     elif not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
+    elif size.has_short_answers:
+        yield _short_row(card, theme, width)
     else:
         yield from _step_rows(card, theme, width)
 
@@ -46,21 +65,37 @@ def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: b
     yield theme.row([("? ", Role.WARNING), (_low_title(card), Role.BOLD)], width)
     if not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
-        return
-    answers = _short_answers(choices(card), width - len("  "))
+    else:
+        yield _short_row(card, theme, width)
+
+
+def _short_row(card: ApprovalCard, theme: Theme, width: int) -> str:
+    """The keys on one row."""
+    answers = _short_answers(card, width - len("  "))
     keys = {CardStep.ANSWERS: answers, CardStep.RULES: "s p u b", CardStep.HUNKS: "Space y b"}[card.step]
-    yield theme.row([("  ", Role.PLAIN), (keys, Role.ACTIVE)], width)
+    return theme.row([("  ", Role.PLAIN), (keys, Role.ACTIVE)], width)
 
 
-def _short_answers(answers: Sequence[CardChoice], room: int) -> str:
-    """The keys on one row, with a word for as many as fit, yes and no before the others; else the keys alone."""
+def _command_title(card: ApprovalCard) -> str:
+    """The second question about a command must not look like the first, which asked less."""
+    leaves_sandbox = card.asked.verdict.rule == WITHOUT_SANDBOX
+    return "Let this command past the sandbox?" if leaves_sandbox else "Run this command?"
+
+
+def _short_answers(card: ApprovalCard, room: int) -> str:
+    """The keys on one row, with a word for as many as fit, yes and no before the others; else the keys alone.
+
+    A sign marks the one that an arrow has chosen, because Enter gives that answer.
+    """
+    answers = choices(card)
+    signs = [">" if place == card.rows.index else "" for place in range(len(answers))]
     without = [answer.key for answer in reversed(answers) if answer.key not in ("y", "n")]
     for count in range(len(without) + 1):
         told = (each.key if each.key in without[:count] else f"{each.key} {each.short}" for each in answers)
-        row = "  ".join(told)
+        row = "  ".join(map("".join, zip(signs, told, strict=True)))
         if len(row) <= room:
             return row
-    return " ".join(answer.key for answer in answers)
+    return " ".join(sign + answer.key for sign, answer in zip(signs, answers, strict=True))
 
 
 def _low_title(card: ApprovalCard) -> str:
@@ -68,7 +103,8 @@ def _low_title(card: ApprovalCard) -> str:
     place = card.rows.index or 0
     match card.step:
         case CardStep.ANSWERS:
-            return card.asked.title
+            leaves_sandbox = card.asked.verdict.rule == WITHOUT_SANDBOX
+            return f"Past the sandbox: {card.asked.title}" if leaves_sandbox else card.asked.title
         case CardStep.RULES:
             return " ".join(card.asked.verdict.suggestions[place].rules)
         case CardStep.HUNKS:
