@@ -1,8 +1,10 @@
 """The terminal UI in tmux, with a shell around it: whole tasks, and what only a real window does to a program."""
 
+import json
 from pathlib import Path
 
 from tests.cli.scripts import call, script
+from tests.extensions.mcp.setup import WRITE_NOTE, PlainServer
 from tests.harness.cli import Robota
 from tests.harness.programs import needs
 from tests.harness.tmux import TmuxWindow
@@ -12,6 +14,9 @@ pytestmark = needs("tmux")
 COMMAND = call("execute_command", command="touch made-by-command")
 EDIT = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
 QUESTION = call("ask_followup_question", question="Which colour?", follow_up=[{"text": "red"}, {"text": "blue"}])
+MODE = call("switch_mode", mode_slug="architect", reason="to plan first")
+FLOOD = call("execute_command", command="yes 'so many words'")
+FULL = {"input": 9100, "output": 400}
 SLOWLY = {"text": "First words. " + "More words. " * 200, "chunkDelayMs": 50}
 
 
@@ -21,20 +26,33 @@ def calc(robota: Robota) -> Path:
     return path
 
 
-def test_a_task_with_a_command_a_diff_and_a_question(robota: Robota) -> None:
-    file = calc(robota)
-    script(robota, {"calls": [COMMAND]}, {"calls": [EDIT]}, {"calls": [QUESTION]}, {"text": "All done."})
+def test_a_task_with_every_kind_of_approval_and_a_question(robota: Robota, tmp_path: Path) -> None:
+    file, server = calc(robota), PlainServer(tmp_path)
+    calls = ({"calls": [each]} for each in (COMMAND, EDIT, MODE, QUESTION))
+    script(robota, WRITE_NOTE, *calls, {"text": "All done."})
+    settings = robota.home / ".robota" / "settings.json"
+    servers = {"mcpServers": {"plain": server.entry()}}
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **servers}))
     with TmuxWindow(robota) as window:
         window.sees("Idle")
         window.type("do it")
         window.press("Enter")
+        window.sees("note of the MCP server plain")
+        window.sees("y yes")
+        assert not server.was_called
+        window.press("y")
         window.sees("touch made-by-command")
+        assert server.was_called
         window.sees("y yes")
         window.press("y")
         window.sees("a + b")
         window.sees("y yes")
         assert (robota.workspace / "made-by-command").exists()
         window.press("y")
+        window.sees("to plan first")
+        window.sees("y yes")
+        window.press("y")
+        window.sees("(architect)")
         window.sees("Which colour?")
         assert file.read_text().endswith("a + b\n")
         window.type("1")
@@ -43,6 +61,44 @@ def test_a_task_with_a_command_a_diff_and_a_question(robota: Robota) -> None:
         window.sees("Idle")
         window.press("C-d")
         window.sees("robota --resume")
+
+
+def test_escape_stops_it_whatever_it_does(robota: Robota) -> None:
+    script(
+        robota,
+        {"text": "Never said.", "delayMs": 1_000_000},
+        SLOWLY,
+        {"calls": [FLOOD]},
+        {"calls": [COMMAND]},
+        {"calls": [QUESTION]},
+        {"fault": {"kind": "overloaded"}},
+        {"text": "word " * 300, "usage": FULL},
+        {"text": "Never a summary.", "delayMs": 1_000_000},
+        {"text": "It is still there."},
+        retry={"baseMs": 1_000_000, "maxRetries": 2},
+        modelInfo={"contextWindow": 10_000, "maxOutputTokens": 500},
+    )
+    with TmuxWindow(robota) as window:
+        window.sees("Idle")
+        for shown in ("Thinking", "First words.", "y yes", "y yes", "Which colour?", "overloaded", "condensing"):
+            if shown == "condensing":
+                window.type("fill it")
+                window.press("Enter")
+                window.sees("(exact)")
+            window.type("go")
+            window.press("Enter")
+            window.sees(shown)
+            if shown == "y yes" and "yes 'so many" in window.screen():
+                window.press("y")
+                window.sees("    so many words")
+            window.press("Escape")
+            window.sees("Interrupted.")
+            window.press("C-l")
+            window.sees_no_more("Interrupted.")
+        window.type("and now?")
+        window.press("Enter")
+        window.sees("It is still there.")
+    assert not (robota.workspace / "made-by-command").exists()
 
 
 def test_words_that_are_sent_meanwhile_wait_for_their_turn(robota: Robota) -> None:

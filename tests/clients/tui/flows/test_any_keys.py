@@ -1,16 +1,25 @@
 """Any keys at all in the small flows: none raises, none loses text, none answers what nobody chose."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.tui.flows.completion_popup import popup_for
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
-from robota.clients.tui.flows.entered_text import TypeAgain, Written, words_for_session
+from robota.clients.tui.flows.entered_text import TypeAgain, Written, is_working, words_for_session
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
-from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
+from robota.protocol.asks.ask import (
+    ApprovalAsk,
+    ApprovalVerdict,
+    Ask,
+    CompletionAsk,
+    FailureAsk,
+    QuestionAsk,
+    ResumeAsk,
+)
 from robota.protocol.commands import QueueMessage
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 from robota.protocol.events import MessageCreated
@@ -82,3 +91,19 @@ def test_words_never_answer_a_request_for_approval(text: str, steers: bool) -> N
         assert isinstance(meant, QueueMessage) and meant.text in text and meant.after_turn is not steers
     else:
         assert isinstance(meant, TypeAgain)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "can_be_stopped"),
+    [
+        ("command", ASKED, True),
+        ("followup", QuestionAsk(question="Which?"), True),
+        ("api_req_failed", FailureAsk(message="refused"), True),
+        ("kind_of_tomorrow", None, True),
+        ("completion_result", CompletionAsk(), False),
+        ("resume_task", ResumeAsk(), False),
+    ],
+)
+def test_a_task_that_waits_for_an_answer_can_be_stopped(kind: str, asked: Ask | None, can_be_stopped: bool) -> None:
+    ask = Message(ts=9, type="ask", ask=kind, asked=asked)
+    assert is_working(reduce(reduce(ViewModel(), state()), MessageCreated(task_id=TASK, message=ask))) is can_be_stopped

@@ -97,9 +97,9 @@ def has_running_task(view: ViewModel) -> bool:
 
 
 def is_working(view: ViewModel) -> bool:
-    """Whether something runs that Esc could stop; a task that waits for an approval is in the middle of its work."""
+    """Whether something runs that Esc could stop; a task that waits for an answer is in the middle of its work."""
     ask = blocking_ask(view)
-    return isinstance(ask.asked, ApprovalAsk) if ask is not None else is_running(view)
+    return is_running(view) if ask is None else not isinstance(ask.asked, AT_REST)
 
 
 def is_running(view: ViewModel) -> bool:
