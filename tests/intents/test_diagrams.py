@@ -2,7 +2,7 @@
 
 import json
 
-from tests.cli.scripts import script
+from tests.cli.scripts import call, script
 from tests.harness.cli import Finished, Robota
 from tests.harness.terminal import Terminal
 from tests.intents.project import INTENTS, SELECT, intents, traced, write
@@ -50,9 +50,15 @@ def test_refusal_headless_is_listed(robota: Robota) -> None:
 
 def test_a_person_reads_a_refusal_in_words(robota: Robota) -> None:
     intents(robota.workspace)
-    script(robota, {"calls": [write("src/auth/a.py")]}, {"text": "All done."})
-    shown = robota("-p", "go", *EDITS).stderr
-    assert "not allowed: Write src/auth/a.py: No intent is selected. Call select_active_intent" in shown
+    (robota.workspace / "src/auth").mkdir(parents=True)
+    (robota.workspace / "src/auth/unread.py").write_text("kept")
+    other = call("select_active_intent", intent_id="INT-009")
+    calls = (write("src/auth/a.py"), other, SELECT, write("src/auth/unread.py"))
+    script(robota, *({"calls": [each]} for each in calls), {"text": "All done."})
+    with Terminal(robota, *EDITS, "go") as terminal:
+        shown = " ".join(terminal.wait_for("All done.").split())
+    assert "No intent is selected. Call select_active_intent" in shown
+    assert "There is no intent INT-009." in shown and "has not been read in this session" in shown
     assert "{" not in shown
 
 

@@ -156,7 +156,16 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolError(Exception):
-    """The call cannot be carried out. The text says why, for the model."""
+    """The call cannot be carried out. The text says why, for the model; `shown` says it to the user, if differently."""
+
+    def __init__(self, text: str, *, shown: str = "") -> None:
+        super().__init__(text)
+        self.shown = shown
+
+
+def shown_reason(error: Exception) -> str:
+    """What the user sees of an error that is reported to the model."""
+    return error.shown or str(error) if isinstance(error, ToolError) else str(error)
 
 
 class BadArguments(ToolError):

@@ -82,4 +82,4 @@ def _choosing(
 
 def _refuse(problem: Exception, selection: IntentSelection) -> NoReturn:
     message = refusal(RefusalKind.STALE_FILE, str(problem), selection.selected, resolution="RE_READ_REQUIRED")
-    raise ToolError(message) from problem
+    raise ToolError(message, shown=str(problem)) from problem

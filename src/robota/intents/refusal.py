@@ -45,4 +45,10 @@ def refusal(kind: RefusalKind, message: str, intent_id: str | None, **more: Any)
 
 def blocked(told: str) -> BlockCall:
     """The call is stopped with such an object, which the model is told; a person reads its message."""
-    return BlockCall(reason=msgspec.json.decode(told)["message"], told=told)
+    return BlockCall(reason=message_of(told), told=told)
+
+
+def message_of(told: str) -> str:
+    """The message of such an object, for the user."""
+    message: str = msgspec.json.decode(told)["message"]
+    return message

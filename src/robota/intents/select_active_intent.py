@@ -23,8 +23,9 @@ from robota.contracts.tool import (
 from robota.intents.context_injector import TOOL, ContextInjectorHook
 from robota.intents.intent import Intent
 from robota.intents.leases import Lease, LeaseBook
-from robota.intents.refusal import RefusalKind, refusal
+from robota.intents.refusal import RefusalKind, message_of, refusal
 from robota.intents.selection import IntentRefused, IntentSelection
+from robota.protocol.views import TextView
 
 DESCRIPTION: Final = """Choose the intent that your work belongs to, before you change anything.
 
@@ -60,10 +61,11 @@ class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
             intent = self.selection.candidate(id)
             in_the_way = await self._cleared(intent, context)
             if in_the_way and self.overlap is Overlap.REFUSE:
-                return ToolResult(content=_held(intent, in_the_way), is_error=True)
+                raise IntentRefused(_held(intent, in_the_way))
             intent = self.selection.select(id)
         except IntentRefused as refused:
-            return ToolResult(content=str(refused), is_error=True)
+            view = TextView(text=message_of(str(refused)))
+            return ToolResult(content=str(refused), view=view, is_error=True)
         self.leases.take(intent)
         return ToolResult(content=f"{self.context.context_of(intent)}{_lease_note(self.leases, intent)}")
 

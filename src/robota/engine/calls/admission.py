@@ -23,6 +23,7 @@ from robota.contracts.tool import (
     ToolCall,
     ToolError,
     Touches,
+    shown_reason,
 )
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
@@ -397,7 +398,7 @@ class Admission:
             prepared = await tool.prepare(pending.params, pending.context)
         except REPORTED_TO_MODEL as error:
             # A call that cannot be prepared cannot run: the model learns it now, and nobody is asked.
-            raise CallStopped("error", str(error), is_mistake=True) from error
+            raise CallStopped("error", shown_reason(error), str(error), is_mistake=True) from error
         except Exception as error:
             raise CallStopped("error", f"{tool.name} failed: {type(error).__name__}: {error}") from error
         return Admitted(tool=tool, call=pending.call, prepared=prepared, context=pending.context)

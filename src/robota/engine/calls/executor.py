@@ -29,6 +29,7 @@ from robota.contracts.tool import (
     UseSkill,
     call_title,
     first_argument,
+    shown_reason,
 )
 from robota.engine.calls.admission import Admission, Admitted
 from robota.engine.calls.call_stopped import (
@@ -277,7 +278,9 @@ class ToolExecutor:
             async with self._checkpoint(admitted), asyncio.timeout(tool.timeout_s):
                 return await admitted.prepared.run(), False
         except REPORTED_TO_MODEL as error:
-            return ToolResult(content=str(error), is_error=True), True
+            shown = shown_reason(error)
+            view = None if shown == str(error) else TextView(text=shown)
+            return ToolResult(content=str(error), view=view, is_error=True), True
         except TimeoutError:
             return ToolResult(content=f"{tool.name} did not finish within {tool.timeout_s} s.", is_error=True), False
         except Exception as error:  # noqa: BLE001 - a bug in a tool must not end the task
@@ -332,7 +335,8 @@ class ToolExecutor:
 def _reason(executed: Executed) -> str | None:
     """Why a call was denied or failed, for the user."""
     if executed.reason is None and executed.status == "error":
-        return executed.result.content[:ERROR_CHARACTERS]
+        view = executed.result.view
+        return (view.text if isinstance(view, TextView) else executed.result.content)[:ERROR_CHARACTERS]
     return executed.reason
 
 
