@@ -1,7 +1,7 @@
 """Builds the `IntentUpkeep` for `/intents` and `robota intents`."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,10 @@ import msgspec
 from robota.app.intents import IntentPlace, place_of_intents, session_leases, timestamp
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.paths import user_directory
+from robota.contracts.services import PolicyService
+from robota.contracts.tool import Touches
+from robota.contracts.verdict import Decision, Subject, Verdict
+from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
     from robota.app.session import OpenSession
@@ -25,8 +29,8 @@ def session_intent_upkeep(opened: "OpenSession", env: Mapping[str, str]) -> "Int
     return intent_upkeep(launch, env)
 
 
-def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str]) -> "IntentUpkeep":
-    """The upkeep for a workspace. Raises `ConfigError`."""
+def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str], *, approved: Collection[str] = ()) -> "IntentUpkeep":
+    """The upkeep for a workspace. The user has approved the criteria in `approved`. Raises `ConfigError`."""
     from robota.commands.intent_upkeep import IntentUpkeep
     from robota.intents.intent_files import IntentFiles
     from robota.intents.upkeep.criteria import CriterionRuns
@@ -44,7 +48,7 @@ def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str]) -> "IntentUpkee
             yield from (place.directory / name / LOG_NAME for name in session_directories(place))
 
     async def run(commands: Sequence[str]) -> "Sequence[RanCriterion]":
-        return await _run(launch, env, commands)
+        return await _run(launch, env, commands, approved)
 
     return IntentUpkeep(
         files=IntentFiles(root, home),
@@ -56,21 +60,61 @@ def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str]) -> "IntentUpkee
     )
 
 
-async def _run(launch: LaunchOptions, env: Mapping[str, str], commands: Sequence[str]) -> "list[RanCriterion]":
+async def _run(
+    launch: LaunchOptions, env: Mapping[str, str], commands: Sequence[str], approved: Collection[str]
+) -> "list[RanCriterion]":
     """Run commands one after the other in a session of their own.
 
     Without the hooks of the intent layer: they guard agents, and this is a request of the user.
     """
     from robota.app.tool_call import session_for_calls
     from robota.engine.calls.single_call import run_call
+    from robota.tools.command.execute_command import MAX_TIMEOUT_S
     from robota.tools.registry import SHELL_TOOL
 
     async with session_for_calls(launch, env, "acceptance criteria") as opened:
-        services = msgspec.structs.replace(opened.services, hooks=_without_intents(opened.services.hooks))
+        services = msgspec.structs.replace(
+            opened.services,
+            hooks=_without_intents(opened.services.hooks),
+            policy=_ApprovedCommands(opened.services.policy, frozenset(approved)),
+        )
         return [
-            _criterion_result(command, await run_call(opened.options, services, SHELL_TOOL, {"command": command}))
+            _criterion_result(
+                command,
+                await run_call(opened.options, services, SHELL_TOOL, {"command": command, "timeout": MAX_TIMEOUT_S}),
+            )
             for command in commands
         ]
+
+
+class _ApprovedCommands:
+    """The policy of a session in which the user has approved these commands; what it denies stays denied.
+
+    They are compared as text, because a rule cannot express every command.
+    """
+
+    def __init__(self, policy: PolicyService, commands: frozenset[str]) -> None:
+        self._policy = policy
+        self._commands = commands
+
+    def judge(
+        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+    ) -> Verdict:
+        verdict = self._policy.judge(subject, mode, grants, denials)
+        command = subject.touches.command
+        if (
+            verdict.decision is Decision.ASK
+            and command in self._commands
+            and subject.touches == Touches(command=command)
+        ):
+            return Verdict(decision=Decision.ALLOW, reason="The user approved this criterion.", rule="criterion")
+        return verdict
+
+    def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
+        return self._policy.decline(verdict, subject)
+
+    def remember(self, scope: str, rules: Sequence[str]) -> str:
+        return self._policy.remember(scope, rules)
 
 
 def _without_intents(hooks: "SessionHooks") -> "SessionHooks":

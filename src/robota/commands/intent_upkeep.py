@@ -18,7 +18,7 @@ from robota.commands.intent_requests import (
     ShowIntent,
     StartIntent,
 )
-from robota.intents.intent import Intent, IntentProblem, IntentStatus
+from robota.intents.intent import Intent, IntentProblem, IntentStatus, command_of
 from robota.intents.intent_files import INTENTS, MAP, IntentFiles
 from robota.intents.leases import LeaseBook
 from robota.intents.trace_file import trace_lines
@@ -129,7 +129,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
             await asyncio.to_thread(set_status, self.files, id, IntentStatus.COMPLETED)
             with suppress(OSError):
                 await asyncio.to_thread(self._draw_map)
-        by_hand = [each for each in intent.acceptance_criteria if not each.casefold().startswith("run:")]
+        by_hand = [each for each in intent.acceptance_criteria if command_of(each) is None]
         rows = [(each.word, each.command, single_line(each.why, MAX_CELL) or "-") for each in ran]
         rows += [("by hand", single_line(each, MAX_CELL), "a person has to look") for each in by_hand]
         last = f"{id} is COMPLETED." if is_well else f"{id} stays IN_PROGRESS: a criterion did not pass."

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from robota.app.intent_upkeep import intent_upkeep
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
@@ -146,8 +144,7 @@ def _allowed(upkeep: "IntentUpkeep", launch: LaunchOptions, id: str, *, is_sure:
         print(f"{id} is done when these succeed:", *(f"  {visible(command)}" for command in commands), sep="\n")
         if not confirm("Run them?", default=True):
             raise Cancelled
-    rules = tuple(f"Bash({command})" for command in commands)
-    return intent_upkeep(msgspec.structs.replace(launch, allowed_tools=(*launch.allowed_tools, *rules)), os.environ)
+    return intent_upkeep(launch, os.environ, approved=commands)
 
 
 def _fail_for(problem: IntentProblem) -> int:
