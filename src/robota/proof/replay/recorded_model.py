@@ -64,11 +64,17 @@ class ComparedModel:
         self._recorded = recorded
         self._model = model
         self.found: Divergence | None = None
+        self.fault: ProviderFault | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
         number, expected = self._recorded.replies_given + 1, self._recorded.next_reply
         if expected is not None:
-            decided = await self._decided(msgspec.structs.replace(request, model=self._model))
+            self.fault = None
+            try:
+                decided = await self._decided(msgspec.structs.replace(request, model=self._model))
+            except ProviderFault as fault:
+                self.fault = fault
+                raise
             wanted = _calls_of(_chunks(expected))
             if decided != wanted:
                 self.found = difference("reply", f"the calls of reply {number}", wanted, decided, number)
