@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from robota.knowledge.memory.candidates import MemoryCandidate
 from robota.knowledge.memory.entry import MemoryEntry, MemoryType
+from robota.knowledge.memory.memories import Memories, MemoryScope, NewEntry
+from robota.knowledge.memory.session_memory import SessionMemory
 from robota.knowledge.memory.store import MemoryProblem, MemoryStore
 
 WRITER = """
@@ -132,3 +134,17 @@ def test_a_damaged_file_of_check_results_counts_as_empty(tmp_path: Path) -> None
     (tmp_path / ".robota/memory").mkdir(parents=True)
     (tmp_path / ".robota/memory/checks.json").write_text(json.dumps({"mem_1": 5}))
     assert store(tmp_path).failed_checks() == {}
+
+
+def test_a_check_that_fails_in_a_session_withdraws_its_entry(tmp_path: Path) -> None:
+    memories = Memories(
+        {MemoryScope.USER: store(tmp_path)}, tmp_path, lambda: True, lambda data: data, lambda: "2026-01-01"
+    )
+    new = NewEntry(type=MemoryType.PROJECT, topic="build", text="Run make.", scope=MemoryScope.USER, check="make -n")
+    known = memories.add(new, None)
+    memory = SessionMemory(memories, "session", saves_at_once=False)
+    assert known is not None and "Run make." in memory.prompt_section("task")
+    memories.record_checks(MemoryScope.USER, {known.entry.id: "exit code 2"}, [])
+    recollection = memory.recall("task", "go on", 1)
+    assert "Run make." in recollection.reminder and "exit code 2" in "".join(recollection.notices)
+    assert memory.recall("task", "go on", 2).reminder == ""

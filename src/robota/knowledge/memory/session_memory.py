@@ -126,7 +126,7 @@ class SessionMemory:
         )
 
     def _refresh(self) -> None:
-        """Read the memories again if an index changed."""
+        """Read the memories again if an index or the results of checks changed."""
         stamps = tuple(store.stamp() for store in self._memories.stores.values())
         if stamps == self._stamps:
             return

@@ -66,13 +66,9 @@ class MemoryStore:
         """The file of a topic."""
         return self.directory / TOPICS / f"{topic}.md"
 
-    def stamp(self) -> tuple[int, int] | None:
-        """A value that changes whenever the index does; None if there is no index."""
-        try:
-            status = self.index_path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
+    def stamp(self) -> tuple[object, ...]:
+        """A value that changes whenever the index or the results of checks change."""
+        return tuple(_file_stamp(self.directory / name) for name in (INDEX, CHECKS))
 
     def index(self) -> tuple[MemoryLine, ...]:
         """The lines of the index. Raises `MemoryProblem`."""
@@ -200,6 +196,14 @@ class MemoryStore:
         except OSError as error:
             message = f"The memory in {self.directory} cannot be written: {_error_text(error)}. Nothing was changed."
             raise MemoryProblem(message) from error
+
+
+def _file_stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def _lines(path: Path) -> tuple[MemoryLine, ...]:
