@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 
@@ -26,6 +28,18 @@ def test_an_unknown_command_is_wrong_usage_and_not_a_prompt(robota: Robota) -> N
 def test_wrong_arguments_are_wrong_usage(robota: Robota) -> None:
     done = robota("-p", "/permissions everything")
     assert done.code == 2 and "Usage: /permissions [MODE | rules]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("/new fix the roof", "/new takes no arguments. Usage: /new."),
+        ("/mcp login far", "/mcp takes no arguments. In a shell: robota mcp login far."),
+    ],
+)
+def test_words_that_would_be_lost_are_refused(robota: Robota, line: str, instead: str) -> None:
+    done = robota("-p", line)
+    assert done.code == 2 and instead in done.stderr and done.stdout == ""
 
 
 def test_a_command_that_needs_a_model_says_so(robota: Robota) -> None:

@@ -77,6 +77,8 @@ class CommandSession:
             command = self._registry.find(typed.name)
         if isinstance(command, Refused):
             return command
+        if typed.arguments and not command.info.takes_arguments:
+            return self._registry.refuse_arguments(command, typed.arguments)
         if command.info.needs_model and not self._has_model:
             return Refused(
                 code="no_provider", message=f"/{command.info.name} needs a model, and no provider is configured."

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from robota.commands.command import CommandProvider, SlashCommand
+from robota.commands.command import CommandProvider, SlashCommand, wrong_arguments
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandSource
+from robota.text.visible import single_line
 
 # If two commands have the same name, the source that comes first here wins.
 PRECEDENCE: Final = (
@@ -18,6 +19,8 @@ PRECEDENCE: Final = (
     CommandSource.MCP,
 )
 
+# Commands that only show something here and do more as a sub-command of `robota`.
+IN_A_SHELL: Final = ("mcp", "skills", "doctor")
 SETTINGS: Final = "In a shell: robota config. Here /permissions, /model, /theme and /language change some of them."
 # Names in other agents, and what to use here.
 ELSEWHERE: Final = {
@@ -55,6 +58,12 @@ class CommandRegistry:
         near = get_close_matches(name.lower(), known, n=1)
         suggestion = ELSEWHERE.get(name.lower()) or (f"Did you mean /{near[0]}?" if near else "/help lists them.")
         return Refused(code="unknown_command", message=f"There is no command /{name}. {suggestion}")
+
+    def refuse_arguments(self, command: SlashCommand, arguments: str) -> Refused:
+        """The refusal of arguments that would be lost, because the command takes none."""
+        name = command.info.name
+        shell = f" In a shell: robota {name} {single_line(arguments, 200)}." if name in IN_A_SHELL else ""
+        return wrong_arguments(command.info, f"/{name} takes no arguments.{shell}")
 
     def _found(self) -> Iterable[SlashCommand]:
         for provider in self._providers:

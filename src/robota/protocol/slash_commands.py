@@ -70,6 +70,11 @@ class SlashCommandInfo(OpenValue, frozen=True, kw_only=True):
     needs_model: bool = False
     model_may_call: bool = False
 
+    @property
+    def takes_arguments(self) -> bool:
+        """Whether anything may follow its name: a prompt takes all that is typed."""
+        return self.source is not CommandSource.BUILT_IN or bool(self.argument_hint or self.subcommands)
+
 
 class CommandOutcomeValue(OpenValue, frozen=True, kw_only=True, tag_field="kind"):
     """What a command gave back. An outcome of an unknown kind has no more to show than that it came."""
