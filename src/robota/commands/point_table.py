@@ -9,6 +9,7 @@ from robota.text.visible import single_line
 
 COLUMNS: Final = ("N", "CALLS", "PROMPT", "FILES CHANGED")
 MAX_TEXT: Final = 60
+MAX_PROMPT: Final = 40  # leaves room for the files on a terminal of 80 columns
 MAX_FILES: Final = 3
 ABANDONED: Final = "(left) "
 
@@ -20,7 +21,7 @@ def point_table(points: Sequence[PromptPoint]) -> TableView:
 
 def _row(point: PromptPoint) -> tuple[str, ...]:
     mark = "" if point.is_live else ABANDONED
-    prompt = mark + single_line(point.prompt, MAX_TEXT)
+    prompt = mark + single_line(point.prompt, MAX_PROMPT)
     return (str(point.number), str(len(point.calls)), prompt, _files_cell(point))
 
 

@@ -58,10 +58,10 @@ def entry_of(profile: Profile, model: str | None = None) -> ModelEntry:
 
 
 def unknown_model(profile: Profile, context_window: int) -> str:
-    """What a person is told of a model that is not in the catalogue."""
+    """The notice about a model that is not in the catalogue."""
     return (
-        f"The model {profile.model} is not in the catalogue. It is taken to have a window of {context_window:,} tokens "
-        f"and no known price. Say more under {_models_of(profile)} in the settings."
+        f"The model {profile.model} is not in the catalogue: a context window of {context_window:,} tokens is assumed, "
+        f"and its price is unknown. To change that, set {_models_of(profile)} in the settings."
     )
 
 

@@ -20,7 +20,7 @@ def test_it_goes_on_with_a_prompt(robota: Robota) -> None:
     profile = {"type": "scripted", "options": {"turns": [{"text": "from b"}]}}
     write_settings(robota, {"currentProvider": "a", "providers": {"a": {"type": "scripted"}, "b": profile}})
     done = robota("--provider", "b", "--set-current", "-p", "x")
-    assert done.stdout == "from b\n" and "now the current one" in done.stderr
+    assert done.stdout == "from b\n" and "now the current provider" in done.stderr
 
 
 def test_a_new_profile_answers_the_prompt_beside_it(robota: Robota) -> None:

@@ -47,7 +47,7 @@ def test_a_key_that_the_provider_refuses_is_not_kept(robota: Robota) -> None:
         robota, {"providers": {"mine": {"type": "openai-compatible", "baseURL": "http://127.0.0.1:9/v1", "model": "m"}}}
     )
     done = robota("login", "mine", "--with-key", stdin="sk-7")
-    assert done.code == 1 and "The key was not kept" in done.stderr
+    assert done.code == 1 and "The key was not stored" in done.stderr
     assert "apiKey" not in profiles(robota)["mine"]
 
 

@@ -27,7 +27,7 @@ def settings_of(robota: Robota) -> dict[str, Any]:
 def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) -> None:
     with running() as server, Terminal(robota) as terminal:
         terminal.wait_for("Welcome to Robota")
-        terminal.choose("What first?", "set up a model")
+        terminal.choose("What do you want to do?", "Set up a model")
         terminal.choose(LIST, COMPATIBLE)
         terminal.answer("Address of the API", f"{server.url}/v1")
         terminal.answer("API key", "")
@@ -55,7 +55,7 @@ def test_a_bare_start_sets_up_a_provider_that_answers_at_once(robota: Robota) ->
 
 def test_in_a_narrow_window_sentences_and_questions_are_broken_between_words(robota: Robota) -> None:
     with running() as server, Terminal(robota, size=(46, 24)) as terminal:
-        terminal.choose("What first?", "set up a model")
+        terminal.choose("What do you want to do?", "Set up a model")
         terminal.choose(LIST, COMPATIBLE)
         for question, said in (
             ("Address", f"{server.url}/v1"),
@@ -73,7 +73,7 @@ def test_in_a_narrow_window_sentences_and_questions_are_broken_between_words(rob
 
 def test_a_prompt_without_dash_p_sets_up_first_and_then_answers(robota: Robota) -> None:
     with running() as server, Terminal(robota, "hello") as terminal:
-        terminal.choose("What first?", "set up a model")
+        terminal.choose("What do you want to do?", "Set up a model")
         terminal.choose(LIST, COMPATIBLE)
         for question, said in (("Address", f"{server.url}/v1"), ("API key", ""), ("Number or name", ""), ("Name", "")):
             terminal.answer(question, said)
@@ -289,7 +289,7 @@ def test_ctrl_c_while_the_server_is_asked_writes_nothing(robota: Robota) -> None
 
 def test_the_welcome_stays_on_a_small_screen(robota: Robota) -> None:
     with Terminal(robota, size=(80, 24)) as terminal:
-        terminal.choose("What first?", "set up a model")
+        terminal.choose("What do you want to do?", "Set up a model")
         terminal.wait_for(LIST)
         terminal.wait_for("Number")
         rows = terminal.screen.splitlines()
@@ -314,7 +314,7 @@ def test_one_who_is_set_up_is_not_greeted(robota: Robota) -> None:
 
 def test_without_a_model_the_demo_is_offered(robota: Robota) -> None:
     with Terminal(robota, env={"TERM": "dumb"}) as terminal:
-        terminal.choose("What first?", "see a demo")
+        terminal.choose("What do you want to do?", "Run the demo")
         terminal.wait_for("A small project with a failing test")
         assert terminal.end() == 0
     assert not (robota.home / ".robota/settings.json").exists()

@@ -20,7 +20,7 @@ def chosen_session(root: Path, wanted: str | None) -> CataloguedSession:
         return session_in_project(root, wanted)
     for session in sessions_in_project(root):
         if session.is_own and _has_checkpoints(session.directory / LOG_NAME):
-            tell(f"this is about the session {session.id}, the newest with checkpoints")
+            tell(f"Using session {session.id}, the latest with checkpoints.")
             return session
     raise SessionNotFound(
         f"No session of this machine in {root} has changed anything. Nothing was changed. Name one with --session."

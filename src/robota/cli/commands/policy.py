@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.cli.command_parser import CommandParser
-from robota.cli.output import print_json
+from robota.cli.output import print_json, print_prose
 from robota.config.errors import ConfigError
 from robota.config.yaml_document import YamlProblem, read_yaml
 from robota.contracts.verdict import Decision, Verdict
@@ -22,6 +22,7 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.text.counted import counted
 from robota.text.visible import single_line, visible_with_warnings
 
+BELOW: Final = " " * 7
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
@@ -176,20 +177,20 @@ def _replayed_json(replayed: Replayed, sessions: int) -> dict[str, Any]:
 
 
 def _print_verdict(verdict: Verdict) -> None:
-    print(f"{verdict.decision}: {verdict.reason}")
+    print_prose(f"{verdict.decision}: {verdict.reason}")
     if verdict.rule:
-        print(f"rule:  {verdict.rule}")
-    print(f"path:  {' → '.join(verdict.steps)}")
+        print_prose(f"rule:  {verdict.rule}", BELOW)
+    print_prose(f"path:  {' → '.join(verdict.steps)}", BELOW)
     for part in verdict.parts:
-        print(f"part:  {part.decision:5}  {_line(part.text)}  ({part.reason})")
+        print_prose(f"part:  {part.decision:5}  {_line(part.text)}  ({part.reason})", BELOW)
     for suggestion in verdict.suggestions:
-        print(f"to allow {suggestion.covers}:  {'  '.join(suggestion.rules)}")
+        print_prose(f"to allow {suggestion.covers}:  {'  '.join(suggestion.rules)}", BELOW)
 
 
 def _print_replayed(replayed: Replayed, sessions: int) -> None:
     for changed in replayed.changed:
         before, after = changed.call.decision, changed.verdict.decision
-        print(f"{before:5} → {after:5}  {_line(_call_text(changed.call))}  ({changed.verdict.reason})")
+        print_prose(f"{before:5} → {after:5}  {_line(_call_text(changed.call))}  ({changed.verdict.reason})", BELOW)
     calls = f"{counted(replayed.calls, 'call')} of {counted(sessions, 'session')}"
     print(f"{calls}: {len(replayed.changed)} would be judged otherwise.")
     for name, words in ((Decision.ALLOW, "allowed"), (Decision.ASK, "asked about"), (Decision.DENY, "denied")):

@@ -78,7 +78,7 @@ def _asked_kind() -> str:
     kinds = keyed_kinds()
     if not at_terminal():
         known = ", ".join(kind.type for kind in kinds)
-        raise ValueError(f"Say which provider the key is for: robota login PROVIDER. Known: {known}.")
+        raise ValueError(f"Specify the provider: robota login PROVIDER. Known: {known}.")
     place = choose("Which provider is the key for?", [kind.display_name for kind in kinds])
     return kinds[place].type
 
@@ -95,9 +95,9 @@ def _key(profile: Profile, *, from_stdin: bool) -> str:
 
 def _checked(key: str) -> str:
     if not key:
-        raise ValueError("There is no key.")
+        raise ValueError("The key is empty.")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise ValueError("This holds a character that no API key has.")
+        raise ValueError("The key contains a character that no API key has.")
     return key
 
 
@@ -112,9 +112,9 @@ def _keep(profile: Profile, key: str, env: Mapping[str, str], *, tries: bool) ->
     is_first = not read_raw(path).get("currentProvider")
     for warning in upsert_profile(path, msgspec.structs.replace(profile, api_key=kept), set_current=is_first):
         print(f"robota: warning: {warning}", file=sys.stderr)
-    where = "in the keyring of this system" if in_keyring else f"in {path}, which only you can read"
-    print(f"The key of {profile.name!r} is kept {where}.{' It is now the current provider.' if is_first else ''}")
-    print("Forget it again: robota logout " + profile.name)
+    where = "in the system keyring" if in_keyring else f"in {path}, which only you can read"
+    print(f"The key of {profile.name!r} was stored {where}.{' It is now the current provider.' if is_first else ''}")
+    print("To remove it: robota logout " + profile.name)
     return DONE
 
 
@@ -123,7 +123,5 @@ def _is_right(profile: Profile, env: Mapping[str, str]) -> bool:
         print(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
         return True
     except (ProviderFault, ConfigError) as error:
-        print(
-            f"robota: The key was not kept: {error} To keep it without asking the provider: --no-check", file=sys.stderr
-        )
+        print(f"robota: The key was not stored: {error} To store it without checking it: --no-check", file=sys.stderr)
         return False

@@ -133,7 +133,7 @@ def _described(profile: Profile, model: str, current: Profile | None) -> Offered
 def _print(found: Sequence[OfferedModel], problems: Sequence[str]) -> None:
     if found:
         print_columns([("", "PROVIDER", "MODEL", "WINDOW", "$ PER MILLION IN/OUT"), *map(_row, found)])
-        print("\nUse one: --model MODEL, or for good: robota config set model MODEL")
+        print("\nTo use one: --model MODEL. To make it the default: robota config set model MODEL")
     elif not problems:
         print("No model matches.")
     for problem in problems:

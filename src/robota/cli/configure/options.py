@@ -62,7 +62,7 @@ def set_current_provider(name: str | None, env: Mapping[str, str]) -> int:
         set_value(settings_path(env), ["currentProvider"], name)
     except ConfigError as error:
         return refuse_config(error)
-    print(f"The provider profile {name!r} is now the current one.")
+    print(f"Profile {name!r} is now the current provider.")
     return DONE
 
 

@@ -50,8 +50,8 @@ def configure_provider(choice: ProviderChoice, env: Mapping[str, str]) -> int:
         print(f"robota: warning: {warning}", file=sys.stderr)
     if (assumption := _assumption(profile)) is not None:
         print(f"Note: {assumption}")
-    current = " It is now the current one." if choice.set_current else ""
-    print(f"Provider profile {choice.name!r} (type {profile.type}) was written to {path}.{current}")
+    current = " It is now the current provider." if choice.set_current else ""
+    print(f"Saved profile {choice.name!r} (type {profile.type}) to {path}.{current}")
     chosen = "" if choice.set_current else f" --provider {choice.name}"
     print(f'Try it: robota -p "Say hello."{chosen}')
     return DONE
@@ -67,10 +67,10 @@ def ways_to_configure() -> str:
     return "\n".join(
         [
             f"Without a terminal: robota --configure-provider NAME --type TYPE {flags} --set-current",
-            "Or set the variable of one provider's key: it is used while no profile is configured.",
+            "Or set the key variable of one provider: it is used while no profile is configured.",
             "Types:",
             *lines,
-            "Only to see it at work, without a model: robota demo",
+            "To try Robota without a model: robota demo",
         ]
     )
 

@@ -25,15 +25,19 @@ OPTIONS: Final = (
     ("-r, --resume [SESSION]", "resume a session; without a name, choose from a list"),
     ("--model MODEL", "model to use (robota models lists them)"),
     ("--permission-mode MODE", "plan, default, acceptEdits or bypassPermissions"),
-    ("--allowed-tools RULES", "calls allowed without asking, such as 'Bash(pytest *)'"),
+    ("--allowed-tools RULES", "calls that run without asking: 'Bash(pytest *)'"),
     ("--output-format FORMAT", "text, json, stream-json or messages (with -p)"),
     ("--cwd DIR", "directory to work in"),
     ("-w, --worktree [NAME]", "work in a new git worktree"),
     ("--quiet, --verbose", "print less, or more, progress"),
-    ("-V, --version", "print the version; --verbose adds details for bug reports"),
+    ("-V, --version", "print the version; --verbose adds details"),
 )
 FIRST_TOPICS: Final = (
-    "conversation",
+    "tutorial",
+    "recipes",
+    "troubleshooting",
+    "terminal",
+    "print-mode",
     "configuration",
     "providers",
     "coming-from",
@@ -48,7 +52,6 @@ FIRST_TOPICS: Final = (
     "memory",
     "plugins",
     "worktrees",
-    "terminal",
 )
 
 

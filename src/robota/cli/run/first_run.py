@@ -8,8 +8,8 @@ from robota.config.errors import ConfigError, NoProviderError
 from robota.config.profiles.choice import select_profile
 from robota.config.settings.load import Settings
 
-SET_UP: Final = "set up a model (a minute)"
-SEE_DEMO: Final = "see a demo: a real task on a built-in script, without key or network"
+SET_UP: Final = "Set up a model (takes a minute)"
+SEE_DEMO: Final = "Run the demo: a real task on the built-in scripted model; no key, no network"
 OFFERS: Final = (SET_UP, SEE_DEMO)
 CANCELLED: Final = 130
 PATH_SHOWN: Final = 60
@@ -31,12 +31,12 @@ def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
     from robota.cli.configure.wizard import configure
     from robota.cli.questions import Cancelled, choose
 
-    print("Welcome to Robota, a coding agent: you say what to do, it reads, edits, runs.")
-    print(f"It works in {_short(root)}.")
-    print("It may read; before it changes a file or runs a command, it asks you.")
-    print("It needs a model to work with; that takes a minute. Ctrl+C leaves at any time.\n")
+    print("Welcome to Robota, a coding agent for the terminal.")
+    print(f"Describe a task, and it works on it in {_short(root)}.")
+    print("It reads files freely, and asks before it changes one or runs a command.")
+    print("First it needs a model. Press Ctrl+C to quit at any time.\n")
     try:
-        wish = choose("What first?", OFFERS)
+        wish = choose("What do you want to do?", OFFERS)
     except Cancelled:
         return CANCELLED
     if wish == OFFERS.index(SEE_DEMO):

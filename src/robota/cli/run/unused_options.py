@@ -10,7 +10,7 @@ def refuse_unused(arguments: CommandLine) -> None:
     if arguments.continues and arguments.resume is not None:
         raise UsageError("--continue and --resume name different sessions. Give one of them.")
     if arguments.fork_session and not is_resumed:
-        raise UsageError("--fork-session copies a session that is taken up: add --continue or --resume SESSION.")
+        raise UsageError("--fork-session needs a session to copy: add --continue or --resume SESSION.")
     if arguments.session_id is not None and is_resumed and not arguments.fork_session:
         raise UsageError("--session-id is for a new session; one that is taken up keeps its id. Add --fork-session.")
     if arguments.yes and not arguments.reset and not is_resumed:

@@ -34,7 +34,7 @@ def project(robota: Robota) -> Robota:
 )
 def test_the_newest_own_session_is_taken_and_named(project: Robota, command: tuple[str, ...]) -> None:
     done = project(*command)
-    assert "this is about the newest session, newer (the second thing)" in done.stderr
+    assert "Using the latest session, newer (the second thing)." in done.stderr
     assert "planted" not in done.stdout and "older" not in done.stdout
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from robota.cli.commands.sessions.listing import age, session_json
 from robota.cli.commands.sessions.pruning import AGE, age_ms
 from robota.cli.commands.sessions.selection import chosen_sessions, person_directory, tell
-from robota.cli.output import print_json
+from robota.cli.output import print_json, prose_lines
 from robota.cli.reading_progress import reading_progress
 from robota.clients.terminal.line import BOLD
 from robota.clients.terminal.width import wants_colour
@@ -22,6 +22,7 @@ from robota.tools.registry import builtin_tools
 
 TITLE_SHOWN: Final = 80
 SNIPPET_SHOWN: Final = 300
+SNIPPET_INDENT: Final = " " * 6
 NOTHING: Final = 1
 
 
@@ -73,16 +74,23 @@ def _print_found(found: FoundSession, now_ms: int) -> None:
     foreign = "" if session.is_own else " (not from here)"
     print(f"{session.id}  {age(session.modified_ms, now_ms)}  {title}{foreign}")
     for text in found.texts:
-        print(f"    {single_line(text.tool or text.kind)}: {_shown(text)}")
+        for line in prose_lines(f"    {single_line(text.tool or text.kind)}: {_shown(text)}", SNIPPET_INDENT):
+            print(_highlighted(line))
 
 
 def _shown(text: FoundPassage) -> str:
-    """The snippet on one line, safe to print, with the found words bold on a terminal."""
-    is_bold = wants_colour(sys.stdout, os.environ)
+    """The snippet as one line, safe to print, with its marks."""
     pieces = re.split(f"([{FOUND}{FOUND_END}])", text.snippet)
-    marks = {FOUND: f"\x1b[{BOLD}m" if is_bold else "", FOUND_END: "\x1b[0m" if is_bold else ""}
-    shown = [marks.get(piece, single_line(" ".join(re.split(r"\s+", piece)), SNIPPET_SHOWN)) for piece in pieces]
-    return "".join(shown).strip()
+    safe = (single_line(" ".join(re.split(r"\s+", piece)), SNIPPET_SHOWN) for piece in pieces)
+    return "".join(
+        piece if piece in (FOUND, FOUND_END) else shown for piece, shown in zip(pieces, safe, strict=True)
+    ).strip()
+
+
+def _highlighted(line: str) -> str:
+    """The line with the matched words bold on a terminal, and without marks elsewhere."""
+    is_bold = wants_colour(sys.stdout, os.environ)
+    return line.replace(FOUND, f"\x1b[{BOLD}m" if is_bold else "").replace(FOUND_END, "\x1b[0m" if is_bold else "")
 
 
 def _found_json(found: FoundSession) -> dict[str, Any]:

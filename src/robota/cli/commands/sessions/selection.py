@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from robota.clients.terminal.width import width_of, wrapped
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession, catalogue
@@ -45,7 +46,7 @@ def named_or_newest_session(options: argparse.Namespace) -> CataloguedSession:
         return chosen_session(options)
     session = newest_session(options)
     title = single_line(session.name or session.summary.title, TITLE_SHOWN)
-    tell(f"this is about the newest session, {session.id}{f' ({title})' if title else ''}")
+    tell(f"Using the latest session, {session.id}{f' ({title})' if title else ''}.")
     return session
 
 
@@ -87,5 +88,5 @@ def person_directory() -> Path | None:
 
 
 def tell(text: str) -> None:
-    """Say something that is no part of the output."""
-    print(f"robota: {single_line(text, 1000)}", file=sys.stderr)
+    """Print a notice that is not part of the output to stderr; on a terminal it is wrapped between words."""
+    print(wrapped(f"robota: {single_line(text, 1000)}", width_of(sys.stderr, os.environ), "  "), file=sys.stderr)
