@@ -31,7 +31,7 @@ def test_what_takes_less_than_a_second_is_not_told(monkeypatch: pytest.MonkeyPat
 def test_what_takes_longer_is_told_on_one_line_that_goes_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = printed_progress(monkeypatch, Screen(), [0, 0.5, 1.5])
     first, second, *cleared = shown.split("\r")[1:]
-    assert first == "reading: 1 of 3 MB (Ctrl+C stops it)" and second == "reading: 2 of 3 MB (Ctrl+C stops it)"
+    assert first == "reading: 1 of 3 MB (Ctrl+C to stop)" and second == "reading: 2 of 3 MB (Ctrl+C to stop)"
     assert cleared == [" " * len(second), ""]
 
 

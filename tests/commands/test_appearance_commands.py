@@ -56,7 +56,7 @@ def test_a_client_gets_the_whole_appearance_after_each_change(workspace: Path, h
 def test_appearance_is_saved_in_the_user_settings(robota: Robota) -> None:
     script(robota)
     assert robota("-p", "/theme dark").stdout == "theme: dark\n"
-    assert robota("-p", "/statusline git off").stdout == "status line: on, without the branch of the repository\n"
+    assert robota("-p", "/statusline git off").stdout == "status line: on, without the git branch\n"
     assert saved_settings(robota)["theme"] == "dark" and saved_settings(robota)["statusline"] == {"gitBranch": False}
     assert robota("-p", "/statusline reset").code == 0
     assert not saved_settings(robota).get("statusline")

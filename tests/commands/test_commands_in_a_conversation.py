@@ -44,7 +44,7 @@ def test_a_mode_is_chosen_by_number_before_the_first_task(robota: Robota) -> Non
     script(robota, ANSWER)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/mode")
-        shown = terminal.wait_for("Enter to leave it as it is.")
+        shown = terminal.wait_for("press Enter to cancel.")
         number = next(line.split()[0] for line in shown.splitlines() if "architect" in line)
         terminal.answer("> ", number)
         terminal.wait_for("mode: architect")
@@ -68,7 +68,7 @@ def test_after_clear_the_next_prompt_starts_a_new_task(robota: Robota) -> None:
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First answer.")
         terminal.answer("> ", "/clear")
-        terminal.wait_for("starts afresh")
+        terminal.wait_for("starts a new conversation")
         signs = terminal.wait_for("> ")
         terminal.press("something else\n")
         assert "> " not in terminal.wait_for("Second answer."), f"the sign stood there already: {signs}"
@@ -82,7 +82,7 @@ def test_a_command_that_has_to_wait_is_refused_while_the_agent_works(robota: Rob
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
         terminal.wait_for("Bash until")
         terminal.press("/clear\n")
-        terminal.wait_for("/clear has to wait until the task is done or stopped.")
+        terminal.wait_for("/clear is not available while the agent is working.")
         terminal.press("/status\n")
         terminal.wait_for("permission mode: default")
         (robota.workspace / "go").touch()
@@ -108,7 +108,7 @@ def test_history_shows_the_conversation_so_far(robota: Robota) -> None:
         shown = terminal.wait_for("The second answer.")
         assert "> first" in shown and "The first answer." in shown and "> second" in shown
         terminal.answer("> ", "/history 2")
-        terminal.wait_for("rows before this: /history 2 ")
+        terminal.wait_for("earlier messages: /history 2 ")
         terminal.answer("> ", "/history two")
         terminal.wait_for("Usage: /history [COUNT [ROW]]. Nothing was changed.")
         terminal.answer("> ", "/exit")

@@ -11,7 +11,7 @@ from tests.cli.scripts import script
 from tests.harness.cli import Robota
 from tests.harness.terminal import Terminal
 
-CHOICE = "Enter to leave it as it is."
+CHOICE = "press Enter to cancel."
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,33 +41,33 @@ CASES = {
     "status": Case(line="/status", shows="permission mode: plan", prints="permission mode: default"),
     "todos": Case(line="/todos", shows="There is no todo list.", prints="There is no todo list."),
     "context": Case(line="/context", shows="system prompt", prints="There is no task.", code=1),
-    "pin": Case(line="/pin 1", shows="Turn 1 stays as it is.", prints="There is no task.", code=1),
-    "unpin": Case(line="/unpin 1", shows="Turn 1 may be shortened again.", prints="There is no task.", code=1),
-    "compact": Case(line="/compact preview", shows="There is not enough", prints="There is no task.", code=1),
-    "rewind": Case(line="/rewind", shows="FILES CHANGED", prints="Nothing was asked in this session."),
+    "pin": Case(line="/pin 1", shows="Turn 1 is pinned.", prints="There is no task.", code=1),
+    "unpin": Case(line="/unpin 1", shows="Turn 1 may be condensed again.", prints="There is no task.", code=1),
+    "compact": Case(line="/compact preview", shows="is too short", prints="There is no task.", code=1),
+    "rewind": Case(line="/rewind", shows="FILES CHANGED", prints="This session has no prompts."),
     "diff": Case(line="/diff", shows="Nothing was changed.", prints="Nothing was changed."),
     "rename": Case(line="/rename roof", shows="now called roof", prints="This session is now called roof."),
     "export": Case(line="/export out.md", shows="out.md", prints="The session was written to"),
     "search": Case(line="/search stutter", shows="No other session", prints="No other session"),
-    "background": Case(line="/background", shows="Nothing runs", prints="Nothing runs in the background."),
+    "background": Case(line="/background", shows="no background processes", prints="no background processes."),
     "mcp": Case(line="/mcp", shows="No MCP server", prints="No MCP server is configured here."),
     "hooks": Case(line="/hooks", shows="There are no hooks", prints="There are no hooks here."),
     "skills": Case(line="/skills", shows="There are no skills", prints="There are no skills here."),
     "plugin": Case(line="/plugin", shows="No plugin is installed.", prints="/plugin marketplace", is_choice=True),
     "intents": Case(line="/intents", shows="There are no intents here", prints="There are no intents here", code=1),
-    "memory": Case(line="/memory", shows="Nothing is remembered here.", prints="Nothing is remembered here."),
+    "memory": Case(line="/memory", shows="Memory is empty.", prints="Memory is empty."),
     "trust": Case(line="/trust", shows="nothing to trust", prints="nothing to trust"),
     "doctor": Case(line="/doctor", shows="CHECK", prints="CHECK"),
     "theme": Case(line="/theme none", shows="theme: none", prints="theme: none"),
     "statusline": Case(line="/statusline off", shows="status line: off", prints="status line: off"),
-    "retry": Case(line="/retry", shows="Nothing waits to be tried again.", prints="There is no task.", code=1),
+    "retry": Case(line="/retry", shows="No request is waiting to be retried.", prints="There is no task.", code=1),
     "review": Case(line="/review", shows="An answer.", prints="An answer."),
     "init": Case(line="/init", shows="An answer.", prints="An answer."),
     "resume": Case(line="/resume", shows="There is no other session", prints="There is no other session"),
-    "clear": Case(line="/clear", shows="The model starts afresh", prints="The model starts afresh"),
+    "clear": Case(line="/clear", shows="starts a new conversation", prints="starts a new conversation"),
     "fork": Case(line="/fork", shows="Nothing was copied.", prints="Nothing was copied.", code=1),
     "language": Case(line="/language x9", shows="A language is needed", prints="A language is needed", code=2),
-    "new": Case(line="/new", shows="", prints="To go on there: robota"),
+    "new": Case(line="/new", shows="", prints="To continue there: robota"),
     "exit": Case(line="/exit", shows="", prints=""),
 }
 ANSWER = {"text": "An answer.", "usage": {"input": 1200, "output": 30, "cost": 0.5}}

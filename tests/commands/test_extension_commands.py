@@ -73,8 +73,8 @@ def test_trust_shows_the_configuration_of_an_untrusted_workspace(robota: Robota)
     script(robota, DONE)
     (robota.workspace / ".mcp.json").write_text('{"mcpServers": {}}')
     told = robota("-p", "/trust").stdout
-    assert "not trusted. It brings: .mcp.json." in told and "robota trust" in told
+    assert "not trusted. It contains: .mcp.json." in told and "robota trust" in told
     with Terminal(robota) as terminal:
         terminal.answer("Do you trust it?", "y")
         terminal.answer("> ", "/trust")
-        terminal.wait_for(": trusted. It brings: .mcp.json.")
+        terminal.wait_for(": trusted. It contains: .mcp.json.")

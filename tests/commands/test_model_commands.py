@@ -37,9 +37,9 @@ def test_another_provider_is_chosen_from_the_profiles(robota: Robota) -> None:
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Small answer.")
         terminal.answer("> ", "/provider three")
-        terminal.wait_for("There is no provider profile 'three'. There are: one, two.")
+        terminal.wait_for("There is no provider profile 'three'. Available: one, two.")
         terminal.answer("> ", "/provider")
-        shown = terminal.wait_for("Enter to leave it as it is.")
+        shown = terminal.wait_for("press Enter to cancel.")
         number = next(line.split()[0] for line in shown.splitlines() if "large" in line)
         terminal.answer("> ", number)
         terminal.wait_for(", large.")
@@ -55,7 +55,7 @@ def test_switching_to_an_unusable_provider_leaves_the_session_unchanged(robota: 
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Small answer.")
         terminal.answer("> ", "/provider two")
-        terminal.wait_for("Going on in the session as it was.")
+        terminal.wait_for("Continuing in the current session.")
         terminal.wait_for(", small.")
         terminal.answer("> ", "go on")
         terminal.wait_for("Small answer.")
@@ -78,21 +78,21 @@ def test_a_language_applies_at_once_and_in_later_sessions(robota: Robota) -> Non
     script(robota, {"text": "Ja."}, {"text": "Doch."})
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/language")
-        terminal.wait_for("None is set")
+        terminal.wait_for("No language is set")
         terminal.answer("> ", "/language x9")
         terminal.wait_for("A language is needed here")
         terminal.answer("> ", "Stimmt es?")
         terminal.wait_for("Ja.")
         terminal.answer("> ", "/language de")
         terminal.answer("> ", "/language")
-        terminal.wait_for("The answers are to be in: de.")
+        terminal.wait_for("Answer language: de.")
     assert json.loads((robota.home / ".robota/settings.json").read_text())["language"] == "de"
-    assert "in: ko." in robota("-p", "/language", "--language", "ko").stdout
+    assert "language: ko." in robota("-p", "/language", "--language", "ko").stdout
 
 
 def test_print_mode_saves_the_language(robota: Robota) -> None:
     script(robota, {"text": "Ja."})
     assert robota("-p", "/language fr").stdout.endswith(" --language fr\n")
-    assert "in: fr." in robota("-p", "/language").stdout
+    assert "language: fr." in robota("-p", "/language").stdout
     refused = robota("-p", "/language x9")
     assert refused.code == 2 and "Nothing was changed" in refused.stderr

@@ -19,7 +19,7 @@ def test_a_plugin_is_reviewed_installed_and_used_in_one_conversation(robota: Rob
         terminal.answer("> ", "/plugin list")
         terminal.wait_for("No plugin is installed.")
         terminal.answer("> ", f"/plugin install {source}")
-        shown = terminal.wait_for("Enter to leave it as it is.")
+        shown = terminal.wait_for("press Enter to cancel.")
         assert "scripts/check.sh" in shown and "/lint:greet" in shown
         terminal.answer("> ", "1")
         terminal.wait_for("lint@local is installed for all your projects.")
@@ -38,7 +38,7 @@ def test_showing_a_plugin_installs_nothing(robota: Robota, tmp_path: Path) -> No
     script(robota, DONE)
     with Terminal(robota) as terminal:
         terminal.answer("> ", f"/plugin install {source}")
-        terminal.wait_for("Enter to leave it as it is.")
+        terminal.wait_for("press Enter to cancel.")
         terminal.answer("> ", "")
         terminal.answer("> ", "/plugin list")
         terminal.wait_for("No plugin is installed.")
@@ -56,8 +56,8 @@ def test_print_mode_shows_the_line_that_agrees(robota: Robota, tmp_path: Path) -
         ("disable lint", "is disabled"),
         ("enable lint", "is enabled"),
         ("update", "is up to date"),
-        ("marketplace", "No marketplace is known"),
-        ("uninstall lint", "is removed"),
+        ("marketplace", "No marketplace is configured"),
+        ("uninstall lint", "Removed lint"),
     ):
         assert said in robota("-p", f"/plugin {order}").stdout
 

@@ -43,7 +43,7 @@ def test_export_never_overwrites_a_file(robota: Robota) -> None:
         terminal.answer("> ", "/export notes.md")
         terminal.wait_for("The session was written to")
         terminal.answer("> ", "/export markdown notes.md")
-        terminal.wait_for("is there already.")
+        terminal.wait_for("already exists")
         terminal.answer("> ", "/export html")
         terminal.wait_for("The session was written to")
     written = (robota.workspace / "notes.md").read_text()
@@ -70,9 +70,9 @@ def test_a_session_found_by_search_is_resumed(robota: Robota) -> None:
     script(robota, ANSWER)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/search nothing-like-it")
-        terminal.wait_for("No other session of this directory has these words.")
+        terminal.wait_for("No other session of this directory matches.")
         terminal.answer("> ", "/search fence")
-        assert "roof" not in terminal.wait_for("Enter to leave it as it is.")
+        assert "roof" not in terminal.wait_for("press Enter to cancel.")
         terminal.answer("> ", "1")
         terminal.wait_for("Fence painted.")
         terminal.answer("> ", "and the gate?")
@@ -89,7 +89,7 @@ def test_resume_lists_other_sessions_or_finds_one_by_words(robota: Robota) -> No
     script(robota, ANSWER)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/resume")
-        shown = terminal.wait_for("Enter to leave it as it is.")
+        shown = terminal.wait_for("press Enter to cancel.")
         number = next(line.split()[0] for line in shown.splitlines() if "mend the roof" in line)
         terminal.answer("> ", number)
         terminal.wait_for("Roof mended.")
@@ -104,7 +104,7 @@ def test_a_session_open_in_another_process_is_refused(robota: Robota) -> None:
     with Terminal(robota, "paint the fence") as one, Terminal(robota) as other:
         one.wait_for("Answered here.")
         other.answer("> ", "/resume")
-        other.wait_for("There is no other session of this directory to go on with.")
+        other.wait_for("There is no other session of this directory to resume.")
         other.answer("> ", "/resume fence")
         other.wait_for("is open in another process.")
 
@@ -115,9 +115,9 @@ def test_resume_and_fork_are_refused_while_the_task_works(robota: Robota) -> Non
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
         terminal.wait_for("Bash until")
         terminal.press("/resume\n")
-        terminal.wait_for("/resume has to wait until the task is done or stopped.")
+        terminal.wait_for("/resume is not available while the agent is working.")
         terminal.press("/fork\n")
-        terminal.wait_for("/fork has to wait until the task is done or stopped.")
+        terminal.wait_for("/fork is not available while the agent is working.")
         (robota.workspace / "go").touch()
         terminal.wait_for("Answered here.")
 
@@ -126,7 +126,7 @@ def test_a_fork_continues_and_leaves_the_original_unchanged(robota: Robota) -> N
     script(robota, ANSWER)
     with Terminal(robota) as terminal:
         terminal.answer("> ", "/fork")
-        terminal.wait_for("Nothing was said in this session yet.")
+        terminal.wait_for("This session is empty.")
         terminal.answer("> ", "paint the fence")
         terminal.wait_for("Answered here.")
         [first] = [path.name for path in sessions(robota)]
@@ -146,7 +146,7 @@ def test_print_mode_lists_sessions_with_the_resume_command(robota: Robota) -> No
     done = robota("-p", "/resume")
     assert done.code == 0 and f"/resume {fence}  paint the fence" in done.stdout, done
     assert f"/resume {fence}" in robota("-p", "/search painted").stdout
-    assert robota("-p", "/resume fence").stdout == f"To go on there: robota --resume {fence}\n"
+    assert robota("-p", "/resume fence").stdout == f"To continue there: robota --resume {fence}\n"
     missing = robota("-p", "/resume gate")
     assert missing.code == 1 and "There is no session 'gate' here." in missing.stderr
     assert robota("-p", "/search ???").code == 2

@@ -26,18 +26,18 @@ def test_background_commands_are_listed_and_stopped(robota: Robota) -> None:
     script(robota, {"calls": [start]}, {"text": "Started."})
     with Terminal(robota, "--allowed-tools", "Bash") as terminal:
         terminal.answer("> ", "/background")
-        terminal.wait_for("Nothing runs in the background.")
+        terminal.wait_for("There are no background processes.")
         terminal.answer("> ", "go")
         terminal.wait_for("Started.")
         terminal.answer("> ", "/background")
         terminal.wait_for("sleep 600")
         terminal.answer("> ", "/background stop 7")
-        terminal.wait_for("Nothing runs as 7.")
+        terminal.wait_for("There is no background process 7.")
         terminal.answer("> ", "/background stop 1")
         terminal.wait_for("Ended: bg1 (sleep 600).")
         terminal.answer("> ", "/background stop all")
-        terminal.wait_for("Nothing runs in the background.")
-    assert "Nothing runs in the background." in robota("-p", "/background").stdout
+        terminal.wait_for("There are no background processes.")
+    assert "There are no background processes." in robota("-p", "/background").stdout
 
 
 def test_review_starts_a_task(robota: Robota) -> None:

@@ -109,7 +109,7 @@ def test_permission_request(workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("turn", "ask", "sort", "message"),
     [
-        (BASH, "command", "permission_prompt", "Robota needs your permission to run a command: touch ran"),
+        (BASH, "command", "permission_prompt", "Robota needs your approval to run a command: touch ran"),
         (
             {"calls": [call("ask_followup_question", question="Red?", follow_up=OPTIONS)]},
             "followup",

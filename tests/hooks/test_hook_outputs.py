@@ -107,7 +107,10 @@ def test_rewritten_input_is_what_runs_and_what_policy_judges(workspace: Path) ->
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 @pytest.mark.parametrize(
     ("changed", "why"),
-    [({"command": "touch forbidden"}, "deny rule"), ({"nonsense": 1}, "A hook changed the input, and it cannot be")],
+    [
+        ({"command": "touch forbidden"}, "deny rule"),
+        ({"nonsense": 1}, "A hook changed the input, and the new input is"),
+    ],
 )
 def test_t15_rewritten_input_is_judged_like_any_other(
     workspace: Path, event: str, changed: dict[str, Any], why: str
@@ -202,7 +205,7 @@ def test_after_a_stop_the_person_can_go_on(workspace: Path) -> None:
 
 def test_continue_false_ends_a_subtask_and_its_parent_goes_on(workspace: Path) -> None:
     def check(stage: Stage) -> None:
-        assert "given up" in tool_results(stage)[0].content
+        assert "abandoned" in tool_results(stage)[0].content
         assert stage.says("text")[-1] == "done"
 
     turns = [{"calls": [call("new_task", mode="code", message="sub")]}, DONE]
@@ -264,7 +267,7 @@ def test_what_is_too_long_is_kept_and_shown_in_part(workspace: Path) -> None:
     def check(stage: Stage) -> None:
         content = tool_results(stage)[0].content
         assert len(content) < 5_000 and "end" not in content
-        name = content.split("all is kept as ")[1].split(",")[0]
+        name = content.split("all of it is saved as ")[1].split(",")[0]
         assert stage.opened.log.artifact(name).decode() == "x" * 20_000 + "end"
 
     long = command("head -c 20000 /dev/zero | tr '\\0' x >&2; printf end >&2; exit 2")

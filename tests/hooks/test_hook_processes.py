@@ -107,7 +107,7 @@ def test_t15_a_time_out_is_told_as_what_it_is(workspace: Path, fail_closed: bool
         assert (workspace / "ran").exists() is ran
         witness.wait_until_gone()
         told = tool_results(stage)[0].content if fail_closed else stage.events_of(Notice)[0].text
-        assert "its time was up" in told and "user" not in told.replace("PreToolUse", "")
+        assert "it timed out" in told and "user" not in told.replace("PreToolUse", "")
 
     witness = Witness(workspace)
     text = "setsid sh -c 'exec 9> witness; exec sleep 1000' & wait"

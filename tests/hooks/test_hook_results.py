@@ -115,7 +115,7 @@ def test_json_decides_also_where_the_exit_code_is_not_0() -> None:
         (ended(0), HookResult(blocked="it printed no path")),
         (ended(1, "/some/where", "no room"), HookResult(blocked="no room")),
         (ended(2, "", "no room"), HookResult(blocked="no room")),
-        (ended(None), HookResult(blocked="it was ended by a signal")),
+        (ended(None), HookResult(blocked="it was killed by a signal")),
     ],
 )
 def test_the_hook_for_a_new_worktree_prints_where_it_is_or_has_failed(

@@ -36,7 +36,7 @@ def test_no_decision_lets_the_call_go_on_or_not_as_the_handler_says(
     def check(stage: Stage) -> None:
         assert (workspace / "ran").exists() is not fail_closed
         told = tool_results(stage)[0].content if fail_closed else stage.events_of(Notice)[0].text
-        assert "gave no decision" in told
+        assert "returned no decision" in told
 
     hooks = on("PreToolUse", {**handler, "failClosed": fail_closed})
     play_with_hooks(workspace, hooks, [BASH, DONE], finish(check), **BYPASS)
@@ -46,7 +46,7 @@ def test_no_decision_lets_the_call_go_on_or_not_as_the_handler_says(
 def test_fail_closed_elsewhere(workspace: Path, event: str) -> None:
     def check(stage: Stage) -> None:
         assert not (workspace / "ran").exists()
-        assert "gave no decision" in stage.says("error")[0]
+        assert "returned no decision" in stage.says("error")[0]
 
     hooks = on(event, command("exit 1", failClosed=True))
     play_with_hooks(workspace, hooks, [BASH, DONE], finish(check))

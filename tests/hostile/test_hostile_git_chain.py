@@ -78,7 +78,7 @@ class Clone:
         values = {**json.loads(settings.read_text()), "permissions": {"allow": list(allow)}}
         settings.write_text(json.dumps(values))
         done = self.robota("-p", "go", *arguments)
-        assert "bug in robota" not in done.stderr, done.stderr
+        assert "bug in Robota" not in done.stderr, done.stderr
 
     def look_later(self) -> None:
         """As the person, with a git that knows nothing of Robota."""

@@ -24,7 +24,7 @@ def run_with_hook(robota: Robota, event: str, command: str, **more: Any) -> Fini
     hook = {"type": "command", "command": command, **more}
     write_settings(robota, {**json.loads(path.read_text()), "hooks": {event: [{"hooks": [hook]}]}})
     done = robota("-p", "go", "--allowed-tools", "Bash(touch *),Bash(echo *)")
-    assert "Traceback" not in done.stderr and "bug in robota" not in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and "bug in Robota" not in done.stderr, done.stderr
     return done
 
 

@@ -73,7 +73,7 @@ def test_a_mode_with_a_pattern_that_is_none_is_left_out(robota: Robota, pattern:
     assert robota("trust", "--yes").code == 0
     script(robota, {"text": "ok"})
     done = robota("-p", "go")
-    assert (done.code, done.stdout) == (0, "ok\n") and "The modes of this file are left out" in done.stderr
+    assert (done.code, done.stdout) == (0, "ok\n") and "The modes in this file are ignored" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", ["&a {path: x, b: *a}", "{path: x, a: &a [x, x], b: &b [*a, *a], c: [*b, *b]}"])

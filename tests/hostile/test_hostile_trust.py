@@ -120,4 +120,4 @@ def test_an_ignore_file_that_is_none_hides_everything_or_nothing_and_stops_nothi
     script(robota, {"calls": calls}, {"text": "ok"})
     done = robota("-p", "go", "--verbose")
     assert done.code == 0 and "ok" in done.stdout, done.stderr
-    assert "Traceback" not in done.stderr and "bug in robota" not in done.stderr
+    assert "Traceback" not in done.stderr and "bug in Robota" not in done.stderr

@@ -70,7 +70,7 @@ def test_a_refusal_of_scope_advises_no_rule_and_no_mode(robota: Robota) -> None:
     log = next((robota.workspace / ".robota" / "sessions").glob("*/log.jsonl"))
     verdicts = [json.loads(line)["payload"] for line in log.read_text().splitlines() if '"verdict"' in line]
     [reason] = [verdict["reason"] for verdict in verdicts if verdict["decision"] == "deny"]
-    assert "is not authorized to edit outside.ts" in reason and reason.endswith("Run it with a person present.")
+    assert "is not authorized to edit outside.ts" in reason and reason.endswith("Run it in an interactive session.")
     assert "--" not in reason
 
 

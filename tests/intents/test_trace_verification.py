@@ -111,7 +111,7 @@ def test_intents_are_listed_and_shown(robota: Robota) -> None:
     assert "owns: src/auth/**" in shown and "keep to: No new dependency" in shown
     assert json.loads(robota("intents", "show", "INT-001", "--json").stdout)["ownedScope"][0] == "src/auth/**"
     missing = robota("intents", "show", "INT-9")
-    assert missing.code == 1 and "There is: INT-001, INT-002, INT-003." in missing.stderr
+    assert missing.code == 1 and "Available: INT-001, INT-002, INT-003." in missing.stderr
 
 
 def test_a_file_of_intents_that_is_wrong_says_what_and_what_follows(robota: Robota) -> None:

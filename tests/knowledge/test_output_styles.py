@@ -97,7 +97,7 @@ def test_a_style_chosen_in_a_conversation_is_saved(robota: Robota) -> None:
     settings(robota)
     with Terminal(robota, "--plain") as terminal:
         terminal.answer("> ", "/output-style nowhere")
-        terminal.wait_for("There are: default, Pirate.")
+        terminal.wait_for("Available: default, Pirate.")
         terminal.answer("> ", "/output-style pirate")
         terminal.answer("> ", "/output-style")
         terminal.wait_for("The output style is Pirate.")

@@ -146,7 +146,7 @@ def test_what_a_denial_advises_allows_the_call(call: Subject, asking: list[str],
     for way, named in ways or [(advised[1] if advised else "default", tools)]:
         granted = split_rules(named[1] or named[2]) if named else ()
         is_allowed = says(call, way, grants=granted, ask=asking) == "allow"
-        assert is_allowed or reason.endswith("Run it with a person present."), reason
+        assert is_allowed or reason.endswith("Run it in an interactive session."), reason
 
 
 TEXT = st.text(max_size=30)

@@ -11,7 +11,7 @@ def test_the_demonstration_ends_well_and_says_how_to_go_on(robota: Robota) -> No
     assert "Fixed." in shown.stdout
     _, _, taken_back = shown.stdout.partition("$ robota rewind restore 1")
     before, _, again = taken_back.partition("$ robota rewind redo")
-    assert "nothing differs" in before and "pricing.py | 2 +-" in again
+    assert "no differences" in before and "pricing.py | 2 +-" in again
     assert "--configure-provider" in shown.stdout
 
 

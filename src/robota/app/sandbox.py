@@ -11,7 +11,7 @@ from robota.secrets.named_values import referenced_variables
 from robota.workspace.process.withheld_variables import WithheldVariables
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
-ALWAYS_KEPT_OUT: Final = ("files outside the workspace (read only)", "keys and passwords of your home directory")
+ALWAYS_KEPT_OUT: Final = ("writing outside the workspace", "keys and passwords in your home directory")
 
 
 def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
@@ -35,7 +35,7 @@ def kept_out(kind: str, settings: Settings) -> str:
     sandbox = settings.values.sandbox
     hosts = ", ".join(sandbox.allowed_hosts) if kind == "bubblewrap" else ""
     if sandbox.allowed_hosts:
-        network = f"the network but for {hosts}" if hosts else "the network"
+        network = f"the network except {hosts}" if hosts else "the network"
     else:
         network = "" if sandbox.network else "the network"
     return ", ".join(part for part in (network, *ALWAYS_KEPT_OUT) if part)

@@ -22,7 +22,7 @@ ACCEPT_EDITS: Final = (
     "To edit files without asking, use --permission-mode acceptEdits; commands run in the sandbox anyway"
 )
 PERMISSION_MODE: Final = "Use --permission-mode MODE"
-ONE_DIRECTORY: Final = "Robota works in one directory and below: --cwd DIR"
+ONE_DIRECTORY: Final = "Robota works in one directory and its subdirectories: --cwd DIR"
 DIRECTORY: Final = "Use --cwd DIR"
 RULES: Final = "Use --allowed-tools and --disallowed-tools with rules: robota help security"
 TASK_MODE: Final = "Use --mode SLUG to choose a task mode"
@@ -133,7 +133,7 @@ class CommandParser(argparse.ArgumentParser):
         if not option.startswith("--") or option == "--" or option in self._option_string_actions:
             return
         if option in _options(self):
-            self.error(f"{option} must stand after the action")
+            self.error(f"{option} must come after the action")
         self.error(f"unrecognized arguments: {option}")
 
 
@@ -156,10 +156,10 @@ def in_plain_words(message: str, help: str) -> str:
         return f"Missing: {message.removeprefix(MISSING)}."
     if choice := INVALID_CHOICE.fullmatch(message):
         if choice["name"] == "--input-format":
-            return "Only --input-format text is there: one prompt a run, the next one with: robota -c -p PROMPT."
+            return "Only --input-format text is supported: one prompt per run; to continue: robota -c -p PROMPT."
         known = re.findall(r"[\w-]+", choice["all"])
         name = "" if choice["name"].isupper() else f"{choice['name'].split('/')[-1]}: "
-        return f"{name}{choice['said']!r} is none of {', '.join(known)}.{did_you_mean(choice['said'], known)}"
+        return f"{name}{choice['said']!r} is not one of {', '.join(known)}.{did_you_mean(choice['said'], known)}"
     if value := INVALID_VALUE.fullmatch(message):
         return f"{value['name'].split('/')[-1]}: {value['said']} is no {KINDS.get(value['kind'], value['kind'])}."
     if unknown := UNRECOGNIZED.fullmatch(message):

@@ -36,7 +36,7 @@ class ReadingProgress:
             return
         if not self._is_told or (not self._told and self._clock() < self._from):
             return
-        text = f"{self._what}: {position // MEGABYTE:,} of {self._size // MEGABYTE:,} MB (Ctrl+C stops it)"
+        text = f"{self._what}: {position // MEGABYTE:,} of {self._size // MEGABYTE:,} MB (Ctrl+C to stop)"
         if text != self._told:
             self._told = text
             self._terminal.write(f"\r{text}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CompletePromptHandler = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 MCP_PROMPT_PREFIX = "mcp__"
-NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, such as /help.")
+NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, for example /help.")
 
 
 class CommandSession:
@@ -86,7 +86,7 @@ class CommandSession:
         if self._session.is_working and not command.info.while_working:
             return Refused(
                 code="task_busy",
-                message=f"/{command.info.name} has to wait until the task is done or stopped. Nothing was changed.",
+                message=f"/{command.info.name} is not available while the agent is working. Nothing was changed.",
             )
         outcome = await command.run(typed.arguments)
         return outcome if isinstance(outcome, Refused) else Accepted(outcome=outcome)

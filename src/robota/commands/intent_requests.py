@@ -63,7 +63,7 @@ def parse_intent_request(arguments: str) -> IntentRequest:
     try:
         words = shlex.split(arguments)
     except ValueError as error:
-        raise BadIntentRequest(f"The quotes do not fit: {error}.") from error
+        raise BadIntentRequest(f"Unbalanced quotes: {error}.") from error
     match words:
         case [] | ["list"]:
             return ListIntents()
@@ -80,7 +80,7 @@ def parse_intent_request(arguments: str) -> IntentRequest:
         case [name] if name in WITH_ID:
             raise BadIntentRequest(f"{name} needs the id of an intent.")
         case _:
-            raise BadIntentRequest(f"There is no action {words[0]!r} with these words.")
+            raise BadIntentRequest(f"Invalid action or arguments: {words[0]!r}.")
 
 
 def _parse_new(words: Sequence[str]) -> NewIntent:

@@ -79,7 +79,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
         found = next((each for each in intents if each.id == id), None)
         if found is None:
             known = ", ".join(each.id for each in intents) or "none"
-            raise IntentProblem(f"There is no intent {single_line(id, 80)}. There is: {known}")
+            raise IntentProblem(f"There is no intent {single_line(id, 80)}. Available: {known}")
         return found
 
     def _execute_in_thread(self, request: IntentRequest) -> IntentAnswer:
@@ -104,13 +104,13 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
                 text = self._draw_map()
                 return IntentAnswer(view=TextView(text=f"{text}\nWritten to {MAP}."), data={"path": MAP})
             case CompleteIntent():
-                raise AssertionError("criteria wait for commands")
+                raise AssertionError("criteria need commands to run")
             case never:
                 assert_never(never)
 
     def _start(self, intent: Intent) -> IntentAnswer:
         if intent.status is IntentStatus.IN_PROGRESS:
-            text = f"{intent.id} is IN_PROGRESS already. Nothing was changed."
+            text = f"{intent.id} is already IN_PROGRESS. Nothing was changed."
             return IntentAnswer(view=TextView(text=text), data=_as_json(intent))
         set_status(self.files, intent.id, IntentStatus.IN_PROGRESS)
         started = msgspec.structs.replace(intent, status=IntentStatus.IN_PROGRESS)
@@ -131,7 +131,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
                 await asyncio.to_thread(self._draw_map)
         by_hand = [each for each in intent.acceptance_criteria if command_of(each) is None]
         rows = [(each.word, each.command, single_line(each.why, MAX_CELL) or "-") for each in ran]
-        rows += [("by hand", single_line(each, MAX_CELL), "a person has to look") for each in by_hand]
+        rows += [("by hand", single_line(each, MAX_CELL), "needs manual review") for each in by_hand]
         last = f"{id} is COMPLETED." if is_well else f"{id} stays IN_PROGRESS: a criterion did not pass."
         view = TableView(columns=("RESULT", "CRITERION", "WHY"), rows=(*rows, ("", last, "")))
         data = {"id": id, "completed": is_well, "criteria": [msgspec.to_builtins(each) for each in ran]}
@@ -182,7 +182,7 @@ def _listed(intents: Sequence[Intent]) -> IntentAnswer:
     )
     view: View = TableView(columns=("ID", "STATUS", "OWNS", "NAME"), rows=rows)
     if not rows:
-        view = TextView(text=f"{INTENTS} lists no intent.")
+        view = TextView(text=f"{INTENTS} contains no intents.")
     return IntentAnswer(view=view, data=[_as_json(intent) for intent in intents])
 
 

@@ -34,7 +34,7 @@ from robota.protocol.views import TableView, TextView, View
 from robota.text.visible import single_line, visible
 
 MAX_CELL: Final = 400
-NOTHING: Final = "Nothing is remembered here. # TEXT in a conversation, or memory add, remembers something."
+NOTHING: Final = "Memory is empty. To add something: # TEXT in a conversation, or memory add."
 
 
 class MemoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class MemoryActions(msgspec.Struct, frozen=True, kw_only=True):
         entries = (self.memories.find(name),) if name else self.memories.entries()
         checked = await check_entries(self.memories, entries, self.run)
         if not checked:
-            return MemoryAnswer(view=TextView(text="No entry has a command to check it with."), data=[])
+            return MemoryAnswer(view=TextView(text="No entry has a check command."), data=[])
         rows = tuple(
             (each.known.entry.id, *_result_cells(each.result), _cell(each.known.entry.text)) for each in checked
         )
@@ -130,18 +130,16 @@ def _listed(entries: Sequence[KnownEntry]) -> MemoryAnswer:
 
 def _added(known: KnownEntry | None) -> MemoryAnswer:
     if known is None:
-        return MemoryAnswer(
-            view=TextView(text="This is remembered already. Nothing was written."), data={"added": None}
-        )
+        return MemoryAnswer(view=TextView(text="This is already in memory. Nothing was written."), data={"added": None})
     entry = known.entry
-    text = f"Remembered as {entry.id} ({known.scope}, {entry.type}/{entry.topic}): {entry.text}"
+    text = f"Saved to memory as {entry.id} ({known.scope}, {entry.type}/{entry.topic}): {entry.text}"
     return MemoryAnswer(view=TextView(text=text), data={"added": _entry_json(known)})
 
 
 def _waiting(candidates: Sequence[KnownCandidate]) -> MemoryAnswer:
     data = [_candidate_json(each) for each in candidates]
     if not candidates:
-        return MemoryAnswer(view=TextView(text="Nothing waits for you."), data=data)
+        return MemoryAnswer(view=TextView(text="There are no proposed entries."), data=data)
     rows = tuple(
         (
             each.candidate.id,
@@ -171,7 +169,7 @@ def _used(used: UsedMemory) -> MemoryAnswer:
         ("stale", known.scope, known.entry.id, _cell(f"{known.entry.text} ({known.stale})")) for known in used.stale
     ]
     if not rows:
-        text = "\n".join(("The model was told nothing that is remembered.", *used.problems))
+        text = "\n".join(("The model was given no memory entries.", *used.problems))
         return MemoryAnswer(view=TextView(text=text), data=data)
     return MemoryAnswer(view=TableView(columns=("TOLD", "OF", "ID", "TEXT"), rows=tuple(rows)), data=data)
 

@@ -94,16 +94,16 @@ def parse_memory_request(typed: str) -> MemoryRequest:
         case "check":
             return CheckEntries(rest)
         case _:
-            raise BadMemoryRequest("That is not a form of /memory.")
+            raise BadMemoryRequest("Invalid arguments for /memory.")
 
 
 def _typed_entry(words: str) -> NewEntry:
     scope, words = _scope(words)
     kind, topic, text = [*words.split(maxsplit=2), "", "", ""][:3]
     if kind not in set(MemoryType):
-        raise BadMemoryRequest(f"The type has to be one of {TYPES}.")
+        raise BadMemoryRequest(f"The type must be one of {TYPES}.")
     if not text:
-        raise BadMemoryRequest("A type, a topic and a text are needed.")
+        raise BadMemoryRequest("A type, a topic and a text are required.")
     text, check = _split_check(text)
     return NewEntry(type=MemoryType(kind), topic=topic, text=text, scope=scope, check=check)
 
@@ -111,7 +111,7 @@ def _typed_entry(words: str) -> NewEntry:
 def _untyped_entry(words: str) -> NewEntry:
     scope, text = _scope(words)
     if not text:
-        raise BadMemoryRequest("Say what to remember.")
+        raise BadMemoryRequest("Give the text to remember.")
     text, check = _split_check(text)
     kind, topic = classify(text)
     return NewEntry(type=kind, topic=topic, text=text, scope=scope, check=check)

@@ -27,7 +27,7 @@ def _row(point: PromptPoint) -> tuple[str, ...]:
 
 def _files_cell(point: PromptPoint) -> str:
     if point.files is None:
-        return "(its checkpoints are gone)"
+        return "(checkpoints removed)"
     shown = ", ".join(single_line(path, MAX_TEXT) for path in point.files[:MAX_FILES])
     more = f" and {len(point.files) - MAX_FILES} more" if len(point.files) > MAX_FILES else ""
     return f"{shown}{more}{_not_captured(point)}".strip()

@@ -21,21 +21,21 @@ PRECEDENCE: Final = (
 
 # Commands that only show something here and do more as a sub-command of `robota`.
 IN_A_SHELL: Final = ("mcp", "skills", "doctor")
-SETTINGS: Final = "In a shell: robota config. Here /permissions, /model, /theme and /language change some of them."
+SETTINGS: Final = "In a shell: robota config. Here, /permissions, /model, /theme and /language change some settings."
 # Names in other agents, and what to use here.
 ELSEWHERE: Final = {
-    "agents": "Agents are not run yet.",
-    "bug": "A session is packed for a report in a shell: robota report",
-    "checkpoint": "/rewind list shows what one can go back to.",
-    "checkpoints": "/rewind list shows what one can go back to.",
+    "agents": "Agents are not supported yet.",
+    "bug": "To pack a session for a bug report, run in a shell: robota report",
+    "checkpoint": "/rewind list shows the points you can rewind to.",
+    "checkpoints": "/rewind list shows the points you can rewind to.",
     "config": SETTINGS,
-    "login": "A key is kept by: robota login, in a shell; /provider add sets one up here.",
-    "logout": "A key is forgotten by: robota logout, in a shell.",
+    "login": "To save an API key, run in a shell: robota login; or use /provider add here.",
+    "logout": "To remove an API key, run in a shell: robota logout",
     "redo": "Did you mean /rewind redo?",
     "restore": "Did you mean /rewind restore?",
     "settings": SETTINGS,
     "undo": "Did you mean /rewind undo?",
-    "vim": "ROBOTA_KEYS=vi in the environment gives the input the keys of vi.",
+    "vim": "To use vi keys in the input, set ROBOTA_KEYS=vi in the environment.",
 }
 
 

@@ -64,8 +64,8 @@ class StoredSessions:
             return Refused(code="no_session", message=str(error))
         label = f"The session {found.id} ({_title(found)})"
         if not found.is_own:
-            why = f"{label} was not written on this machine at this place. Nothing was changed. "
-            how = f"To decide about it, leave and type: robota --resume {found.id}"
+            why = f"{label} was not written on this machine in this directory. Nothing was changed. "
+            how = f"To review it, exit and run: robota --resume {found.id}"
             return Refused(code="foreign_session", message=why + how)
         if found.is_live:
             return Refused(code="session_in_use", message=f"{label} is open in another process. Close it there first.")

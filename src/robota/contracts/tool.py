@@ -296,7 +296,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             fields = [field.encode_name for field in msgspec.structs.fields(self.params)]
             names = ", ".join(fields if self.schema is None else self.schema.get("properties", ()))
-            message = f"The arguments of {self.name} do not fit: {error}. Its parameters are: {names}."
+            message = f"Invalid arguments for {self.name}: {error}. Its parameters are: {names}."
             raise BadArguments(message) from error
 
     def effects_of(self, params: P) -> frozenset[Effect]:

@@ -89,7 +89,7 @@ class HookProblem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        return f"The hook setting {self.where} is left out: {self.reason}."
+        return f"The hook setting {self.where} is ignored: {self.reason}."
 
 
 class HookSet(msgspec.Struct, frozen=True, kw_only=True):

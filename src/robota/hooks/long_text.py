@@ -18,8 +18,8 @@ def with_preview(text: str, store: StoreText | None) -> str:
         return text
     name = None if store is None else _stored(text, store)
     if name is None:
-        return f"{text[:MOST_CHARACTERS]}\n[… {len(text) - MOST_CHARACTERS} more characters of a hook left out]"
-    rest = f"{len(text) - PREVIEW_CHARACTERS} more characters of a hook; all is kept as {name}"
+        return f"{text[:MOST_CHARACTERS]}\n[… {len(text) - MOST_CHARACTERS} more characters of hook output omitted]"
+    rest = f"{len(text) - PREVIEW_CHARACTERS} more characters of hook output; all of it is saved as {name}"
     return f"{text[:PREVIEW_CHARACTERS]}\n[… {rest}, read_command_output shows it]"
 
 

@@ -9,7 +9,7 @@ from robota.text.surrogate_pairs import with_whole_characters
 from robota.workspace.process.filter_process import FilterOutcome
 
 BLOCKING_EXIT: Final = 2
-NO_REASON_GIVEN: Final = "A hook said no."
+NO_REASON_GIVEN: Final = "A hook denied it."
 
 # Plain output goes to the model only at these events.
 PLAIN_OUTPUT_IS_CONTEXT: Final = frozenset({HookEvent.SESSION_START, HookEvent.USER_PROMPT_SUBMIT})
@@ -164,8 +164,8 @@ def _worktree_result(process: FilterOutcome, output: str) -> HookResult:
 
 def _how_it_ended(process: FilterOutcome) -> str:
     if process.timed_out:
-        return "its time was up"
-    how = "it was ended by a signal" if process.exit_code is None else f"it exited with code {process.exit_code}"
+        return "it timed out"
+    how = "it was killed by a signal" if process.exit_code is None else f"it exited with code {process.exit_code}"
     last = process.stderr.strip().rpartition("\n")[2]
     return f"{how}: {last[:200]}" if last else how
 

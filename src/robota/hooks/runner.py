@@ -96,7 +96,7 @@ class Hooks:
         return Proceed(
             input=self._updated_input(tool, call, result.updated_input),
             approved_by=result.reason or "a hook" if result.decision == "allow" else None,
-            ask_reason=result.reason or "A hook wants you to decide." if result.decision == "ask" else None,
+            ask_reason=result.reason or "A hook requires approval." if result.decision == "ask" else None,
             context=result.context,
         )
 
@@ -183,7 +183,7 @@ class Hooks:
         try:
             return await run_handler(handler, payload, environment)
         except HookFailed as problem:
-            problem_text = f"The {payload.event} hook {handler.name!r} gave no decision: {problem}."
+            problem_text = f"The {payload.event} hook {handler.name!r} returned no decision: {problem}."
         if handler.fail_closed or payload.event is HookEvent.WORKTREE_CREATE:
             return failed_closed(payload.event, problem_text)
         return HookResult(messages=(problem_text,))

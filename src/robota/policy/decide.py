@@ -23,8 +23,8 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
 
 READING: Final = frozenset({Effect.READ, Effect.TALK})
-LEAVES_SANDBOX: Final = "It wants to run without the sandbox; a person decides that each time."
-OPENS_SANDBOX: Final = "It wants the sandbox to open {} for this one command; a person decides that each time."
+LEAVES_SANDBOX: Final = "Running outside the sandbox needs approval every time."
+OPENS_SANDBOX: Final = "Access to {} from the sandbox, for this command only, needs approval every time."
 
 
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     git_place: Callable[[str], GitPlace] = only_at_the_root
     git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
     sandbox_works: Callable[[], bool] | None = None
-    keep_rules: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be kept here."
+    keep_rules: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be saved here."
 
     def forbids_reading(self, path: str) -> bool:
         """Whether a deny rule forbids reading this file, with any tool."""
@@ -117,22 +117,23 @@ def _decide_command(subject: Subject, command: str, context: PolicyContext) -> V
         return msgspec.structs.replace(limit, steps=("hard limits",))
     for directory in subject.touches.paths:
         if any(context.resolver.inside(place) is None for place in context.resolver.locations(directory)):
-            return msgspec.structs.replace(deny(f"{directory!r} leads out of the workspace."), steps=("hard limits",))
+            refusal = deny(f"{directory!r} resolves to a directory outside the workspace.")
+            return msgspec.structs.replace(refusal, steps=("hard limits",))
     return decide_command(subject, command, context)
 
 
 def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
     touches = subject.touches
     if any("\0" in text for text in (*touches.paths, touches.command or "", touches.host or "")):
-        return deny("A path, a command or a host name that holds a NUL byte is never used.")
+        return deny("Paths, commands and host names must not contain a NUL byte.")
     for path in touches.paths:
         place = context.resolver.inside(path)
         if place is None:
             return deny(f"{path!r} is outside the workspace {str(context.resolver.root)!r}.")
         if not _only_reads(subject) and steering_pattern(place) is not None and hides_what_it_is(path, place):
-            return deny(f"{path!r} is protected, and written in a way that hides it. Write it plainly to be asked.")
+            return deny(f"{path!r} names a protected file in a disguised form. Use its plain path to request approval.")
     if touches.command is None and context.mode is PermissionMode.PLAN and not _only_reads(subject):
-        return deny(f"In plan mode nothing is changed or run, so {subject.label} is not available.")
+        return deny(f"{subject.label} is not available in plan mode, where nothing is changed or run.")
     return _by_host(subject)
 
 
@@ -141,12 +142,12 @@ def _by_host(subject: Subject) -> Verdict | None:
     if host is None:
         return None
     if not host:
-        return deny("The address names no host that could be judged.")
+        return deny("The URL has no host name that could be checked.")
     # Imported here because few calls go to the network.
     from robota.policy.rules.hosts import problem_with_host
 
     problem = problem_with_host(host)
-    return deny(f"Nothing is fetched from {host!r}: {problem}.") if problem else None
+    return deny(f"Fetching from {host!r} is not allowed: {problem}.") if problem else None
 
 
 def _by_deny_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
@@ -159,7 +160,7 @@ def _by_deny_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
 def _by_ask_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
     for rule in context.ask:
         if possibly_matches(rule, subject, context.resolver):
-            return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text)
+            return ask(f"The ask rule {rule.text} requires approval.", rule.text)
     return None
 
 
@@ -170,7 +171,7 @@ def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | N
     for path in subject.touches.paths:
         pattern = is_protected(context.resolver.inside(path) or path)
         if pattern is not None:
-            reason = f"{pattern} is protected: what stands there can run code or hold secrets."
+            reason = f"{pattern} is protected: it can run code or contain secrets."
             return ask(reason, f"protected {pattern}")
     return None
 
@@ -185,21 +186,21 @@ def _by_allow_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
 def _by_grants(subject: Subject, context: PolicyContext) -> Verdict | None:
     for rule in context.grants:
         if surely_matches(rule, subject, context.resolver):
-            return allow(f"A person granted {rule.text} for this session.", rule.text)
+            return allow(f"The user allowed {rule.text} for this session.", rule.text)
     return None
 
 
 def _by_mode(subject: Subject, context: PolicyContext) -> Verdict | None:
     mode = context.mode
     if mode is PermissionMode.BYPASS:
-        return allow("In bypassPermissions mode everything runs that is not forbidden.")
+        return allow("bypassPermissions mode allows everything that is not explicitly denied.")
     if _only_reads(subject):
-        return allow("Reading inside the workspace and talking to the person need no permission.")
+        return allow("Reading inside the workspace and talking to the user need no approval.")
     if mode is PermissionMode.ACCEPT_EDITS and subject.effects and subject.effects <= READING | {Effect.WRITE}:
-        return allow("In acceptEdits mode files inside the workspace may be edited.")
+        return allow("acceptEdits mode allows edits inside the workspace.")
     from robota.policy.rules.suggest import call_suggestions
 
-    verdict = ask(f"In {mode} mode a person decides about {subject.label}.")
+    verdict = ask(f"{subject.label} needs approval in {mode} mode.")
     return msgspec.structs.replace(verdict, suggestions=call_suggestions(subject, context.resolver))
 
 
@@ -227,7 +228,7 @@ def _ask_to_open(verdict: Verdict, opened: tuple[str, ...], context: PolicyConte
         problem = problem_with_opening(entry, context.resolver.root, context.resolver.home)
         pattern = credential_store(entry) or steering_dot_pattern(entry.lstrip("/")) if "/" in entry else None
         if problem is not None or pattern is not None:
-            return deny(f"The sandbox is not opened for {entry!r}: {problem or f'{pattern} is protected'}.")
+            return deny(f"The sandbox cannot allow access to {entry!r}: {problem or f'{pattern} is protected'}.")
     return ask_to_leave_sandbox(verdict, context.mode, OPENS_SANDBOX.format(", ".join(opened)))
 
 

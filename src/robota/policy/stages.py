@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 def only_at_the_root(directory: str) -> GitPlace:
     """A `git_place` that trusts only the root: other directories may be repositories of their own."""
-    return GitPlace(problem=None if directory == "." else "another directory may hold a repository of its own")
+    return GitPlace(problem=None if directory == "." else "another directory may contain a repository of its own")
 
 
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,9 +9,9 @@ from robota.contracts.tool import Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.protocol.permission_mode import PermissionMode
 
-NOBODY: Final = "Nobody is there to answer, so it was not run."
-WITH_A_PERSON: Final = "Run it with a person present."
-IN_A_CONTAINER: Final = "Run it with a person present, or, in a container, with --permission-mode bypassPermissions."
+NOBODY: Final = "No user is present to approve it, so it was not run."
+WITH_A_PERSON: Final = "Run it in an interactive session."
+IN_A_CONTAINER: Final = "Run it in an interactive session or, in a container, with --permission-mode bypassPermissions."
 
 # The decision of policy about the call in a mode and with these rules.
 Judge = Callable[[PermissionMode, tuple[str, ...]], Decision]
@@ -48,12 +48,12 @@ def _ways_out(verdict: Verdict, subject: Subject) -> Iterator[WayOut]:
     if subject.touches.command is not None:
         if verdict.suggestions:
             rules = verdict.suggestions[0].rules
-            yield WayOut(f"To allow it use --allowed-tools '{','.join(rules)}'.", default, rules)
-        yield WayOut("To allow it use --permission-mode acceptEdits.", edits)
-        every = f"To allow every command use --allowed-tools {label}"
-        yield WayOut(f"{every}; or write this one in plain words.", default, (label,))
+            yield WayOut(f"To allow it, use --allowed-tools '{','.join(rules)}'.", default, rules)
+        yield WayOut("To allow it, use --permission-mode acceptEdits.", edits)
+        every = f"To allow every command, use --allowed-tools {label}"
+        yield WayOut(f"{every}; or rewrite this one without shell expansions.", default, (label,))
         yield WayOut(f"{every} --permission-mode acceptEdits.", edits, (label,))
         return
     if Effect.WRITE in subject.effects and Effect.NETWORK not in subject.effects:
-        yield WayOut(f"To allow it use --permission-mode acceptEdits or --allowed-tools {label}.", edits)
-    yield WayOut(f"To allow it use --allowed-tools {label}.", default, (label,))
+        yield WayOut(f"To allow it, use --permission-mode acceptEdits or --allowed-tools {label}.", edits)
+    yield WayOut(f"To allow it, use --allowed-tools {label}.", default, (label,))

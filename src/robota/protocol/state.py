@@ -52,14 +52,14 @@ ACTIONS: Final = {
 
 DESCRIPTIONS: Final = {
     RequiredAction.NONE: "The agent is working.",
-    RequiredAction.APPROVE: "The agent asks for permission.",
+    RequiredAction.APPROVE: "The agent needs approval.",
     RequiredAction.ANSWER: "The agent asks a question.",
     RequiredAction.RETRY_OR_NEW_TASK: "The request to the model failed. Retry, or start a new task.",
     RequiredAction.PROCEED_OR_NEW_TASK: "The agent stopped at a limit. Let it proceed, or start a new task.",
     RequiredAction.START_TASK: "The task is complete. Give feedback, or start a new task.",
     RequiredAction.START_NEW_TASK: "The task has ended. Start a new one.",
     RequiredAction.RESUME_OR_ABANDON: "The task is paused. Resume it, or start a new one.",
-    RequiredAction.CONTINUE_OR_ABORT: "A command is running. Let it go on, or abort it.",
+    RequiredAction.CONTINUE_OR_ABORT: "A command is running. Let it continue, or abort it.",
 }
 
 WAITING: Final = frozenset({AgentState.WAITING_FOR_INPUT, AgentState.IDLE, AgentState.RESUMABLE})

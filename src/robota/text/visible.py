@@ -58,9 +58,9 @@ def visible_with_warnings(text: str) -> VisibleText:
     """As `visible`; long gaps become `‹300 blanks›`. Nothing is left out: what is not shown cannot be approved."""
     hidden = [f"U+{ord(each):04X}" for each in _unseen(text, LINES_AND_TABS)]
     lines = text.count("\n") + 1
-    warnings = [f"It holds characters that cannot be seen: {', '.join(hidden[:10])}."] if hidden else []
+    warnings = [f"It contains invisible characters: {', '.join(hidden[:10])}."] if hidden else []
     if re.search(LONG_GAP, text):
-        warnings.append("Long gaps in it are shown as ‹…›; read what comes after them.")
+        warnings.append("Long gaps are shown as ‹…›; read what follows them.")
     if lines > MANY_LINES:
         warnings.append(f"It is {lines:,} lines and {len(text):,} characters long.")
     return VisibleText(text=re.sub(LONG_GAP, _gap, visible(text)), warnings=tuple(warnings))

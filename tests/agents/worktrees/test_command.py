@@ -112,7 +112,7 @@ def test_commits_on_no_branch_are_not_even_lost_by_force(robota: Robota) -> None
 def test_a_name_that_is_not_there(robota: Robota) -> None:
     run_in_worktree(robota, "x", "touch stay")
     refused = robota("worktree", "remove", "y")
-    assert refused.code == 1 and "There is no worktree y" in refused.stderr and "There are: x." in refused.stderr
+    assert refused.code == 1 and "There is no worktree y" in refused.stderr and "Available: x." in refused.stderr
 
 
 @pytest.mark.parametrize("name", ["../..", "-x", ".git"])

@@ -56,7 +56,7 @@ def test_a_name_without_a_prompt_says_what_it_was_taken_for(robota: Robota) -> N
     """U19"""
     script(robota, ANSWER)
     done = robota("-p", "-w", "words")
-    assert done.code == 2 and "'words' was taken for the name of the worktree" in done.stderr
+    assert done.code == 2 and "'words' was taken as the name of the worktree" in done.stderr
 
 
 def test_a_worktree_with_changes_is_kept_and_the_person_told_what_to_do(robota: Robota) -> None:
@@ -194,7 +194,7 @@ def test_git_of_the_repository_cannot_be_written_from_the_sandbox_of_a_worktree(
     """P12: the real directory of git, which `.git` of a worktree only points to, lies outside and is read-only."""
     profile = workspace_profile(robota.workspace, robota.home, home=robota.home)
     if detect_backend(profile).kind is SandboxKind.NONE:
-        pytest.skip("no sandbox works here")
+        pytest.skip("no sandbox is available")
     run_in_worktree(robota, "x", "touch stay")
     hook = robota.workspace / ".git/hooks/post-checkout"
     attempts = [f"echo evil > {hook}", 'echo evil > "$(git rev-parse --git-dir)/config.worktree"', "echo x > .git"]

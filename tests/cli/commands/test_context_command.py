@@ -65,5 +65,5 @@ def test_what_was_condensed_is_brought_back_from_the_command_line(robota: Robota
     shown = robota("context", "--all").stdout
     assert "summary of turns" not in shown and "F a.txt" in shown
     again = robota("context", "restore")
-    assert again.code == 1 and "Nothing was taken out" in again.stderr
+    assert again.code == 1 and "Nothing was removed" in again.stderr
     assert robota("sessions", "verify", told["session"]).code == 0

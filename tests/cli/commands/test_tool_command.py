@@ -80,7 +80,7 @@ def test_a_rule_can_forbid(robota: Robota) -> None:
 
 def test_a_failure_of_the_tool_is_exit_1(robota: Robota) -> None:
     assert outcome(robota, "read_file", path="gone", code=1)["status"] == "error"
-    assert "do not fit" in outcome(robota, "read_file", file="gone", code=1)["content"]
+    assert "Invalid arguments" in outcome(robota, "read_file", file="gone", code=1)["content"]
     assert "unclosed group" in outcome(robota, "Grep", path=".", regex="(", code=1)["content"]
 
 
@@ -117,7 +117,7 @@ def test_arguments_come_from_a_file_or_standard_input_too(robota: Robota, tmp_pa
         (["run", "read_file", "--args", "@gone.json"], "cannot be read from gone.json"),
         (["run", "read_file", "--cwd", "gone"], "cannot be used"),
         (["run", "read_file", "--allowed-tools", "Nope"], "no tool called 'Nope'"),
-        (["run", "read_file", "--permission-mode", "x"], "'x' is none of plan, default"),
+        (["run", "read_file", "--permission-mode", "x"], "'x' is not one of plan, default"),
         (["run", "read_file", "{}", "--args", "{}"], "given twice"),
         (["run"], "Missing: NAME."),
         ([], "list      list the tools"),

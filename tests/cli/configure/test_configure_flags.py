@@ -72,10 +72,10 @@ def test_reset_asks_and_keeps_a_copy(robota: Robota) -> None:
     before = path.read_text()
     assert robota("--reset").code == 1 and path.read_text() == before
     with Terminal(robota, "--reset") as terminal:
-        terminal.answer("A copy is kept.", "")
+        terminal.answer("A backup is kept.", "")
         assert terminal.end() == 1 and path.exists()
     with Terminal(robota, "--reset") as terminal:
-        terminal.answer("A copy is kept.", "y")
+        terminal.answer("A backup is kept.", "y")
         assert terminal.end() == 0
     assert not path.exists() and (path.parent / "settings.json.bak").read_text() == before
     assert robota("--reset", "--yes").code == 0

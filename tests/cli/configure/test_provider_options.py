@@ -54,13 +54,13 @@ def test_an_existing_profile_can_be_changed_by_one_field(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
-        ({}, "--type is needed"),
+        ({}, "--type is required"),
         ({"type": "telepathy"}, "openai-compatible"),
         ({"type": "openai-compatible"}, "baseURL and model"),
         ({**GOOD, "api_key": "a", "api_key_env": "B"}, "not both"),
         ({**GOOD, "api_key_env": "sk-1234"}, "name of an environment variable"),
         ({**GOOD, "base_url": "localhost:1"}, "http://"),
-        ({**GOOD, "name": "../x"}, "cannot name a profile"),
+        ({**GOOD, "name": "../x"}, "is not a valid profile name"),
     ],
 )
 def test_wrong_arguments_write_nothing(

@@ -111,7 +111,7 @@ def test_quotes_in_a_text_do_not_end_it(robota: Robota) -> None:
 
 def test_an_unknown_shell_is_refused(robota: Robota) -> None:
     done = robota("completion", "tcsh")
-    assert done.code == 2 and "none of bash, zsh, fish" in done.stderr
+    assert done.code == 2 and "not one of bash, zsh, fish" in done.stderr
 
 
 def test_the_man_page_is_a_man_page(robota: Robota) -> None:

@@ -105,7 +105,7 @@ def test_settings_and_prompts_come_from_files(robota: Robota) -> None:
     ("arguments", "told"),
     [
         (["--settings", "nothing.json"], "nothing.json cannot be read"),
-        (["--settings", "{"], "is no JSON"),
+        (["--settings", "{"], "is not JSON"),
         (["--mcp-config", "{}"], "mcpServers"),
         (["--system-prompt", "a", "--system-prompt-file", "b"], "not both"),
         (["--input-file", "."], "cannot be read"),

@@ -26,7 +26,7 @@ def test_an_approval_and_a_second_message(robota: Robota) -> None:
     with Terminal(robota, "make a file") as terminal:
         terminal.wait_for("Write new.txt")
         asked = terminal.wait_for("> ")
-        assert "+hello" in asked and "In default mode a person decides about Write." in asked
+        assert "+hello" in asked and "Write needs approval in default mode." in asked
         assert not (robota.workspace / "new.txt").exists()
         terminal.press("y\n")
         terminal.wait_for("All done.")
@@ -43,9 +43,9 @@ def test_enter_allows_nothing_and_words_are_a_no(robota: Robota) -> None:
     with Terminal(robota, "make a file") as terminal:
         terminal.wait_for("Write new.txt")
         terminal.answer("> ", "")
-        terminal.wait_for("Type y for yes")
+        terminal.wait_for("Type y to approve")
         terminal.answer("> ", "call it other.txt please")
-        terminal.wait_for("The user said no.")
+        terminal.wait_for("The user rejected it.")
         terminal.wait_for("All done.")
     assert not (robota.workspace / "new.txt").exists()
     log = log_text(sessions(robota)[0])
@@ -63,7 +63,7 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it(robota: Robota) -
         (robota.workspace / "go").touch()
         terminal.wait_for("Write new.txt")
         terminal.answer("> ", "")
-        terminal.wait_for("Type y for yes")
+        terminal.wait_for("Type y to approve")
     assert not (robota.workspace / "new.txt").exists()
 
 
@@ -71,10 +71,10 @@ def test_a_rule_for_the_session_stops_the_question(robota: Robota) -> None:
     touch = {"calls": [call("execute_command", command="touch made")]}
     script(robota, touch, {"calls": [call("execute_command", command="touch made")]}, DONE)
     with Terminal(robota, "go") as terminal:
-        terminal.wait_for("Bash(touch made) (exactly this)")
+        terminal.wait_for("Bash(touch made) for this session (exactly this command)")
         terminal.answer("> ", "1")
         asked = terminal.wait_for("All done.")
-        assert asked.count("decides about") == 0
+        assert asked.count("needs approval") == 0
     assert (robota.workspace / "made").exists()
 
 
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_the_work_and_words_take_it_up_again(robota: Robota) -> Non
 
 def test_without_a_prompt_it_asks_for_one_and_orders_work(robota: Robota) -> None:
     with Terminal(robota) as terminal:
-        terminal.wait_for("Say what to do")
+        terminal.wait_for("Describe a task")
         terminal.answer("> ", "/permission bypassPermissions")
         terminal.answer("> ", "make\x1b\ra file")
         terminal.wait_for("All done.")
@@ -178,7 +178,7 @@ def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool
         once = {**profile, "options": {"retry": {"maxRetries": 0}}}
         write_settings(robota, {"currentProvider": "x", "providers": {"x": once}})
         with Terminal(robota, "go") as terminal:
-            terminal.wait_for("Enter tries again")
+            terminal.wait_for("Press Enter to retry")
             right = ("--base-url", server.url, "--model", "right-name", "--api-key", "corrected-key-123456")
             assert robota("--configure-provider", "x", *right).code == 0
             terminal.wait_for("\n> ")
@@ -197,12 +197,12 @@ def test_settings_that_broke_meanwhile_are_told_at_the_next_try(robota: Robota) 
     settings = {"currentProvider": "x", "providers": {"x": {**profile, "options": {"retry": {"maxRetries": 0}}}}}
     path = write_settings(robota, settings)
     with Terminal(robota, "go") as terminal:
-        terminal.wait_for("Enter tries again")
+        terminal.wait_for("Press Enter to retry")
         terminal.wait_for("> ")  # what is typed before that answers nothing
         path.write_text("{oops")
         terminal.press("\n")
         terminal.wait_for("this is not JSON")
-        terminal.wait_for("Enter tries again")
+        terminal.wait_for("Press Enter to retry")
 
 
 def test_an_empty_answer_is_told_in_words(robota: Robota) -> None:
@@ -211,4 +211,4 @@ def test_an_empty_answer_is_told_in_words(robota: Robota) -> None:
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("at last")
         assert terminal.hang_up() == 0
-    assert "The model gave an empty answer." in terminal.screen and "MODEL_NO" not in terminal.screen
+    assert "The model returned an empty answer." in terminal.screen and "MODEL_NO" not in terminal.screen

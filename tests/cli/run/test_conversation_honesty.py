@@ -33,14 +33,14 @@ def test_u2_a_paste_that_was_given_up_is_not_sent(robota: Robota) -> None:
         terminal.press("one\rtwo\rthree")
         terminal.wait_for("three")
         terminal.press("\x15\x03")
-        terminal.wait_for("(Ctrl+C again or Ctrl+D leaves)")
+        terminal.wait_for("(press Ctrl+C again or Ctrl+D to exit)")
         terminal.answer("> ", "hello")
         terminal.wait_for("Second.")
         terminal.wait_for("> ")
         terminal.press("\x1b[200~one\rtwo\x1b[201~")
         terminal.wait_for("two")
         terminal.press("\x03")
-        terminal.wait_for("(Ctrl+C again or Ctrl+D leaves)")
+        terminal.wait_for("(press Ctrl+C again or Ctrl+D to exit)")
         terminal.answer("> ", "again")
         terminal.wait_for("All done.")
     assert user_texts(robota) == ["hello", "again"]
@@ -133,7 +133,7 @@ def test_s11_what_was_not_shown_cannot_be_approved(robota: Robota) -> None:
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("more lines: type all to see them")
         terminal.answer("> ", "y")
-        terminal.wait_for("Not all of it has been shown yet")
+        terminal.wait_for("Not everything has been shown yet")
         assert not (robota.workspace / "long.txt").exists()
         terminal.answer("> ", "all")
         terminal.wait_for("+line 299")
@@ -176,7 +176,7 @@ def test_nothing_is_accepted_that_has_no_effect(robota: Robota) -> None:
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")
         terminal.answer("> ", "/retry")
-        terminal.wait_for("Nothing waits to be tried again.")
+        terminal.wait_for("No request is waiting to be retried.")
 
 
 def test_the_terminal_is_left_as_it_was(robota: Robota) -> None:

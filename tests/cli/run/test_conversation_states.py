@@ -16,7 +16,7 @@ from tests.harness.terminal import Terminal
 LONG_MS = 3_600_000
 WAIT = "until test -e go; do sleep 0.05; done"
 DONE = {"text": "All done."}
-LEAVES = "(Ctrl+C again or Ctrl+D leaves)"
+LEAVES = "(press Ctrl+C again or Ctrl+D to exit)"
 AUTH = {"fault": {"kind": "authentication_failed"}}
 
 
@@ -60,7 +60,7 @@ STATES: dict[str, tuple[list[dict[str, Any]], str]] = {
         [{"calls": [call("ask_followup_question", question="Which one?", follow_up=[{"text": "this"}])]}],
         "1 this",
     ),
-    "a retry waits": ([{"fault": {"kind": "rate_limit", "retryAfter": 50}}], "Trying again"),
+    "a retry waits": ([{"fault": {"kind": "rate_limit", "retryAfter": 50}}], "Retrying"),
 }
 
 
@@ -73,7 +73,7 @@ def test_ctrl_c_stops_what_runs_and_words_go_on(robota: Robota, state: str) -> N
     with Terminal(robota, *allowed, "go") as terminal:
         reach(terminal, robota, sign)
         terminal.press("\x03")
-        terminal.wait_for("Interrupted. Enter goes on")
+        terminal.wait_for("Interrupted. Press Enter to continue")
         terminal.answer("> ", "do something else")
         terminal.wait_for("All done.")
         terminal.wait_for("> ")
@@ -94,7 +94,7 @@ def test_words_typed_while_something_runs_are_queued_and_sent(robota: Robota, st
         terminal.press("one more thing\r")
         terminal.wait_for("(queued for the agent: one more thing)")
         terminal.press("\x03")
-        terminal.wait_for("Interrupted. Enter goes on")
+        terminal.wait_for("Interrupted. Press Enter to continue")
         terminal.answer("> ", "go on now")
         terminal.wait_for("All done.")
     assert sorted(user_texts(robota)) == ["go", "go on now", "one more thing"]
@@ -134,7 +134,7 @@ def test_u1_words_taken_up_at_the_end_of_an_answer_begin_work_that_ctrl_c_stops(
         terminal.press("half typed")
         terminal.wait_for("half typed")
         terminal.press("\x03")
-        terminal.wait_for("Interrupted. Enter goes on")
+        terminal.wait_for("Interrupted. Press Enter to continue")
         assert LEAVES not in terminal.screen
         terminal.answer("> ", "stop that")
         terminal.wait_for("All done.")
@@ -145,7 +145,7 @@ def test_words_that_answer_a_failure_go_to_the_model(robota: Robota) -> None:
     """U1: they ended the task, were sent to nobody, and no sign came any more."""
     script(robota, AUTH, DONE, DONE)
     with Terminal(robota, "go") as terminal:
-        terminal.wait_for("Enter tries again")
+        terminal.wait_for("Press Enter to retry")
         terminal.answer("> ", "and be brief")
         terminal.wait_for("All done.")
         terminal.answer("> ", "thanks")
@@ -157,7 +157,7 @@ def test_words_typed_right_behind_a_no_begin_the_next_task(robota: Robota) -> No
     """However quickly they follow: nothing waits for an answer in that moment."""
     script(robota, AUTH, DONE)
     with Terminal(robota, "go") as terminal:
-        terminal.wait_for("Enter tries again")
+        terminal.wait_for("Press Enter to retry")
         terminal.wait_for("> ")
         terminal.press("n\r")
         terminal.press("and now\r")
@@ -175,7 +175,7 @@ def test_words_queued_for_a_task_that_was_given_up_are_not_lost(robota: Robota) 
         terminal.press("also this\r")
         terminal.wait_for("(queued for the agent: also this)")
         terminal.press("/retry\r")
-        terminal.wait_for("Enter tries again")
+        terminal.wait_for("Press Enter to retry")
         terminal.answer("> ", "n")
         terminal.wait_for("> also this")
         terminal.press(" please\r")
@@ -186,7 +186,7 @@ def test_words_queued_for_a_task_that_was_given_up_are_not_lost(robota: Robota) 
 def test_ctrl_c_at_a_failure_stops_nothing_and_says_how_to_leave(robota: Robota) -> None:
     script(robota, AUTH, DONE)
     with Terminal(robota, "go") as terminal:
-        terminal.wait_for("Enter tries again")
+        terminal.wait_for("Press Enter to retry")
         terminal.wait_for("> ")
         terminal.press("\x03")
         terminal.wait_for(LEAVES)
@@ -207,7 +207,7 @@ def test_ctrl_c_stops_the_shortening_of_a_conversation(robota: Robota) -> None:
         terminal.answer("> ", "more")
         terminal.wait_for("Second.")
         terminal.answer("> ", "/compact")
-        terminal.wait_for("(shortening the conversation)")
+        terminal.wait_for("(condensing the conversation)")
         terminal.press("\x03")
         terminal.wait_for("> ")
         assert LEAVES not in terminal.screen
@@ -227,7 +227,7 @@ def test_ctrl_c_while_servers_start_stops_the_start_and_the_sign_comes(robota: R
         terminal.press("typed early\r")
         terminal.wait_for("typed early")
         terminal.press("\x03")
-        terminal.wait_for("Stopped before the task began. Nothing was sent to the model.")
+        terminal.wait_for("Stopped before the task started. Nothing was sent to the model.")
         terminal.wait_for("> ")
         terminal.press("\x04")
         assert terminal.end() == 0

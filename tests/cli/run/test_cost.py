@@ -67,7 +67,7 @@ def test_a_server_that_counts_no_tokens_ends_a_run_with_a_budget(robota: Robota)
     done, requests = asyncio.run(run())
     result = json.loads(done.stdout)
     assert (done.code, result["subtype"], requests) == (55, "error_max_budget_usd", 1)
-    assert "does not say what its replies cost" in result["errors"][0] and result["total_cost_usd"] is None
+    assert "does not report costs" in result["errors"][0] and result["total_cost_usd"] is None
 
 
 def test_what_is_free_costs_nothing(robota: Robota) -> None:

@@ -24,7 +24,7 @@ def test_an_answer_that_fits_is_printed_as_json(robota: Robota, answer: str) -> 
 
 
 def test_a_wrong_answer_is_put_right_once(robota: Robota) -> None:
-    script(robota, {"text": "It is one."}, {"expect": {"user": "is no JSON"}, "text": '{"n": 1}'})
+    script(robota, {"text": "It is one."}, {"expect": {"user": "is not JSON"}, "text": '{"n": 1}'})
     done = robota("-p", "count", "--json-schema", SCHEMA, "--output-format", "json")
     result = json.loads(done.stdout)
     assert done.code == 0 and result["structured_output"] == {"n": 1} and result["num_turns"] == 2
@@ -34,7 +34,7 @@ def test_an_answer_that_stays_wrong_is_a_failure(robota: Robota) -> None:
     script(robota, {"text": "It is one."}, {"text": '{"n": "one"}'}, {"text": "never asked for"})
     done = robota("-p", "count", "--json-schema", SCHEMA)
     assert (done.code, done.stdout) == (1, "")
-    assert "does not fit --json-schema" in done.stderr and "$.n" in done.stderr
+    assert "does not match --json-schema" in done.stderr and "$.n" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_no_reference_leads_out_of_a_schema(tmp_path: Path) -> None:
         server.settimeout(0)
         port = server.getsockname()[1]
         for reference in (secret.as_uri(), f"http://127.0.0.1:{port}/x", str(secret), "#/$defs/nothing"):
-            with pytest.raises(UsageError, match="leads to nothing in the schema"):
+            with pytest.raises(UsageError, match="does not exist in the schema"):
                 AnswerSchema({"properties": {"x": {"$ref": reference}}})
         with pytest.raises(BlockingIOError):
             server.accept()
@@ -86,5 +86,5 @@ def test_a_schema_in_a_file_is_checked_before_anything_is_sent(robota: Robota) -
     assert robota("-p", "count", "--json-schema", str(file)).code == 0
     file.write_text('{"type": "nothing"}')
     done = robota("-p", "count", "--json-schema", str(file))
-    assert done.code == 2 and "no JSON Schema" in done.stderr
+    assert done.code == 2 and "not a valid JSON Schema" in done.stderr
     assert robota("count", "--json-schema", SCHEMA, "--plain").code == 2

@@ -52,7 +52,7 @@ def test_its_end_is_shown_first_if_it_was_never_condensed(robota: Robota) -> Non
         shown = terminal.wait_for("Reading its log")
     assert "Here I go on." in shown
     assert "the very last words" in shown
-    assert "There is more before this: /history shows it." in shown
+    assert "(Earlier messages: /history)" in shown
     assert MEGABYTE not in shown
 
 

@@ -312,7 +312,7 @@ def test_mistakes_in_a_row_are_told_in_words_for_a_script(robota: Robota) -> Non
     """U19: print mode told a person to say how to go on."""
     script(robota, *[{"calls": [{"name": "read_file", "arguments": {"nonsense": 1}}]}] * 6)
     done = robota("-p", "go")
-    assert done.code == 1 and "mistakes in a row" in done.stderr and "Say how to go on" not in done.stderr
+    assert done.code == 1 and "mistakes in a row" in done.stderr and "Tell it how to continue" not in done.stderr
 
 
 def test_profiles_of_the_project_that_do_not_count_are_named_when_there_is_no_other(robota: Robota) -> None:

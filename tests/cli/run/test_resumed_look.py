@@ -80,13 +80,13 @@ def test_in_the_terminal_ui(worked: Robota) -> None:
 
 def test_in_the_plain_conversation(worked: Robota) -> None:
     with ScreenTerminal(worked, "--plain", "--permission-mode", "acceptEdits", rows=80) as terminal:
-        terminal.sees("what else")
+        terminal.sees("or type /help")
         terminal.press("do it\r")
         terminal.sees("touch made")
         terminal.press("n\r")
         terminal.sees("All done.")
         live = between(terminal.scrolled, "I **begin**.", "● Bash touch made")
-        assert terminal.scrolled[terminal.scrolled.index("> n") + 1] == "    denied: The user said no."
+        assert terminal.scrolled[terminal.scrolled.index("> n") + 1] == "    denied: The user rejected it."
         terminal.press("\x04")
         terminal.end()
     assert {"    exit code 3", "    [-] mend it", "    +     return a + b", "    | line 1"} <= set(live)
@@ -94,6 +94,6 @@ def test_in_the_plain_conversation(worked: Robota) -> None:
         terminal.sees("All done.")
         shown = between(terminal.scrolled, "I **begin**.", "All done.")
         assert shown[: len(live)] == live
-        assert shown[len(live)] == "    denied: The user said no."
+        assert shown[len(live)] == "    denied: The user rejected it."
         terminal.press("/history\r")
         terminal.sees("* Bash sh fail.sh")

@@ -15,7 +15,7 @@ def test_the_lists_of_plugins_lead_on_and_escape_goes_back(robota: Robota) -> No
         terminal.press("/plugin\r")
         terminal.sees("No plugin is installed.")
         terminal.press("\r")
-        terminal.sees("No marketplace is known.")
+        terminal.sees("No marketplace is configured.")
         terminal.press("\x1b")
         terminal.sees("> marketplaces")
         terminal.press("inst\r")
@@ -65,7 +65,7 @@ def test_a_provider_is_set_up_between_and_the_session_goes_on_as_it_was_if_nobod
         terminal.sees("> on")
         assert terminal.scrolled.count("> go") == 1, "what was said stands there already"
         terminal.press("\x0f")
-        assert "> go" in terminal.sees("q closes")
+        assert "> go" in terminal.sees("q close")
 
 
 def test_models_of_the_provider_are_listed_with_their_windows(robota: Robota) -> None:
@@ -74,7 +74,7 @@ def test_models_of_the_provider_are_listed_with_their_windows(robota: Robota) ->
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("/model\r")
-        rows = terminal.sees("Enter takes it")
+        rows = terminal.sees("Enter select")
         assert any(row.endswith("tokens") for row in rows)
         terminal.press("set one\r")
         terminal.sees("The provider is a")
@@ -94,7 +94,7 @@ def test_permissions_show_modes_and_rules(robota: Robota) -> None:
         terminal.press("\x1b[Z")
         terminal.sees("Mode: plan")
         terminal.press("\x1b[Z")
-        terminal.sees("n no, back to the default mode")
+        terminal.sees("n no, return to default mode")
         terminal.press("n")
         terminal.sees("Mode: default")
 

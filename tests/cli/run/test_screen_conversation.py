@@ -38,7 +38,7 @@ def test_a_whole_task_with_approvals(robota: Robota) -> None:
         assert "    line 3" in rows
         terminal.press("\x04")
         assert terminal.end() == 0
-    assert "To go on with this session: robota --resume " in terminal.screen
+    assert "To resume this session: robota --resume " in terminal.screen
     assert (robota.workspace / "made").exists()
 
 
@@ -48,7 +48,7 @@ def test_what_is_typed_ahead_answers_nothing(robota: Robota) -> None:
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("fix it\ryyyy")
-        terminal.sees("Tab answers this")
+        terminal.sees("Press Tab to answer")
         assert file.read_text().endswith("return a - b\n")
         terminal.press("\t")
         terminal.sees("n no")
@@ -66,7 +66,7 @@ def test_a_paste_answers_nothing(robota: Robota) -> None:
         terminal.sees("y yes")
         terminal.press("\x1b[200~y\x1b[201~")
         terminal.sees("> y")
-        terminal.sees("Tab answers this")
+        terminal.sees("Press Tab to answer")
     assert file.read_text().endswith("return a - b\n")
 
 
@@ -136,7 +136,7 @@ def test_every_queued_entry_can_be_changed_and_taken_out(robota: Robota) -> None
         terminal.sees("> !three")
         terminal.press("\x1b[A\x7f")
         terminal.sees_no_more("two")
-        terminal.sees("Words that wait")
+        terminal.sees("Queued messages")
         terminal.sees_no_more("queued:")  # they are there once
         terminal.press("\x7f")
         terminal.sees_no_more("!three")
@@ -166,7 +166,7 @@ def test_ctrl_c_clears_then_asks_then_leaves(robota: Robota) -> None:
         terminal.press("\x03")
         terminal.sees_no_more("> something")
         terminal.press("\x03")
-        terminal.sees("Ctrl+C again leaves.")
+        terminal.sees("Press Ctrl+C again to exit.")
         terminal.press("\x03")
         assert terminal.end() == 0
 
@@ -190,7 +190,7 @@ def test_the_editor_changes_the_command_before_it_runs(robota: Robota) -> None:
     with ScreenTerminal(robota, env={"EDITOR": str(editor)}) as terminal:
         terminal.sees("Idle")
         terminal.press("make it\r")
-        terminal.sees("e change it first")
+        terminal.sees("e edit it first")
         terminal.press("e")
         terminal.sees("e touch wrong")
         terminal.press("\x07")
@@ -244,7 +244,7 @@ def test_a_command_is_completed_and_a_choice_is_picked(robota: Robota) -> None:
         terminal.press("\t")
         terminal.sees("acceptEdits")
         terminal.press("\r")
-        terminal.sees("Enter takes it")
+        terminal.sees("Enter select")
         terminal.press("accept")
         terminal.sees("[accept]")
         terminal.press("\r")
@@ -292,7 +292,7 @@ def test_without_a_capable_terminal_or_with_plain_it_talks_in_lines(robota: Robo
     script(robota, {"text": "Plain."})
     for arguments, env in ((("--plain",), {}), ((), {"TERM": "dumb"})):
         with ScreenTerminal(robota, *arguments, env=env) as terminal:
-            terminal.sees("/help shows what else")
+            terminal.sees("or type /help")
             assert "Mode: default" not in "\n".join(terminal.rows)
 
 
@@ -301,11 +301,11 @@ def test_a_command_stands_above_what_it_shows_and_words_are_kept_whole(robota: R
     with ScreenTerminal(robota, columns=60) as terminal:
         terminal.sees("Idle")
         terminal.press("/memory\r")
-        rows = terminal.sees("something.")
+        rows = terminal.sees("memory add.")
         place = rows.index("> /memory")
         assert rows[place + 1 : place + 3] == [
-            "    Nothing is remembered here. # TEXT in a conversation,",
-            "    or memory add, remembers something.",
+            "    Memory is empty. To add something: # TEXT in a",
+            "    conversation, or memory add.",
         ]
         terminal.press("/nothing\r")
         rows = terminal.sees("There is no command /nothing")
@@ -323,7 +323,7 @@ def test_background_work_has_a_panel_until_it_was_seen_or_put_away(robota: Robot
         terminal.sees("Started.")
         terminal.sees("Background x2 |")
         rows = terminal.rows
-        assert "Background work" in rows and sum(row.startswith("  □ while") for row in rows) == 2
+        assert "Background processes" in rows and sum(row.startswith("  □ while") for row in rows) == 2
         (robota.workspace / "go").touch()
         terminal.sees("exit code 3")
         terminal.sees("  ■ while [ ! -e go ]; do sleep 0.05; done; echo all done  all done")
@@ -333,4 +333,4 @@ def test_background_work_has_a_panel_until_it_was_seen_or_put_away(robota: Robot
         terminal.sees_no_more("  all done")
         assert any("exit code 3" in row for row in terminal.rows)
         terminal.press("/background close all\r")
-        terminal.sees_no_more("Background work")
+        terminal.sees_no_more("Background processes")

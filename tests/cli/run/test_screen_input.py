@@ -100,9 +100,9 @@ def test_the_image_of_the_clipboard_is_pasted_or_it_is_said_why_not(robota: Robo
         terminal.sees("> [Image #1]")
         (robota.home / "picture.png").write_bytes(b"words")
         terminal.press("\x16")
-        terminal.sees("What is in the clipboard is no image.")
+        terminal.sees("The clipboard does not contain an image.")
         terminal.press("\r")
-        terminal.sees("! scripted is not known to take images")
+        terminal.sees("! scripted is not known to support images")
 
 
 def test_vi_keys_edit_the_text_and_the_next_line_is_typed_at_once(robota: Robota) -> None:

@@ -32,7 +32,7 @@ class Shell(ScreenTerminal):
     def start(self, *arguments: str) -> tuple[int, int]:
         """Start robota; its process and that of its guard."""
         self.press(f"{shlex.join([str(EXECUTABLE), *arguments])}\r")
-        self.sees("/help shows" if "--plain" in arguments else "Idle")
+        self.sees("or type /help" if "--plain" in arguments else "Idle")
         process = os.tcgetpgrp(self._ours)
         self.wait_until(lambda: bool(guards_of(process)))
         (guard,) = guards_of(process)

@@ -62,7 +62,7 @@ def test_a_task_looks_as_it_did(robota: Robota, columns: int, rows: int, look: s
     with ScreenTerminal(robota, "--name", "sums", columns=columns, rows=rows, env=LOOKS[look]) as terminal:
         terminal.sees("Idle")
         terminal.press("fix it\r")
-        terminal.sees("w answer in words" if rows > 5 else "  y a r n e w")
+        terminal.sees("w reply with a message" if rows > 5 else "  y a r n e w")
         asked = terminal.picture()
         terminal.press("y")
         terminal.wait_until(lambda: settled(terminal))
@@ -79,7 +79,7 @@ def test_the_terminal_is_asked_for_its_background_and_its_answer_is_no_key(robot
         terminal.wait_for("\x1b]11;?")
         terminal.press("\x1b]11;rgb:ffff/")
         terminal.press("ffff/ffff\x1b\\\x1b[Ifix it\r")
-        rows = terminal.sees("w answer in words")
+        rows = terminal.sees("w reply with a message")
         card = next(place for place, row in enumerate(rows) if row == "  y yes")
         assert terminal.colour(card, 2) == "blue"
         assert "> fix it" in terminal.scrolled

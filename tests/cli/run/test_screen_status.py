@@ -83,11 +83,11 @@ def test_a_theme_is_seen_before_it_is_taken_and_left_as_it_was_with_escape(robot
         terminal.wait_until(lambda: terminal.colour(sign + 2, 0) == "blue")
         assert terminal.rows[sign + 2].startswith("> light")
         terminal.press("\x1b")
-        terminal.sees_no_more("Enter takes it")
+        terminal.sees_no_more("Enter select")
         shown = next(place for place, row in enumerate(terminal.rows) if row == ">")
         assert terminal.colour(shown, 0) == "cyan"
         terminal.press("/theme\r")
-        terminal.sees("Enter takes it")
+        terminal.sees("Enter select")
         terminal.press("colour\r")
         terminal.sees("theme: colour-blind")
     assert json.loads((robota.home / ".robota" / "settings.json").read_text())["theme"] == "colour-blind"

@@ -52,7 +52,7 @@ def test_escape_while_it_waits_to_try_again(robota: Robota) -> None:
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("say it\r")
-        terminal.sees("Waiting to try again")
+        terminal.sees("Waiting to retry")
         terminal.press("\x1b")
         terminal.sees("Interrupted.")
 
@@ -96,9 +96,9 @@ def test_escape_twice_offers_the_way_back_and_a_choice_restores_the_file(robota:
         terminal.sees("Fixed.")
         terminal.sees("Idle")
         terminal.press("\x1b")
-        terminal.sees("Esc again goes back")
+        terminal.sees("Press Esc again to rewind")
         terminal.press("\x1b")
-        terminal.sees("Go back to before which prompt?")
+        terminal.sees("Rewind to before which prompt?")
         terminal.press("\r")
         terminal.sees("y yes")
         terminal.press("y")

@@ -20,7 +20,7 @@ def test_a_pipe_that_was_left_open_does_not_hang(pipe: tuple[io.TextIOWrapper, i
     reader, _ = pipe
     warnings: list[str] = []
     assert piped_input(reader, prompt_given=True, warn=warnings.append, patience_s=0) == ""
-    assert "going on with the prompt alone" in warnings[0]
+    assert "continuing with the prompt alone" in warnings[0]
 
 
 def test_bytes_that_are_no_text_are_replaced(pipe: tuple[io.TextIOWrapper, int]) -> None:

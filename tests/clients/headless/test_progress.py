@@ -125,13 +125,13 @@ def test_the_answer_is_not_told_twice_and_stands_apart() -> None:
 def test_there_is_no_empty_line_at_the_top_and_none_after_an_error() -> None:
     assert verbose(Story().reply("Reading.", calls=(READ,)).done()).startswith("Reading.\n")
     ran = run_steps(Story().reply("half").ask("auto_approval_max_req_reached").steps, "text", verbose=True)
-    assert ran.stderr.startswith("robota: The limit") and not ran.stderr.endswith("\n\n")
+    assert ran.stderr.startswith("robota: The turn limit") and not ran.stderr.endswith("\n\n")
 
 
 def test_a_long_wait_for_the_server_is_told_without_verbose_and_a_short_one_is_not() -> None:
     story = Story().add(retry(500, error="connection"), retry(4000, error="overloaded", error_status=529)).done()
     assert run_steps(story.steps, "text").stderr == (
-        "robota: The model server is overloaded (HTTP 529). Trying again in 4.0 s (2 of 8).\n"
+        "robota: The model server is overloaded (HTTP 529). Retrying in 4.0 s (2 of 8).\n"
     )
 
 

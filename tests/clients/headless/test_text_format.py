@@ -62,7 +62,7 @@ def test_only_the_final_answer_is_on_stdout_and_ends_with_one_newline(answer: st
 def test_a_failed_run_prints_no_answer_and_says_why_on_stderr() -> None:
     ran = run_steps(Story().reply("half").ask("auto_approval_max_req_reached").steps, "text")
     assert (ran.code, ran.stdout) == (53, "")
-    assert ran.stderr.startswith("robota: The limit of turns is reached.")
+    assert ran.stderr.startswith("robota: The turn limit is reached.")
 
 
 def test_what_was_not_allowed_is_listed_without_being_asked_for() -> None:
@@ -92,7 +92,7 @@ def test_verbose_shows_calls_diffs_output_and_retries_on_stderr_only() -> None:
         "    (4 lines before)",
         *(f"    | {line}" for line in range(4, 14)),
         "    exit code 2",
-        "! The model server wants fewer requests. Trying again in 1.5 s (1 of 5).",
+        "! The model server limits the request rate. Retrying in 1.5 s (1 of 5).",
     ]
 
 

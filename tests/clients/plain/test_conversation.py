@@ -79,7 +79,7 @@ def test_ctrl_c_stops_the_shortening_of_a_conversation() -> None:
         MessageCreated(task_id=TASK, message=Message(ts=4, type="ask", ask="completion_result", text="")),
         "\x04",
     )
-    assert "(Ctrl+C again" not in screen
+    assert "(press Ctrl+C again" not in screen
 
 
 def test_u3_an_answer_whose_first_words_are_held_back_is_shown() -> None:

@@ -35,7 +35,7 @@ def test_sums_shares_forecast_and_cost_are_told() -> None:
     text = "\n".join(shown())
     assert text.startswith("40,210 of 100,000 tokens in the context (40 %)")
     assert "X     9,000    9.0 %  MCP server github (12 tools)" in text
-    assert "O       200    0.2 %  outputs of tools (20)" in text
+    assert "O       200    0.2 %  tool output (20)" in text
     assert "at this rate after about 7 more requests." in text
     cost = "Cost so far: $1.5000. 5,000 tokens came from the provider's cache, which saved $0.0125."
     assert cost in text.replace("\n", " ")
@@ -63,4 +63,4 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_steers_it() -> None:
 
 def test_a_window_that_nobody_knows_has_no_bar() -> None:
     lines = list(ledger_lines(ContextUpdate(task_id=TASK, used_tokens=5, max_tokens=0, used_percentage=0)))
-    assert lines[0].text == "5 tokens in the context (the size of the window is not known)"
+    assert lines[0].text == "5 tokens in the context (context window size unknown)"

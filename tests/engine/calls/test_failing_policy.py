@@ -35,7 +35,7 @@ class Failing:
         if self._where == "judge" and subject.touches.paths:
             raise RecursionError("maximum recursion depth exceeded")
         offered = (RuleSuggestion(rules=("Edit(/x)",), covers="exactly this file"),)
-        return Verdict(decision=Decision.ASK, reason="In default mode a person decides.", suggestions=offered)
+        return Verdict(decision=Decision.ASK, reason="Bash needs approval in default mode.", suggestions=offered)
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
         raise ZeroDivisionError("division by zero")

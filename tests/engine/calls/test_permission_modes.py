@@ -58,8 +58,8 @@ def test_bypass_is_refused_where_the_repository_forbids_it_trusted_or_not(worksp
 @pytest.mark.parametrize(
     ("begun_in", "changed_to", "holds"),
     [
-        ("default", "bypassPermissions", "go on running in the sandbox"),
-        ("bypassPermissions", "default", "go on running without a sandbox"),
+        ("default", "bypassPermissions", "still run in the sandbox"),
+        ("bypassPermissions", "default", "still run without a sandbox"),
     ],
 )
 def test_the_sandbox_stays_as_it_was_and_that_is_said(

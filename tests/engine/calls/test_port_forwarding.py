@@ -62,6 +62,6 @@ def test_where_nobody_can_answer_the_model_learns_of_the_port(workspace: Path) -
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
-        assert "is open now for commands of this session" in tool_results(stage)[0].content
+        assert "is now open to commands of this session" in tool_results(stage)[0].content
 
     play(workspace, [START, DONE], story, attended=False, allowed_tools=("Bash",))

@@ -254,7 +254,7 @@ def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
         content = tool_results(stage)[0].content
-        assert len(content) < 101_000 and "200000 characters left out" in content
+        assert len(content) < 101_000 and "200000 characters omitted" in content
         name = content.partition("kept as ")[2].split()[0]
         assert len(stage.opened.log.artifact(name)) == 300_000
         await stage.session.close()

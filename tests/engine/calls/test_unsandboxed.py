@@ -50,7 +50,7 @@ def test_a_yes_runs_exactly_that_command_outside_and_the_model_is_told(workspace
         await stage.until_ask("completion_result")
         assert written(outside)
         [result] = tool_results(stage)
-        assert "The user let it run without the sandbox" in result.content and "Exit code: 0" in result.content
+        assert "The user allowed it to run without the sandbox" in result.content and "Exit code: 0" in result.content
         assert [end.status for end in stage.events_of(ToolEnd)] == ["success"]
 
     play(workspace, [turn, DONE], story)

@@ -132,7 +132,7 @@ def test_what_does_not_fit_any_more_and_what_is_unknown_is_refused(workspace: Pa
         refused = await stage.submit(RestoreContext(id="condense-1"))
         assert isinstance(refused, Refused) and "What can be undone: condense-" in refused.message
         refused = await stage.submit(RestoreContext())
-        assert isinstance(refused, Refused) and "there is room for 50,000" in refused.message
+        assert isinstance(refused, Refused) and "there is room for only 50,000" in refused.message
         assert stage.kept == kept
 
     turns = [reading("b.txt"), reading("a.txt"), reading("c.txt", OVER_FULL), SUMMARY, DONE]

@@ -91,7 +91,7 @@ def test_results_of_a_first_reply_that_fill_the_window_alone_are_cut(workspace: 
         sent = stage.asked[-1].turns
         check_sendable(sent)
         assert len(sent) == 3 and "Read them." in words(sent)
-        assert words(sent).count("characters left out to make room") == 3
+        assert words(sent).count("characters omitted to make room") == 3
 
     calls = [call("read_file", path=f"{name}.txt") for name in ("x", "y", "z")]
     play_in_small_window(workspace, [{"calls": calls}, DONE], story)

@@ -219,7 +219,7 @@ def test_r20_words_at_the_repetition_reach_the_model_and_a_no_ends_the_task(work
         await stage.until_ask("mistake_limit_reached")
         await stage.answer("noButtonClicked")
         await stage.until_ask("completion_result")
-        assert "gave up" in tool_results(stage)[-1].content and "done" not in stage.says("text")
+        assert "user stopped the task" in tool_results(stage)[-1].content and "done" not in stage.says("text")
 
     play(workspace, turns, words)
     play(workspace, turns, no)

@@ -48,7 +48,7 @@ def test_an_unknown_deferred_tool_is_reported(workspace: Path, tmp_path: Path) -
         await stage.until_ask("completion_result")
         missing, unread = tool_results(stage)
         assert "There is no tool 'mcp__plain__nothing'" in missing.content
-        assert "The arguments of use_mcp_tool do not fit" in unread.content
+        assert "Invalid arguments for use_mcp_tool" in unread.content
 
     play_story(
         workspace,

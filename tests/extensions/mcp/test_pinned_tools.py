@@ -143,4 +143,4 @@ def test_only_a_configured_server_can_be_approved(robota: Robota, server: PlainS
     assert robota("mcp", "approve", "plain").code == 1
     configure(robota, {"plain": server.entry()}, [])
     refused = robota("mcp", "approve", "palin")
-    assert refused.code == 1 and "There are: plain." in refused.stderr
+    assert refused.code == 1 and "Available: plain." in refused.stderr

@@ -41,7 +41,7 @@ def test_in_a_conversation_ctrl_c_stops_the_waiting(robota: Robota, tmp_path: Pa
     with Terminal(robota, "first", env=LONG) as terminal:
         terminal.wait_for(WAITING)
         terminal.press("\x03")
-        terminal.wait_for("Stopped before the task began")
+        terminal.wait_for("Stopped before the task started")
         configure(robota, {"plain": server.entry()}, [DONE])
         assert terminal.hang_up() == 0
     assert children_with(tmp_path) == []

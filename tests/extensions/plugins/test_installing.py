@@ -54,7 +54,7 @@ def test_agents_of_a_plugin_and_their_changes_are_shown(robota: Robota, tmp_path
     agent = "---\nname: reviewer\ndescription: Reads diffs.\ntools: Read\n---\nYou {}.\n"
     source = plugin(tmp_path / "source", **{"agents/reviewer.md": agent.format("review")})
     shown = robota("plugin", "install", str(source), "--yes").stdout
-    assert "agent, which Robota does not run yet: lint:reviewer Reads diffs. (wants tools Read)" in shown
+    assert "agent (not supported yet): lint:reviewer Reads diffs. (wants tools Read)" in shown
     installed = as_json(robota("plugin", "show", "lint", "--json"))
     assert installed["agents"] == [{"name": "lint:reviewer", "description": "Reads diffs."}]
     plugin(tmp_path / "source", **{"agents/reviewer.md": agent.format("obey")})
@@ -101,10 +101,10 @@ def test_an_update_with_a_changed_hook_shows_the_diff(robota: Robota, market: Pa
 def test_installing_again_reports_that_it_is_installed(robota: Robota, market: Path) -> None:
     installed(robota, market)
     again = robota("plugin", "install", "lint@team")
-    assert again.code == 0 and "lint@team is installed already, and has not changed." in again.stdout
+    assert again.code == 0 and "lint@team is already installed and unchanged." in again.stdout
     (robota.home / ".robota/robota.lock").unlink()
     unseen = robota("plugin", "install", "lint@team")
-    assert unseen.code == 1 and "It brings:" in unseen.stdout, "an agreement that is gone is asked for again"
+    assert unseen.code == 1 and "It contains:" in unseen.stdout, "an agreement that is gone is asked for again"
 
 
 def test_a_failed_update_leaves_the_old_one_working(robota: Robota, market: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_marketplace_cannot_change_its_name(robota: Robota, market: Path, tmp_
 
 def test_removing_a_marketplace_removes_its_plugins(robota: Robota, market: Path) -> None:
     installed(robota, market)
-    assert "With it went lint@team" in robota("plugin", "marketplace", "remove", "team").stdout
+    assert "Plugins removed with it: lint@team" in robota("plugin", "marketplace", "remove", "team").stdout
     assert as_json(robota("plugin", "list", "--json")) == []
     assert as_json(robota("plugin", "marketplace", "list", "--json")) == []
 
@@ -249,7 +249,7 @@ def test_settings_can_switch_a_plugin_off(robota: Robota, market: Path) -> None:
     write_files(robota.workspace, {".claude/settings.json": {"enabledPlugins": {"lint@team": False}}})
     robota("trust", "--yes")
     assert write_a_file(robota).code == 0 and not has_run(robota)
-    assert "switched off by the settings" in robota("plugin", "list").stdout
+    assert "disabled in the settings" in robota("plugin", "list").stdout
 
 
 def test_an_unreadable_state_file_is_left_alone_and_no_plugin_is_used(robota: Robota, market: Path) -> None:

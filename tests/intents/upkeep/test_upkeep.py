@@ -98,7 +98,7 @@ def test_the_same_orders_in_a_conversation(robota: Robota, order: str, told: str
 
 @pytest.mark.parametrize(
     ("order", "told"),
-    [("show", "needs the id"), ("show INT-9", "There is: INT-001"), ("what", "no action"), ("new x", "--")],
+    [("show", "needs the id"), ("show INT-9", "Available: INT-001"), ("what", "Invalid action"), ("new x", "--")],
 )
 def test_wrong_orders_change_nothing(robota: Robota, order: str, told: str) -> None:
     directory = intents(robota.workspace)

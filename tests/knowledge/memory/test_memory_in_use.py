@@ -112,7 +112,7 @@ def test_memory_changes_are_sent_as_reminders_and_the_system_prompt_stays_the_sa
         terminal.answer("> ", "go")
         terminal.wait_for("Done.")
         terminal.answer("> ", "# never push to main")
-        terminal.wait_for("Remembered as mem_")
+        terminal.wait_for("Saved to memory as mem_")
         terminal.answer("> ", f"/memory forget {entry['id']}")
         terminal.wait_for("Forgotten: Run make check.")
         terminal.answer("> ", "go on")
@@ -196,8 +196,8 @@ def test_a_hash_line_is_remembered_only_in_a_conversation_and_alone_on_its_line(
 
 def test_memory_requests_work_in_print_mode(robota: Robota) -> None:
     script(robota, DONE)
-    assert "Nothing is remembered here." in robota("-p", "/memory").stdout
-    assert "Remembered as" in robota("-p", "/memory add project build Don't forget make. --run true").stdout
+    assert "Memory is empty." in robota("-p", "/memory").stdout
+    assert "Saved to memory as" in robota("-p", "/memory add project build Don't forget make. --run true").stdout
     assert listed(robota, "list")[0]["check"] == "true"
     assert "remembered already" in robota("-p", "/memory add project other don't FORGET make.").stdout
     assert "Don't forget make." in robota("-p", "/memory show build").stdout

@@ -157,7 +157,7 @@ def test_allowed_tools_of_a_skill_need_no_approval_until_its_prompt_is_answered(
         terminal.wait_for("Done.")
         assert (robota.workspace / "made").exists()
         terminal.answer("> ", "and again")
-        terminal.wait_for("In default mode a person decides")
+        terminal.wait_for("needs approval in default mode")
 
 
 @pytest.mark.parametrize("how", ["typed", "called by the model", "in a task of its own"])
@@ -188,7 +188,7 @@ def test_a_prompt_after_an_interruption_ends_the_rules_of_a_skill(robota: Robota
         terminal.wait_for("Bash sleep 600")
         terminal.press("\x03")
         terminal.answer("> ", "do something else")
-        terminal.wait_for("In default mode a person decides")
+        terminal.wait_for("needs approval in default mode")
     assert not (robota.workspace / "made").exists()
 
 

@@ -191,7 +191,7 @@ def test_S5_a_program_of_the_persons_own_configuration_is_not_run_unasked(
     home.mkdir()
     (home / ".gitconfig").write_text(setting)
     verdict = judge(asked, workspace, home=str(home))
-    assert verdict.decision is Decision.ASK and "Your configuration of git" in verdict.reason
+    assert verdict.decision is Decision.ASK and "Your git configuration" in verdict.reason
     assert judge(unasked, workspace, home=str(home)).decision is Decision.ALLOW
 
 

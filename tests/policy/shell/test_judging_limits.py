@@ -140,7 +140,7 @@ def test_S16_mixtures_are_judged_in_time(
 
 def test_S16_a_command_that_names_too_much_is_denied(resolver: PathResolver) -> None:
     verdict = judge("cat " + " ".join(f"f{number}" for number in range(3_000)), resolver=resolver)
-    assert verdict.decision is Decision.DENY and "smaller steps" in verdict.reason
+    assert verdict.decision is Decision.DENY and "smaller commands" in verdict.reason
     assert judge("cat " + " ".join(f"f{number}" for number in range(300)), resolver=resolver).decision is Decision.ALLOW
     assert judge("a " * 5_000, "bypassPermissions").decision is Decision.DENY
 

@@ -457,7 +457,7 @@ def test_a_result_of_which_the_model_saw_a_part_is_cut_again(workspace: Path) ->
     name = artifact_name(whole.encode())
     (session / "artifacts").mkdir(exist_ok=True)
     (session / "artifacts" / name).write_text(whole)
-    note = f"\n[… {len(whole) - 2 * half} characters left out; the whole result is kept as {name} …]\n"
+    note = f"\n[… {len(whole) - 2 * half} characters omitted; the whole result is kept as {name} …]\n"
 
     def plant(record: dict[str, Any]) -> None:
         for block in record["payload"].get("turn", {}).get("content", []):

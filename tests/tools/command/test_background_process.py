@@ -81,7 +81,7 @@ def test_a_long_output_is_kept_when_it_has_ended(bench: Workbench) -> None:
         while bench.processes.background[0].total_bytes < 500_000:
             await act(action="read", id="bg1", wait=60)
         content = (await act(action="stop", id="bg1")).content
-        assert "(500,000 bytes were printed). Look into it with read_command_output" in content
+        assert "(500,000 bytes were printed). Read it with read_command_output" in content
         again = (await act(action="read", id="bg1")).content
         assert bench.kept(again.split('"')[3]).stat().st_size == 500_000
 
@@ -95,7 +95,7 @@ def test_a_long_output_is_kept_when_it_has_ended(bench: Workbench) -> None:
         ({"action": "start", "command": " "}, "Nothing was run"),
         ({"action": "start", "command": "pwd", "cwd": ".."}, "outside"),
         ({"action": "read"}, "read needs the id"),
-        ({"action": "stop", "id": "bg9"}, "There is no background process 'bg9'. Nothing was done. Known are: none."),
+        ({"action": "stop", "id": "bg9"}, "no background process 'bg9'. Nothing was done. Known processes: none."),
     ],
 )
 def test_what_is_missing_is_named(bench: Workbench, arguments: dict[str, Any], message: str) -> None:

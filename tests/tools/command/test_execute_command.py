@@ -50,7 +50,7 @@ def test_a_long_output_loses_its_middle_and_is_kept_whole(bench: Workbench, size
     assert f"[… {size - 30_000:,} characters cut here …]" in output
     assert (output[0], output[-1]) == ("a", "z")
     assert len(output) < 30_100
-    assert "The whole output was kept as " in head
+    assert "The full output was saved as " in head
     assert bench.all_kept == [b"a" + b"x" * (size - 2) + b"z"]
 
 
@@ -101,7 +101,7 @@ def test_at_the_time_limit_it_can_go_on_in_the_background(bench: Workbench) -> N
             bench.processes.close()
 
     result = asyncio.run(scenario())
-    assert result.content.startswith("Still running after 1 s. It goes on as background process bg1, without input;")
+    assert result.content.startswith("Still running after 1 s. It continues as background process bg1, without input;")
     assert result.content.endswith("\nOutput so far:\nx\n")
     assert result.view == TerminalView(command="echo x; exec sleep 1000", output="x\n")
     assert not result.is_error
@@ -118,7 +118,7 @@ def test_a_command_that_waits_for_typing_is_stopped_and_told_what_to_do(bench: W
 
 def test_a_question_that_read_the_end_of_the_input_is_recognised(bench: Workbench) -> None:
     asked = bench.call("execute_command", command="printf 'Go on? [y/N] '; read x || exit 1").content
-    assert "It looks as if it asked a question." in asked
+    assert "It seems to have asked a question." in asked
     assert "question" not in bench.call("execute_command", command="echo 'What?'; exit 1").content
     assert "question" not in bench.call("execute_command", command="printf 'What?'").content
 
@@ -126,21 +126,21 @@ def test_a_question_that_read_the_end_of_the_input_is_recognised(bench: Workbenc
 def test_the_limit_of_the_user_is_told(bench: Workbench) -> None:
     bench.processes = LocalProcesses(CommandLimits(total_s=0.1))
     content = bench.call("execute_command", command="sleep 1000", timeout=600).content
-    assert content.startswith("Stopped at the time limit of the user, so do not run it again as it is (signal SIG")
+    assert content.startswith("Stopped at the user's time limit, so do not run it again unchanged (signal SIG")
 
 
 def test_c36_a_flood_is_cut_and_its_beginning_kept(bench: Workbench) -> None:
     """More than is kept of any output."""
     content = bench.call("execute_command", command="truncate -s 300M big; cat big; yes | head -n 1000").content
     assert "characters cut here" in content and len(content) < 31_000
-    assert "The first 268,435,456 bytes of the output were kept as " in content
-    assert "[the line above comes 998 more times]" in content
+    assert "The first 268,435,456 bytes of the output were saved as " in content
+    assert "[the line above is repeated 998 more times]" in content
 
 
 @pytest.mark.parametrize("made", ["seq -s ' ' 1000000 | head -c 5000000", "seq 500000"])
 def test_r17_five_megabytes_with_and_without_line_ends(bench: Workbench, made: str) -> None:
     content = bench.call("execute_command", command=made).content
-    assert len(content) < 31_000 and "The whole output was kept as " in content
+    assert len(content) < 31_000 and "The full output was saved as " in content
 
 
 def test_lines_are_cut_only_between_lines(bench: Workbench) -> None:
@@ -166,7 +166,7 @@ def test_what_is_shown_is_true(lines: list[tuple[str, int]], side: int) -> None:
     shown = shortened(kept.head, kept.tail, kept.total)
     assert len(shown) <= MAX_CHARACTERS + 100
     unfolded = re.sub(
-        r"([^\n]*\n)\[the line above comes ([\d,]+) more times\]\n",
+        r"([^\n]*\n)\[the line above is repeated ([\d,]+) more times\]\n",
         lambda found: found[1] * (int(found[2].replace(",", "")) + 1),
         shown,
     )

@@ -92,7 +92,7 @@ def test_images_are_known_by_their_content(bench: Workbench, data: bytes, media_
 
 
 def test_a_huge_image_and_a_false_one(bench: Workbench) -> None:
-    with pytest.raises(ToolError, match="Make a smaller copy"):
+    with pytest.raises(ToolError, match="Create a smaller copy"):
         read(bench, "a.png", PNG + bytes(6_000_000))
     assert read(bench, "b.png", b"not a picture") == ["File: b.png", "1 | not a picture"]
 

@@ -113,7 +113,7 @@ def test_a_flat_quotation_never_moves_lines_and_never_guesses(
 
 def test_a_match_that_begins_within_a_line_does_not_move_the_others(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x = call(a,  [\n        b,\n    ])\n")
-    with pytest.raises(ToolError, match="Copy the lines with their indentation"):
+    with pytest.raises(ToolError, match="Copy the lines with their exact indentation"):
         bench.call("edit_file", path="f", old_string="call(a, [\n  b,\n])", new_string="call(a, [\n  c,\n])")
     bench.call(
         "edit_file", path="f", old_string="call(a, [\n        b,\n    ])", new_string="call(a, [\n        c,\n    ])"

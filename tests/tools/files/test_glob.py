@@ -39,7 +39,7 @@ def test_ignored_and_hidden_files_do_not_count(bench: Workbench, tmp_path: Path)
     make(tmp_path, "sub/hidden.py")
     (tmp_path / "sub/.robotaignore").write_text("hidden*\n")  # ripgrep does not know this one
     assert found(bench, "**") == ["d.py"]
-    assert found(bench, "*.log") == ["No files found. Hidden and ignored files do not count."]
+    assert found(bench, "*.log") == ["No files found. Hidden and ignored files are not searched."]
     assert found(bench, ".github/**") == [".github/ci.yml"]
     assert found(bench, "**/.env*") == [".env"]
     assert "config" not in bench.call("glob", pattern=".git/**").content

@@ -67,7 +67,7 @@ def test_a_long_page_is_cut_and_kept_whole(bench: Workbench, web: Web) -> None:
     web.pages["/"] = Page(body=body)
     content = fetch(bench, web.url("/")).content
     assert len(content) < 41_000
-    assert "more characters; read on in " in content
+    assert "more characters; read them in " in content
     assert bench.all_kept == [body.strip()]
 
 

@@ -145,7 +145,7 @@ def test_S12_a_file_that_leads_to_another_repository_is_not_believed(elsewhere: 
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / ".git").write_text(f"gitdir: {elsewhere}/.git\n")
-    assert "outside of the workspace" in (git_place(workspace).problem or "")
+    assert "outside the workspace" in (git_place(workspace).problem or "")
 
 
 def test_S12_a_common_directory_outside_is_not_believed(top: Path, elsewhere: Path) -> None:

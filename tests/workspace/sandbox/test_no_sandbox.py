@@ -52,7 +52,7 @@ def bare(robota: Robota, tmp_path: Path) -> Bare:
 
 def test_r21_nothing_runs_by_itself_and_the_person_is_told(bare: Bare) -> None:
     done = bare("-p", "go")
-    assert "no sandbox works here" in done.stderr and "bubblewrap is not installed" in done.stderr
+    assert "no sandbox is available" in done.stderr and "bubblewrap is not installed" in done.stderr
     assert "not allowed: Bash ls" in done.stderr
 
 

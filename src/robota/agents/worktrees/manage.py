@@ -78,7 +78,7 @@ async def _refuse_unknown(repository: Repository, name: str) -> None:
     known = await known_names(repository)
     ref = f"refs/heads/{branch_of(name)}"
     if name not in known and not await repository.git.agrees("show-ref", "--verify", "--quiet", ref):
-        there = f"There are: {', '.join(known)}." if known else "There are none."
+        there = f"Available: {', '.join(known)}." if known else "There are none."
         raise WorktreeError(f"There is no worktree {name} in {repository.top}. {there} Nothing was changed.")
 
 

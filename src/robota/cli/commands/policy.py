@@ -90,7 +90,7 @@ def _explain(options: argparse.Namespace) -> int:
     from robota.tools.registry import SHELL_TOOL
 
     if bool(options.tool) == bool(options.words):
-        raise ConfigError("Give either a command after -- or --tool NAME with --args JSON. Nothing was judged.")
+        raise ConfigError("Give either a command after -- or --tool NAME with --args JSON. Nothing was evaluated.")
     bench = PolicyBench.open(options.cwd, os.environ, options.rules)
     command = options.words[0] if len(options.words) == 1 else shlex.join(options.words)
     tool = options.tool or SHELL_TOOL
@@ -237,7 +237,7 @@ def _arguments(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text.encode(), type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise ConfigError(f"--args must be a JSON object: {error}. Nothing was judged.") from error
+        raise ConfigError(f"--args must be a JSON object: {error}. Nothing was evaluated.") from error
 
 
 def _difference(outcome: CaseResult) -> str:

@@ -64,11 +64,11 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         tool = self.tools.get(name)
         if tool is None:
             known = ", ".join(sorted({tool.name for tool in self.tools.values()}))
-            raise ConfigError(f"There is no tool {name!r}. The tools are: {known}. Nothing was judged.")
+            raise ConfigError(f"There is no tool {name!r}. The tools are: {known}. Nothing was evaluated.")
         try:
             params = tool.decode(arguments)
         except BadArguments as error:
-            raise ConfigError(f"{error} Nothing was judged.") from error
+            raise ConfigError(f"{error} Nothing was evaluated.") from error
         return self._judged(self._subject(tool, params), mode or self.default_mode, grants)
 
     def judge_for_intent(self, intent: str, name: str, arguments: dict[str, Any], verdict: Verdict) -> Verdict:
@@ -80,7 +80,8 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         try:
             said = asyncio.run(judge_scope(self.policy, intent, self.tools[name], call))
         except IntentRefused as refused:
-            raise ConfigError(f"The intent {intent!r} cannot be selected: {refused} Nothing was judged.") from refused
+            problem = f"The intent {intent!r} cannot be selected: {refused} Nothing was evaluated."
+            raise ConfigError(problem) from refused
         if isinstance(said, BlockCall):
             return Verdict(decision=Decision.DENY, reason=said.reason, rule=INTENT_SCOPE)
         if said.ask_reason is None or verdict.decision is Decision.DENY:
@@ -138,8 +139,8 @@ def _records(log: Path) -> Iterator[Record]:
 def _permissions_of(path: Path) -> Permissions:
     """The permissions of one settings file; a file that is not as it should be is an error, not no rules."""
     if not path.is_file():
-        raise ConfigError(f"There is no settings file {path}. Nothing was judged.")
+        raise ConfigError(f"There is no settings file {path}. Nothing was evaluated.")
     checked = check_layer(read_layer(Layer.USER, path))
     if checked.problems:
-        raise ConfigError(" ".join([*(problem.message for problem in checked.problems), "Nothing was judged."]))
+        raise ConfigError(" ".join([*(problem.message for problem in checked.problems), "Nothing was evaluated."]))
     return msgspec.convert(checked.values, SettingsFile).permissions

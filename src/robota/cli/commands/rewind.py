@@ -141,7 +141,7 @@ def _list(context: _Context) -> int:
     if context.options.json:
         print_json({"session": context.directory.name, "prompts": points})
     elif not points:
-        print("Nothing was asked in this session.")
+        print("This session has no prompts.")
     else:
         table = point_table(points)
         if older := points[0].number - 1:
@@ -238,4 +238,4 @@ def _print_diff(diff: str) -> None:
     if diff:
         print(visible(diff), end="")
     else:
-        print("Nothing differs.")
+        print("Nothing has changed.")

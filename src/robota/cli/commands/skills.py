@@ -79,7 +79,7 @@ def _list(library: SkillLibrary, options: argparse.Namespace) -> int:
     if options.json:
         print_json([_as_json(library, skill) for skill in library.all])
     elif not library.all:
-        print("There are no skills here. robota skills new NAME begins one.")
+        print("There are no skills here. To create one: robota skills new NAME")
     else:
         print_columns([HEADINGS, *(_row(library, skill) for skill in library.all)])
     return DONE

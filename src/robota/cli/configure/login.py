@@ -88,7 +88,7 @@ def _key(profile: Profile, *, from_stdin: bool) -> str:
         return _checked(ask_secret(f"API key of {definition(profile.type).display_name}"))
     if sys.stdin.isatty():
         raise ValueError(
-            "The key is asked for at a terminal; elsewhere pipe it in: robota login PROVIDER --with-key < FILE."
+            "This is not a terminal, so the key cannot be typed. Pipe it in: robota login PROVIDER --with-key < FILE."
         )
     return _checked(sys.stdin.read(LONGEST_KEY).strip())
 
@@ -112,7 +112,7 @@ def _keep(profile: Profile, key: str, env: Mapping[str, str], *, tries: bool) ->
     is_first = not read_raw(path).get("currentProvider")
     for warning in upsert_profile(path, msgspec.structs.replace(profile, api_key=kept), set_current=is_first):
         print(f"robota: warning: {warning}", file=sys.stderr)
-    where = "in the system keyring" if in_keyring else f"in {path}, which only you can read"
+    where = "in the system keyring" if in_keyring else f"in {path}, readable only by you"
     print(f"The key of {profile.name!r} was stored {where}.{' It is now the current provider.' if is_first else ''}")
     print("To remove it: robota logout " + profile.name)
     return DONE

@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
         name = name or str(read_raw(path).get("currentProvider") or "")
         profile = stored_profile(path, name)
         if profile is None:
-            return refuse_usage(f"There is no provider profile {name!r}." if name else "Say which profile: NAME.")
+            return refuse_usage(f"There is no provider profile {name!r}." if name else "Give the NAME of a profile.")
         key = profile.api_key or ""
         if key.startswith(KEYRING_REFERENCE):
             forget_secret(key.removeprefix(KEYRING_REFERENCE))
@@ -28,9 +28,9 @@ def main(argv: Sequence[str]) -> int:
             remove_value(path, ["providers", name, "apiKey"])
     except ConfigError as error:
         return refuse_config(error)
-    print(f"The key of {name!r} is forgotten." if key else f"The profile {name!r} has no key of its own.")
+    print(f"The key of {name!r} was removed." if key else f"The profile {name!r} has no stored key.")
     if key.startswith(ENV_REFERENCE):
-        print(f"The variable {key.removeprefix(ENV_REFERENCE)} is still set by your shell, if it was.")
+        print(f"If your shell sets {key.removeprefix(ENV_REFERENCE)}, it is still set there.")
     return DONE
 
 

@@ -83,7 +83,7 @@ async def models_of(profile: Profile, env: Mapping[str, str], patience_s: float 
         async with asyncio.timeout(patience_s):
             return await ask(full)
     except TimeoutError as error:
-        raise ConfigError(f"There was no answer in {patience_s:g} seconds.") from error
+        raise ConfigError(f"No answer within {patience_s:g} seconds.") from error
 
 
 def _profiles(settings: Settings, env: Mapping[str, str]) -> dict[str, Profile]:

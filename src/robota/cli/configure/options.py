@@ -79,7 +79,7 @@ def reset(env: Mapping[str, str], *, asked: bool) -> int:
         backup = remove_settings(path)
     except ConfigError as error:
         return refuse_config(error)
-    print(f"{path} was removed. What was in it is in {backup}.")
+    print(f"{path} was removed. A backup is in {backup}.")
     return DONE
 
 
@@ -87,10 +87,10 @@ def _agreed(path: Path) -> bool:
     from robota.cli.questions import Cancelled, at_terminal, confirm
 
     if not at_terminal():
-        print("robota: nobody is there to be asked. To reset without a question: robota --reset --yes", file=sys.stderr)
+        print("robota: --reset needs a terminal to ask. To reset without asking: robota --reset --yes", file=sys.stderr)
         return False
     try:
-        return confirm(f"Remove {path}, with all provider profiles? A copy is kept.", default=False)
+        return confirm(f"Remove {path} with all provider profiles? A backup is kept.", default=False)
     except Cancelled:
         return False
 
@@ -99,7 +99,7 @@ def _configure_by_questions(env: Mapping[str, str], kind: str | None) -> int:
     from robota.cli.questions import at_terminal
 
     if not at_terminal():
-        print(f"robota: --configure asks questions, and this is no terminal.\n{ways_to_configure()}", file=sys.stderr)
+        print(f"robota: --configure needs a terminal for its questions.\n{ways_to_configure()}", file=sys.stderr)
         return USAGE
     from robota.cli.configure.wizard import configure
 
@@ -109,12 +109,12 @@ def _configure_by_questions(env: Mapping[str, str], kind: str | None) -> int:
 def _store_language(language: str, env: Mapping[str, str]) -> int:
     problem = language_problem(language)
     if problem is not None:
-        return refuse_usage(f"{single_line(language)!r} is no language: {problem}.")
+        return refuse_usage(f"{single_line(language)!r} is not a language: {problem}.")
     try:
         set_value(settings_path(env), ["language"], language)
     except ConfigError as error:
         return refuse_config(error)
-    print(f"From now on the answers are in {NAMES.get(language.lower(), language)}.")
+    print(f"Answers will be in {NAMES.get(language.lower(), language)}.")
     return DONE
 
 

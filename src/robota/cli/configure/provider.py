@@ -92,7 +92,7 @@ def _profile(choice: ProviderChoice, before: Profile | None) -> Profile:
     _check_names(choice)
     type = choice.type or (before.type if before else None)
     if type is None:
-        raise InvalidProvider(f"--type is needed, because there is no profile {choice.name!r} yet.")
+        raise InvalidProvider(f"--type is required, because there is no profile {choice.name!r} yet.")
     try:
         kind = definition(type)
     except ConfigError as error:
@@ -116,7 +116,7 @@ def _assumption(profile: Profile) -> str | None:
 
 def _check_names(choice: ProviderChoice) -> None:
     if not re.fullmatch(PROFILE_NAME, choice.name):
-        raise InvalidProvider(f"{choice.name!r} cannot name a profile: use letters, digits, dot, dash and underscore.")
+        raise InvalidProvider(f"{choice.name!r} is not a valid profile name: use letters, digits, '.', '-' and '_'.")
     if choice.api_key is not None and choice.api_key_env is not None:
         raise InvalidProvider("Give --api-key or --api-key-env, not both.")
     if choice.api_key_env is not None and not re.fullmatch(VARIABLE_NAME, choice.api_key_env):

@@ -20,9 +20,9 @@ async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> Pro
     if ask_it is None:
         # Making one says at least whether everything it needs is installed.
         await kind.create_provider(full).close()
-        return Probed(text="There is nobody to ask, but the profile is complete.")
+        return Probed(text="This type has no server to check; the profile is complete.")
     try:
         async with asyncio.timeout(limit_s):
             return await ask_it(full)
     except TimeoutError as error:
-        raise ConfigError(f"There was no answer in {limit_s:g} seconds.") from error
+        raise ConfigError(f"No answer within {limit_s:g} seconds.") from error

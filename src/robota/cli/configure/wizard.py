@@ -257,7 +257,7 @@ def _problem(step: SetupStep, said: str, env: Mapping[str, str]) -> str | None:
     if said.startswith(ENV_REFERENCE):
         variable = said.removeprefix(ENV_REFERENCE)
         if not re.fullmatch(VARIABLE_NAME, variable):
-            return f"{said} does not name an environment variable."
+            return f"{said} is not a valid environment variable name."
         return None if env.get(variable) else f"{variable} is not set in this shell."
     return None
 
@@ -270,7 +270,7 @@ def _name(kind: ProviderDefinition, before: Mapping[str, object]) -> str:
         name = ask("Name of this profile", free)
         if re.fullmatch(PROFILE_NAME, name):
             return name
-        print("Use letters, digits, dot, dash and underscore.")
+        print("Use letters, digits, '.', '-' and '_'.")
 
 
 def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile:

@@ -83,7 +83,7 @@ def _all_options() -> str:
 def _all_topics() -> str:
     rows = [(f"  {topic.name}", topic.title()) for topic in topics().values()]
     if not rows:
-        return "The pages of the documentation were not installed with this program."
+        return "The documentation pages were not installed with this program."
     return "\n".join(["robota help TOPIC shows one of them.", "", *in_columns(rows, terminal_width())])
 
 

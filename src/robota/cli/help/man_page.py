@@ -15,7 +15,7 @@ EXIT_CODES: Final = (
     (exit_codes.USAGE, "Usage error."),
     (exit_codes.CONFIGURATION, "Configuration error: wrong settings, or no provider."),
     (exit_codes.PROVIDER_PERMANENT, "Permanent provider error."),
-    (exit_codes.NEEDS_HUMAN, "Needs a person to answer a question."),
+    (exit_codes.NEEDS_HUMAN, "Needs user input: a question is waiting for an answer."),
     (exit_codes.TURN_LIMIT, "Turn limit reached."),
     (exit_codes.BUDGET_LIMIT, "Budget exhausted."),
     (exit_codes.PROVIDER_RETRYABLE, "Temporary provider error; try again later."),

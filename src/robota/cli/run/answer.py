@@ -34,10 +34,10 @@ def main(argv: Sequence[str]) -> int:
         try:
             given = response_in(options.json)
         except ValueError as error:
-            print(f"robota: --json is no answer: {error}. Nothing was changed.", file=sys.stderr)
+            print(f"robota: --json is not a valid answer: {error}. Nothing was changed.", file=sys.stderr)
             return EXIT_USAGE
     elif not options.words:
-        print("robota: Say what to answer: yes, no, words, or --json. `robota state` shows the ways.", file=sys.stderr)
+        print("robota: Give an answer: yes, no, text, or --json. `robota state` lists the answers.", file=sys.stderr)
         return EXIT_USAGE
     arguments = CommandLine(
         print=True,
@@ -113,5 +113,5 @@ def response_in(text: str) -> AskResponse:
     except (msgspec.DecodeError, ProtocolError) as error:
         raise ValueError(str(error)) from error
     if not isinstance(command, AskResponse):
-        raise ValueError("it is a command of another type")
+        raise ValueError("it is a different type of command")
     return command

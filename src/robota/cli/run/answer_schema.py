@@ -30,9 +30,9 @@ class AnswerSchema:
         try:
             kind.check_schema(schema)
         except jsonschema.SchemaError as error:
-            raise UsageError(f"--json-schema: this is no JSON Schema: {error.message}.") from error
+            raise UsageError(f"--json-schema: not a valid JSON Schema: {error.message}.") from error
         except RecursionError as error:
-            raise UsageError("--json-schema: this is no JSON Schema: it is too deep.") from error
+            raise UsageError("--json-schema: not a valid JSON Schema: it is nested too deeply.") from error
         self._schema = schema
         self._text = json.dumps(schema, ensure_ascii=False)
         _check_references(schema)
@@ -54,7 +54,7 @@ class AnswerSchema:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            return answer, f"It is no JSON: {error}."
+            return answer, f"It is not JSON: {error}."
         try:
             order = msgspec.json.encode((self._schema, value))
             problem = module_output("robota.cli.run.answer_schema", (), order, timeout_s=CHECK_S).decode()
@@ -76,7 +76,8 @@ def _check_references(schema: dict[str, Any]) -> None:
             resolver.lookup(base + reference if reference.startswith("#") else reference)
         except (referencing.exceptions.Unresolvable, ValueError) as error:
             raise UsageError(
-                f"--json-schema: the reference {reference!r} leads to nothing in the schema. Others are not followed."
+                f"--json-schema: the reference {reference!r} does not exist in the schema. References to other "
+                "documents are not followed."
             ) from error
 
 

@@ -44,10 +44,10 @@ async def clipboard_image(env: Mapping[str, str], cwd: Path) -> AttachedImage | 
             command = [program, *arguments]
             data = await output_of(command, env=env, cwd=cwd, seconds=LONGEST_S, limit=LARGEST_IMAGE)
         except ProgramFailed as failed:
-            return NotAttached(f"There is no image in the clipboard that {name} can read: {failed}")
-        return _attached(data, "The clipboard") or NotAttached("What is in the clipboard is no image.")
+            return NotAttached(f"{name} found no image in the clipboard: {failed}")
+        return _attached(data, "The clipboard") or NotAttached("The clipboard does not contain an image.")
     names = ", ".join(name for name, _, _ in CLIPBOARD_PROGRAMS)
-    return NotAttached(f"The clipboard cannot be read here: none of {names} works. Drop a file or write its path.")
+    return NotAttached(f"The clipboard cannot be read here: none of {names} works. Drop a file or type its path.")
 
 
 def _image(path: Path) -> AttachedImage | NotAttached | None:

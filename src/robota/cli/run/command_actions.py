@@ -66,8 +66,8 @@ def _exported(opened: OpenSession, request: ExportRequest) -> str:
         raise ConfigError(f"There is no home directory for {name}. Nothing was written.") from error
     if os.path.lexists(path):
         raise ConfigError(
-            f"{path} is there already. It was left as it is. Say another path: /export {request.format} PATH"
+            f"{path} already exists and was left unchanged. Use another path: /export {request.format} PATH"
         )
     notes = write_export(path, request.format, session, own_cover(session))
-    left_out = f" {len(notes['leftOut'])} kept outputs are no text and were left out." if notes.get("leftOut") else ""
-    return f"The session was written to {path}. Names, paths, keys and passwords are covered.{left_out}"
+    left_out = f" {len(notes['leftOut'])} saved outputs are not text and were omitted." if notes.get("leftOut") else ""
+    return f"The session was written to {path}. User names, paths, keys and passwords are redacted.{left_out}"

@@ -29,7 +29,7 @@ async def converse_here(
 
         end = await converse_drawn(session, opened, prompt, edited, guard_terminal)
         if can_be_resumed and isinstance(end, int) and opened.session.state().cline_messages:
-            sys.stdout.write(f"To go on with this session: robota --resume {opened.options.session_id}\n")
+            sys.stdout.write(f"To resume this session: robota --resume {opened.options.session_id}\n")
     else:
         end = await _converse_in_lines(session, opened, prompt)
     _forget_unwritten()
@@ -51,7 +51,7 @@ async def _converse_in_lines(session: SessionPort, opened: OpenSession, prompt: 
 
     if prompt is None:
         where = f"Robota in {opened.options.cwd}, {opened.options.model}."
-        LineWriter(sys.stdout).prose(f"{where} Say what to do; /help shows what else.", indent="  ")
+        LineWriter(sys.stdout).prose(f"{where} Describe a task to start, or type /help.", indent="  ")
     terminal = Terminal(
         input=sys.stdin.fileno(),
         out=sys.stdout,

@@ -25,7 +25,7 @@ async def debug_log(session: SessionPort, env: Mapping[str, str], warn: Callable
     try:
         descriptor = _opened(path)
     except OSError as error:
-        warn(f"The debug log {path} cannot be written: {error.strerror}. The session goes on without it.")
+        warn(f"The debug log {path} cannot be written: {error.strerror}. The session continues without it.")
         yield
         return
     warn(f"Debug log: {path}")

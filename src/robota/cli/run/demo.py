@@ -36,9 +36,9 @@ MAKE_REPOSITORY: Final = (
     "commit -qm 'A small shop'"
 )
 BEYOND_THE_SCRIPT: Final = (
-    "I am a script, not a model: I know this one task only, and only if you say yes to its steps. Everything else "
-    "here is real: `/rewind` takes the fix back, `/diff` shows it, `/context` shows what a model would be sent, `?` "
-    "shows the keys. To work with a model, leave with Ctrl+D and type `robota --configure`."
+    "I am a script, not a model: I know only this one task, and only if you approve its steps. Everything else "
+    "here is real: `/rewind` undoes the fix, `/diff` shows it, `/context` shows what a model would be sent, `?` "
+    "shows the keys. To work with a model, exit with Ctrl+D and run `robota --configure`."
 )
 
 NEXT: Final = """\
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
     if directory is None:
         return _without_a_trace()
     if directory.exists() and any(directory.iterdir()):
-        print(f"robota: {directory} is not empty, so nothing was written there. Name a new directory.", file=sys.stderr)
+        print(f"robota: {directory} is not empty, so nothing was written. Choose a new directory.", file=sys.stderr)
         return 2
     directory.mkdir(parents=True, exist_ok=True)
     code = _run(directory.absolute())
@@ -103,7 +103,7 @@ async def _attended_demo(project: Path) -> int:
     """The same task in the terminal UI, where a person approves the commands and the change."""
     await _make_project(project)
     print("A small project with a failing test, and Robota on its built-in scripted model.")
-    print("Answer with y. Then: Ctrl+O shows everything, Esc Esc goes back, Ctrl+D leaves.\n")
+    print("Answer with y. Then: Ctrl+O shows everything, Esc Esc rewinds, Ctrl+D exits.\n")
     launch = _launch_options(project, otherwise={"text": BEYOND_THE_SCRIPT, "chunkDelayMs": 20})
     launch = msgspec.structs.replace(launch, permission_mode=PermissionMode.DEFAULT, attended=True)
     opened = open_session(launch, os.environ)
@@ -163,7 +163,7 @@ def _take_back_and_redo(project: Path) -> None:
         rewind.main([*words, "--cwd", str(project)])
         if words != ("list",):
             print("\n$ git diff --stat")
-            print(asyncio.run(_shell("git --no-pager diff --stat", project)) or "(nothing differs)")
+            print(asyncio.run(_shell("git --no-pager diff --stat", project)) or "(no differences)")
 
 
 def _how_to_find_the_command() -> str:
@@ -178,5 +178,5 @@ async def _shell(command: str, cwd: Path) -> str:
     processes = LocalProcesses()
     outcome = await processes.run(command, cwd, 30, lambda text: None)
     if outcome.exit_code != 0:
-        print(f"robota: {command!r} failed; going on without it.\n{outcome.output_head}", file=sys.stderr)
+        print(f"robota: {command!r} failed; continuing without it.\n{outcome.output_head}", file=sys.stderr)
     return outcome.output_head.rstrip("\n")

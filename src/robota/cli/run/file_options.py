@@ -47,7 +47,7 @@ def text_option(file: str, option: str) -> str:
     except OSError as error:
         raise UsageError(f"{option}: {file} cannot be read: {error.strerror}.") from error
     if len(data) > LIMIT_BYTES:
-        raise UsageError(f"{option}: {file} holds more than {LIMIT_BYTES:,} bytes.")
+        raise UsageError(f"{option}: {file} is larger than {LIMIT_BYTES:,} bytes.")
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 
@@ -58,9 +58,9 @@ def json_option(said: str, option: str) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{option}: {'this' if is_json else said} is no JSON: {error}.") from error
+        raise UsageError(f"{option}: {'this' if is_json else said} is not JSON: {error}.") from error
     if not isinstance(found, dict):
-        raise UsageError(f"{option}: {'this' if is_json else said} is no JSON object.")
+        raise UsageError(f"{option}: {'this' if is_json else said} is not a JSON object.")
     return found
 
 
@@ -71,6 +71,6 @@ def _settings(arguments: CommandLine) -> dict[str, Any]:
         return settings
     servers = json_option(arguments.mcp_config, "--mcp-config").get("mcpServers")
     if not isinstance(servers, dict):
-        raise UsageError('--mcp-config: there is no object "mcpServers" in it.')
+        raise UsageError('--mcp-config: it has no object "mcpServers".')
     before = settings.get("mcpServers")
     return {**settings, "mcpServers": {**(before if isinstance(before, dict) else {}), **servers}}

@@ -94,8 +94,8 @@ def _prompt(arguments: CommandLine) -> str | None:
     if prompt:
         return prompt
     if arguments.print and not arguments.continues and arguments.resume is None:
-        named = f" {arguments.worktree!r} was taken for the name of the worktree." if arguments.worktree else ""
-        raise UsageError(f"There is no prompt: give it as an argument or on standard input.{named}")
+        named = f" {arguments.worktree!r} was taken as the name of the worktree." if arguments.worktree else ""
+        raise UsageError(f"No prompt was given: pass it as an argument or on standard input.{named}")
     return None
 
 
@@ -368,7 +368,7 @@ def _output_format(argv: Sequence[str]) -> str:
 def _explain() -> int:
     print(
         "Robota, a coding agent for the terminal.\n\n"
-        "  robota                              talk with it, at a terminal\n"
+        "  robota                              start a conversation, in a terminal\n"
         '  robota -p "fix the failing test"    run a task and print the answer\n'
         "  robota demo                         watch it work on a built-in model: no key, no network\n"
         "  robota --help                       all options"

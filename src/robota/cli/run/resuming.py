@@ -49,7 +49,7 @@ async def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: 
     else:
         found = await _picked(here, env, plain=arguments.plain) if attended else _refuse_to_guess(here)
     if found is None:
-        tell(f"There is no session of this directory to go on with, so this is a new one.{_passed_over(here)}")
+        tell(f"There is no session of this directory to continue, so this is a new one.{_passed_over(here)}")
         return None
     _check_origin(found, arguments, attended=attended)
     return _forked(found, arguments, root, user, env) if arguments.fork_session else found.directory
@@ -67,7 +67,7 @@ def open_wanted(
     try:
         return open_session(_launch_wanted(launch, wanted, env, tell), env)
     except (ConfigError, LogError) as error:
-        tell(f"{error} Going on in the session as it was.")
+        tell(f"{error} Continuing in the current session.")
     return open_session(_launch_wanted(launch, SessionWanted(session_id=left_id), env, tell), env)
 
 
@@ -102,7 +102,7 @@ def _passed_over(sessions: Sequence[CataloguedSession]) -> str:
         return ""
     return (
         f" {counted(foreign, 'session')} not written on this machine at this place {'was' if foreign == 1 else 'were'} "
-        "passed over, as after the directory was moved or copied; robota --resume asks which to go on with."
+        "skipped, as after the directory was moved or copied; robota --resume lets you choose one."
     )
 
 
@@ -114,10 +114,10 @@ def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Pat
         try:
             elsewhere = find_catalogued(everywhere, wanted)
         except SessionAmbiguous as error:
-            raise NotResumed(f"Not in this directory, but in others: {error}") from error
+            raise NotResumed(f"Not in this directory, but in another one: {error}") from error
     place = single_line(elsewhere.workspace, 4096)
     raise NotResumed(
-        f"The session {elsewhere.id} ({_title(elsewhere)}) belongs to {place}. Nothing was started. To go on with it: "
+        f"The session {elsewhere.id} ({_title(elsewhere)}) belongs to {place}. Nothing was started. To resume it: "
         f"robota --cwd {quote(place)} --resume {elsewhere.id}"
     )
 
@@ -155,7 +155,7 @@ def _refuse_to_guess(sessions: Sequence[CataloguedSession]) -> CataloguedSession
         raise NotResumed("There is no session to resume in this directory. Nothing was started.")
     listed = "\n".join(f"  {each.id}  {_title(each)}" for each in offered)
     raise NotResumed(
-        f"Say which session to resume: --resume ID, or --continue for the newest. Nothing was started.\n{listed}"
+        f"Choose a session to resume: --resume ID, or --continue for the newest. Nothing was started.\n{listed}"
     )
 
 
@@ -164,17 +164,17 @@ def _check_origin(session: CataloguedSession, arguments: CommandLine, *, attende
     if session.is_own or arguments.yes:
         return
     warning = (
-        f"The session {session.id} ({_title(session)}) was not written on this machine at this place: it came with the "
-        f"directory, or was moved or copied here. Anybody may have written what stands in {session.directory}."
+        f"The session {session.id} ({_title(session)}) was not written on this machine in this directory: it came with "
+        f"the directory, or was moved or copied here. Anyone may have written the contents of {session.directory}."
     )
     if not attended:
-        raise NotResumed(f"{warning} It was not taken up. To do so all the same: --yes")
+        raise NotResumed(f"{warning} It was not resumed. To resume it anyway: --yes")
     try:
-        is_wanted = confirm(f"{warning}\nTake it up?", default=False)
+        is_wanted = confirm(f"{warning}\nResume it?", default=False)
     except Cancelled:
         is_wanted = False
     if not is_wanted:
-        raise NotResumed("The session was not taken up. Nothing was started.")
+        raise NotResumed("The session was not resumed. Nothing was started.")
 
 
 def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user: Path, env: Mapping[str, str]) -> Path:

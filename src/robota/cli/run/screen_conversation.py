@@ -76,10 +76,10 @@ def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
     yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}{going_on}", Role.DIM)
     if opened.is_past_shown:
         return
-    yield theme.paint(f"  works in {options.cwd}", Role.DIM)
+    yield theme.paint(f"  workspace {options.cwd}", Role.DIM)
     mode = options.permission_mode.value
-    yield theme.paint(f"  permission mode {mode}: Shift+Tab changes it", Role.DIM)
-    yield theme.paint("  Say what to do. / shows commands, ? the keys.", Role.DIM)
+    yield theme.paint(f"  permission mode {mode} (Shift+Tab to change)", Role.DIM)
+    yield theme.paint("  Describe a task to start. Type / for commands, ? for keys.", Role.DIM)
 
 
 def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:

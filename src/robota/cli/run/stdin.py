@@ -29,14 +29,14 @@ def piped_input(
         if os.isatty(descriptor):
             return ""
         if prompt_given and not _has_something(descriptor, patience_s):
-            warn("nothing came on standard input; going on with the prompt alone.")
+            warn("no data on standard input; continuing with the prompt alone.")
             return ""
         data = _read_all(descriptor)
     except (OSError, ValueError):
         return ""
     if len(data) > LIMIT_BYTES:
         limit = f"{LIMIT_BYTES:,} bytes"
-        raise StdinProblem(f"Standard input holds more than {limit}. Put it into a file and name the file.")
+        raise StdinProblem(f"Standard input is larger than {limit}. Use a file and name it in the prompt.")
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 

@@ -8,14 +8,14 @@ def refuse_unused(arguments: CommandLine) -> None:
     _refuse_task_beside_upkeep(arguments)
     is_resumed = arguments.continues or arguments.resume is not None
     if arguments.continues and arguments.resume is not None:
-        raise UsageError("--continue and --resume name different sessions. Give one of them.")
+        raise UsageError("--continue and --resume name different sessions. Use one of them.")
     if arguments.fork_session and not is_resumed:
         raise UsageError("--fork-session needs a session to copy: add --continue or --resume SESSION.")
     if arguments.session_id is not None and is_resumed and not arguments.fork_session:
-        raise UsageError("--session-id is for a new session; one that is taken up keeps its id. Add --fork-session.")
+        raise UsageError("--session-id is for a new session; a resumed session keeps its id. Add --fork-session.")
     if arguments.yes and not arguments.reset and not is_resumed:
         raise UsageError(
-            "--yes answers only the questions of --reset and --resume. What may run without asking is said by "
+            "--yes answers only the questions of --reset and --resume. To choose what runs without asking, use "
             "--permission-mode and --allowed-tools."
         )
     if arguments.configure_provider is None:
@@ -30,11 +30,11 @@ def refuse_unused(arguments: CommandLine) -> None:
 
 def _refuse_output_without_reader(arguments: CommandLine) -> None:
     if arguments.quiet and arguments.verbose:
-        raise UsageError("--quiet and --verbose do not go together.")
+        raise UsageError("--quiet and --verbose cannot be combined.")
     if arguments.json_schema is not None and not arguments.print:
-        raise UsageError("--json-schema is about the answer of print mode: add -p.")
+        raise UsageError("--json-schema applies to print mode: add -p.")
     if arguments.plain and arguments.print:
-        raise UsageError("--plain is about the conversation at a terminal; -p prints plain text anyhow.")
+        raise UsageError("--plain applies to the conversation in a terminal; -p prints plain text anyway.")
     if arguments.include_partial_messages and arguments.output_format in ("text", "json"):
         raise UsageError("--include-partial-messages needs --output-format stream-json or messages.")
 
@@ -42,11 +42,11 @@ def _refuse_output_without_reader(arguments: CommandLine) -> None:
 def _refuse_task_beside_upkeep(arguments: CommandLine) -> None:
     chosen = [name for name in ("check_update", "reset", "configure") if getattr(arguments, name)]
     if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(map(_option, chosen))} do not go together.")
+        raise UsageError(f"{' and '.join(map(_option, chosen))} cannot be combined.")
     if chosen and (arguments.prompt or arguments.print):
-        raise UsageError(f"{_option(chosen[0])} starts no task, so there can be no prompt beside it.")
+        raise UsageError(f"{_option(chosen[0])} starts no task, so it takes no prompt.")
     if chosen and (arguments.configure_provider is not None or arguments.set_current or arguments.language is not None):
-        raise UsageError(f"{_option(chosen[0])} does not go together with options that change other settings.")
+        raise UsageError(f"{_option(chosen[0])} cannot be combined with options that change other settings.")
 
 
 def _option(field: str) -> str:

@@ -18,7 +18,9 @@ SCOPES: Final = {
 }
 RULE_CHOICE: Final = r"(\d{1,2})([spu]?)"
 HUNK_CHOICE: Final = r"h\s*(\d+(?:[\s,]+\d+)*)"
-HINT: Final = "Type y for yes, n for no, or one of the choices above. Other words are a no and its reason."
+HINT: Final = (
+    "Type y to approve, n to reject, or one of the choices above. Any other text rejects it and is sent as the reason."
+)
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -68,7 +70,7 @@ def _several_lines(text: str) -> Meaning:
     """A paste may say no and why at length. It is no clear yes, even if it happens to begin like one."""
     first, rest = text.split(maxsplit=1)
     if first.lower() in YES:
-        return Again(f"Several lines at once do not count as a yes. {HINT}")
+        return Again(f"Several lines at once are not accepted as approval. {HINT}")
     return Reject(text=rest if first.lower() in NO else text)
 
 
@@ -83,7 +85,7 @@ def _with_hunks(numbers: set[int], asked: ApprovalAsk) -> Meaning:
     hunks = asked.choosable_hunks
     if not hunks:
         is_only_change = isinstance(asked.view, DiffView) and len(asked.view.hunks) == 1
-        return Approve() if is_only_change and numbers == {1} else Again(f"There is nothing to choose from. {HINT}")
+        return Approve() if is_only_change and numbers == {1} else Again(f"There are no changes to choose from. {HINT}")
     if not all(1 <= number <= hunks for number in numbers):
         return Again(f"The changes are numbered 1 to {hunks}. {HINT}")
     return ApproveHunks(hunks=tuple(sorted(number - 1 for number in numbers)))

@@ -30,22 +30,23 @@ def words_for(asked: TalkAsk) -> list[str]:
             return [f"? {asked.question}", *numbered, *([NUMBER_OR_WORDS] if numbered else [])]
         case LimitAsk():
             what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
-            return [f"! The limit of {what} is reached. y allows the same again, n stops."]
+            return [f"! The limit of {what} is reached. Type y to allow the same amount again, n to stop."]
         case MistakesAsk():
-            return [*_warning(asked.message), "Enter goes on, words say how, n gives up."]
+            return [*_warning(asked.message), "Press Enter to continue, type instructions, or type n to stop."]
         case FailureAsk():
-            return [*_warning(asked.message), "Enter tries again, words are sent with the next try, n gives up."]
+            hint = "Press Enter to retry, type a message to send with the retry, or type n to stop."
+            return [*_warning(asked.message), hint]
         case CompletionAsk() | ResumeAsk(is_completed=True):
             return []
         case ResumeAsk():
-            return ["Interrupted. Enter goes on, words say how, Ctrl+D leaves."]
+            return ["Interrupted. Press Enter to continue, type instructions, or press Ctrl+D to exit."]
         case never:
             assert_never(never)
 
 
 def hint_for(asked: TalkAsk) -> str:
     """What to type where something else was typed."""
-    return "Type y to go on or n to stop." if isinstance(asked, LimitAsk) else ""
+    return "Type y to continue or n to stop." if isinstance(asked, LimitAsk) else ""
 
 
 def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
@@ -68,7 +69,8 @@ def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
 
 
 def _offered(suggestion: SuggestedAnswer) -> str:
-    return suggestion.answer if suggestion.mode is None else f"{suggestion.answer} (goes on in {suggestion.mode} mode)"
+    mode = suggestion.mode
+    return suggestion.answer if mode is None else f"{suggestion.answer} (continues in {mode} mode)"
 
 
 def _yes_or_no(line: str) -> Approve | Reject | None:

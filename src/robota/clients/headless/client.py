@@ -48,13 +48,13 @@ from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import CommandOutcome, CommandStarted, typed_command
 from robota.protocol.state import AgentState
 
-REPAIR: Final = "Your answer does not have the shape that was asked for. {problem} Give the whole answer again."
+REPAIR: Final = "Your answer does not match the requested JSON schema. {problem} Send the whole answer again."
 ENDED: Final = frozenset({AgentState.IDLE, AgentState.RESUMABLE})
 Opening = NewTask | RunSlashCommand | AskResponse
 FOLDED: Final = (State, MessageCreated, MessageUpdated, Thinking, ToolStart, ToolEnd, TaskAborted, TaskEnded)
 NOTHING_MORE: Final = Refused(
     code="task_over",
-    message="The task of this session has ended and nothing is left to do. Say something to go on with it.",
+    message="The task of this session has finished. Add a prompt to continue it.",
 )
 
 

@@ -29,8 +29,8 @@ ERROR_MAX_TURNS: Final = "error_max_turns"
 ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
 
-NO_ANSWER: Final = "The task ended without a complete answer. Its session is kept; run the prompt again."
-TO_A_PERSON: Final = "Say how to go on, or start a new task."
+NO_ANSWER: Final = "The task ended without a complete answer. The session is saved; run the prompt again."
+TO_A_PERSON: Final = "Tell it how to continue, or start a new task."
 WRONG_COMMANDS: Final = {
     "unknown_command": exit_codes.USAGE,
     "wrong_arguments": exit_codes.USAGE,
@@ -91,7 +91,7 @@ def outcome_of(
         case ResumeAsk(is_completed=False):
             return _cancelled(partial, aborted_during, interruption)
         case ResumeAsk() | None:
-            error_text = f"The task stopped at {last.ask!r}, which print mode cannot answer. Its session is kept."
+            error_text = f"The task stopped at {last.ask!r}, which print mode cannot answer. The session is saved."
             return _failed("internal_error", partial, error_text)
         case never:
             assert_never(never)
@@ -111,7 +111,7 @@ def refused(refusal: Refused) -> RunOutcome:
 
 def wrong_shape(answer: str, problem: str) -> RunOutcome:
     """The answer is there, but not as it was asked for, also when it was asked for again."""
-    error_text = f"The answer does not fit --json-schema: {problem} The session is kept."
+    error_text = f"The answer does not match --json-schema: {problem} The session is saved."
     return _failed("invalid_output", answer, error_text)
 
 
@@ -163,12 +163,12 @@ def _asks_person(asked: QuestionAsk | ApprovalAsk, why: str, session_id: str) ->
     """Something that was left for somebody to answer."""
     if isinstance(asked, QuestionAsk):
         return _question(asked, session_id)
-    error_text = f"{why} The agent asks for permission: {asked.title}\nSee it and answer it: robota state {session_id}"
+    error_text = f"{why} The agent needs approval: {asked.title}\nTo review and answer it: robota state {session_id}"
     return RunOutcome(exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", errors=(error_text.strip(),))
 
 
 def _question(asked: QuestionAsk, session_id: str) -> RunOutcome:
-    error_text = f"The agent asks: {asked.question}\nAnswer it and go on: robota answer {session_id} WORDS"
+    error_text = f"The agent asks: {asked.question}\nTo answer and continue: robota answer {session_id} TEXT"
     return RunOutcome(
         exit_code=exit_codes.NEEDS_HUMAN, terminal_reason="needs_input", result=asked.question, errors=(error_text,)
     )
@@ -181,20 +181,20 @@ def _limit_reached(asked: LimitAsk, partial: str, why: str) -> RunOutcome:
             terminal_reason="budget_exhausted",
             subtype=ERROR_MAX_BUDGET,
             result=partial,
-            errors=(why or "The budget is used up. What was done stays done; allow more with --max-budget-usd.",),
+            errors=(why or "The budget is used up. Completed work is kept; raise the limit with --max-budget-usd.",),
         )
     return RunOutcome(
         exit_code=exit_codes.TURN_LIMIT,
         terminal_reason="max_turns",
         subtype=ERROR_MAX_TURNS,
         result=partial,
-        errors=("The limit of turns is reached. What was done stays done; allow more with --max-turns.",),
+        errors=("The turn limit is reached. Completed work is kept; raise the limit with --max-turns.",),
     )
 
 
 def _mistakes(asked: MistakesAsk, partial: str) -> RunOutcome:
-    error_text = asked.message or "The model made too many mistakes in a row. What was done stays done."
-    error_text = error_text.replace(TO_A_PERSON, "What was done stays done; the session is kept.")
+    error_text = asked.message or "The model made too many mistakes in a row. Completed work is kept."
+    error_text = error_text.replace(TO_A_PERSON, "Completed work is kept and the session is saved.")
     repeats = asked.mistake is MistakeKind.REPEATED_CALL
     return _failed("repeated_tool_use" if repeats else "malformed_tool_use_exhausted", partial, error_text)
 
@@ -203,7 +203,7 @@ def _cancelled(partial: str, during: str, interruption: Interruption | None) -> 
     """The task is paused."""
     if interruption is not None:
         return _interrupted(partial, during, interruption)
-    return _failed(during, partial, "The task was cancelled. What was done stays done; the session is kept.")
+    return _failed(during, partial, "The task was cancelled. Completed work is kept and the session is saved.")
 
 
 def _broken_off(partial: str, during: str, interruption: Interruption | None) -> RunOutcome:
@@ -211,13 +211,13 @@ def _broken_off(partial: str, during: str, interruption: Interruption | None) ->
     if interruption is not None:
         return _interrupted(partial, during, interruption)
     error_text = (
-        "The session broke off without an end (this is a bug in robota). What was done stays done; see its log."
+        "The session ended unexpectedly (this is a bug in Robota). Completed work is kept; see the session log."
     )
     return _failed("internal_error", partial, error_text)
 
 
 def _interrupted(partial: str, during: str, interruption: Interruption) -> RunOutcome:
-    error_text = f"Stopped by {interruption.signal_name}. What was done stays done; the session is kept."
+    error_text = f"Stopped by {interruption.signal_name}. Completed work is kept and the session is saved."
     return RunOutcome(exit_code=interruption.exit_code, terminal_reason=during, result=partial, errors=(error_text,))
 
 

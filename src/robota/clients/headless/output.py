@@ -26,7 +26,7 @@ class OutputLost(Exception):
     """Standard output takes nothing more; `is_closed` if its reader went away, else the text says why."""
 
     def __init__(self, error: OSError) -> None:
-        super().__init__(f"Cannot write to standard output: {error.strerror or error}. The session is kept.")
+        super().__init__(f"Cannot write to standard output: {error.strerror or error}. The session is saved.")
         self.is_closed = isinstance(error, BrokenPipeError)
 
 

@@ -73,11 +73,11 @@ from robota.protocol.views import TerminalView
 
 # The Ctrl+C that ended an editor may be heard of after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
-LEAVING: Final = "(Ctrl+C again or Ctrl+D leaves)"
+LEAVING: Final = "(press Ctrl+C again or Ctrl+D to exit)"
 QUEUED_SHOWN: Final = 200
-NO_TASK_YET: Final = "There is no task yet: say what to do first."
-SEE_ALL_FIRST: Final = "Not all of it has been shown yet: type all first, or n for no."
-INSTEAD: Final = "Nothing was changed. Say n and what should be different instead."
+NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
+SEE_ALL_FIRST: Final = "Not everything has been shown yet: type all to see the rest, or n to reject."
+INSTEAD: Final = "Nothing was changed. To ask for something different, type n and what should change."
 
 
 class NextTask(msgspec.Struct, frozen=True):
@@ -382,9 +382,10 @@ class Conversation:
         if shown.line is None:
             return
         if not _is_at_rest(self._asked):
-            self._lines.prose("Going back works only when nothing runs: press Ctrl+C, or wait.", DIM)
+            self._lines.prose("Rewinding works only while the agent is idle: press Ctrl+C, or wait.", DIM)
             return
-        self._lines.prose(f"? {question_about(shown.result)} y does it, else nothing changes.", BOLD, indent="  ")
+        question = f"? {question_about(shown.result)} Type y to confirm; anything else cancels."
+        self._lines.prose(question, BOLD, indent="  ")
         if is_clear_yes((await self.prompter.answer() or "").strip()):
             await self._run_command(shown.line)
         else:
@@ -396,9 +397,9 @@ class Conversation:
         for number, option in enumerate(choice.options, start=1):
             self._lines.prose(f"  {number} {option.label}  {option.detail}".rstrip(), indent="      ")
         if self._asked is None:
-            self._lines.prose(f"Type {choice.options[0].line} or another of them to choose.", DIM)
+            self._lines.prose(f"Type {choice.options[0].line} or another command of the list to choose.", DIM)
             return
-        self._lines.prose("Type a number to choose, or Enter to leave it as it is.", DIM)
+        self._lines.prose("Type a number to choose, or press Enter to cancel.", DIM)
         typed = (await self.prompter.answer() or "").strip()
         if typed.isascii() and typed.isdecimal() and 1 <= int(typed) <= len(choice.options):
             line = choice.options[int(typed) - 1].line

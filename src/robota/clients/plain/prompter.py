@@ -43,7 +43,8 @@ class Prompter:
         """What is typed from now on: what was typed before a question is no answer to it."""
         forgotten = " ".join(self.console.forget().split())
         if forgotten:
-            self._lines.prose(f"(typed before the question, so not read: {forgotten[:FORGOTTEN_SHOWN]})", DIM)
+            shown = forgotten[:FORGOTTEN_SHOWN]
+            self._lines.prose(f"(ignored, because it was typed before the question: {shown})", DIM)
         return await self.text()
 
     def show_again(self) -> None:

@@ -23,7 +23,7 @@ from robota.protocol.message import SPOKEN, Message
 from robota.protocol.views import DiffsView, DiffView
 
 # The seed's protocol names some errors; what a person reads is up to the client.
-ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
+ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model returned an empty answer."}
 
 
 class Transcript:
@@ -86,7 +86,7 @@ class Transcript:
         elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
             self._diagnostics.prose(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", RED, indent="  ")
         elif row.say == "condense_context":
-            self._diagnostics.line("    (shortening the conversation)", DIM)
+            self._diagnostics.line("    (condensing the conversation)", DIM)
 
     def _started(self, event: ToolStart, show: Callable[[ToolStart], None]) -> None:
         if event.purpose is CallPurpose.SUBTASK:

@@ -34,14 +34,15 @@ def reason_lines(verdict: ApprovalVerdict) -> tuple[Line, ...]:
 
 def choice_lines(asked: ApprovalAsk) -> tuple[Line, ...]:
     """The answers, the usual ones first."""
-    edit = "   e change it first" if asked.editable is not None else ""
-    lines = [f"  y yes   n no (n and some words: no, and why){edit}"]
+    edit = "   e edit it first" if asked.editable is not None else ""
+    lines = [f"  y yes   n no (text after n is sent as the reason){edit}"]
     for number, offered in enumerate(asked.verdict.suggestions, start=1):
-        lines.append(f"  {number} yes, and from now on in this session: {' '.join(offered.rules)} ({offered.covers})")
+        rules = " ".join(offered.rules)
+        lines.append(f"  {number} yes, and allow {rules} for this session ({offered.covers})")
     if len(lines) > 1:
-        lines.append("  1p also in later sessions of this project, 1u in all your projects")
+        lines.append("  1p also in future sessions of this project, 1u in all your projects")
     if hunks := asked.choosable_hunks:
-        lines.append(f"  h 1,{hunks} only these of the {hunks} changes")
+        lines.append(f"  h 1,{hunks} approve only these of the {hunks} changes")
     return tuple(Line(line) for line in lines)
 
 

@@ -82,8 +82,8 @@ def _where_to_go_on(wanted: SessionWanted) -> str:
         return "To decide: robota trust"
     if wanted.sets_up is not None:
         kind = f" --type {shlex.quote(wanted.sets_up)}" if wanted.sets_up else ""
-        return f"To set a provider up: robota --configure{kind}"
-    return f"To go on there: {_command_line(wanted)}"
+        return f"To set up a provider: robota --configure{kind}"
+    return f"To continue there: {_command_line(wanted)}"
 
 
 def _command_line(wanted: SessionWanted) -> str:

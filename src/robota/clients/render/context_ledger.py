@@ -26,16 +26,16 @@ SIGNS: Final = {
     LedgerKind.INSTRUCTIONS: ("I", "instructions"),
     LedgerKind.CONDENSATION: ("C", "condensed"),
     LedgerKind.REMINDER: ("R", "reminders"),
-    LedgerKind.PERSON: ("P", "your words"),
-    LedgerKind.MODEL: ("M", "the model's words"),
+    LedgerKind.PERSON: ("P", "your messages"),
+    LedgerKind.MODEL: ("M", "model replies"),
     LedgerKind.FILE: ("F", "files read"),
-    LedgerKind.OUTPUT: ("O", "outputs of tools"),
+    LedgerKind.OUTPUT: ("O", "tool output"),
 }
 FATES: Final = {
-    Fate.KEPT: "stays word for word",
-    Fate.PINNED: "stays because it is pinned",
-    Fate.SUMMARISED: "is summarised",
-    Fate.LEFT_OUT: "goes",
+    Fate.KEPT: "kept verbatim",
+    Fate.PINNED: "kept because it is pinned",
+    Fate.SUMMARISED: "summarised",
+    Fate.LEFT_OUT: "removed",
 }
 # These are told one by one; of the others only the sum.
 SINGLE: Final = frozenset({LedgerKind.MCP_SERVER, LedgerKind.INSTRUCTIONS})
@@ -75,7 +75,7 @@ def ledger_details(update: ContextUpdate, columns: int, *, whole: bool) -> Itera
 def headline(update: ContextUpdate) -> str:
     """How full the window is."""
     if not update.max_tokens:
-        return f"{update.used_tokens:,} tokens in the context (the size of the window is not known)"
+        return f"{update.used_tokens:,} tokens in the context (context window size unknown)"
     return f"{update.used_tokens:,} of {update.max_tokens:,} tokens in the context ({update.used_percentage:.0f} %)"
 
 
@@ -113,7 +113,7 @@ def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iter
         return
     shown = turns if whole else sorted(turns, key=lambda entry: -entry.tokens)[:LARGEST_SHOWN]
     yield Line("")
-    yield Line("  turn    tokens  what" if whole else "  turn    tokens  the largest of it", DIM)
+    yield Line("  turn    tokens  what" if whole else "  turn    tokens  largest entries", DIM)
     for entry in shown:
         sign, pinned = SIGNS[entry.kind][0], " (pinned)" if entry.is_pinned else ""
         undo = f" ({entry.reduction_id})" if entry.reduction_id else ""
@@ -126,7 +126,7 @@ def _prospect(update: ContextUpdate) -> Iterator[str]:
     if update.condense_at is None:
         return
     yield ""
-    when = f"It is condensed at {update.condense_at:,} tokens"
+    when = f"Condensing starts at {update.condense_at:,} tokens"
     left = update.requests_to_condensing
     if update.used_tokens >= update.condense_at:
         yield f"{when}: before the next request."
@@ -162,13 +162,13 @@ def condense_preview_lines(preview: CondensePreview, width: int | None = None) -
     """What would stay word for word, what would be summarised and what would go, the largest of each first."""
     columns = width or USUAL_WIDTH
     yield Line(f"Condensing now would leave {preview.kept_tokens:,} of {_tokens(preview.prev_context_tokens)}", BOLD)
-    yield Line("and add a summary, the todo list and the names of files.", BOLD)
+    yield Line("and add a summary, the todo list and file names.", BOLD)
     for fate, title in FATES.items():
         found = [entry for entry in preview.entries if entry.fate is fate]
         if found:
             yield Line(f"  {title}: {_tokens(sum(entry.tokens for entry in found))}")
             yield from _largest(found, columns)
-    yield Line("/pin TURN keeps a turn word for word.", DIM)
+    yield Line("/pin TURN keeps a turn verbatim.", DIM)
 
 
 def _largest(entries: Sequence[LedgerEntry], columns: int) -> Iterator[Line]:

@@ -47,10 +47,10 @@ class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
     def more_before(self, shown: "Sequence[Message | PastCall]") -> str:
         """How to see what came before the items that are shown; empty if nothing did."""
         if len(self.items()) > len(shown):
-            return "(There is more before this: /history shows it.)"
+            return "(Earlier messages: /history)"
         if not self.older or not self.rows:
             return ""
-        return f"({self.older:,} rows before this: /history {len(self.rows)} {self.rows[0].ts})"
+        return f"({self.older:,} earlier messages: /history {len(self.rows)} {self.rows[0].ts})"
 
     def is_prompt(self, row: Message) -> bool:
         """Whether the person said it; the first row of all is what they asked."""

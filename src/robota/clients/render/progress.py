@@ -21,17 +21,17 @@ from robota.protocol.events import (
 )
 
 RETRY_CAUSES: Final = {
-    "rate_limit": "The model server wants fewer requests",
+    "rate_limit": "The model server limits the request rate",
     "overloaded": "The model server is overloaded",
     "server_error": "The model server failed",
     "connection": "The model server cannot be reached",
-    "stream_cut": "The answer broke off",
-    "empty_reply": "The model gave an empty answer",
+    "stream_cut": "The answer was cut off",
+    "empty_reply": "The model returned an empty answer",
 }
 REDUCTIONS: Final = {
     "condensed": "conversation condensed",
-    "cut": "old outputs of tools left out",
-    "restored": "what was taken out is shown to the model again",
+    "cut": "old tool output removed",
+    "restored": "removed content restored for the model",
 }
 
 
@@ -130,4 +130,4 @@ def retry_in_words(event: RetryScheduled, left_s: int | None = None) -> str:
     else:
         status = f" ({event.reason})" if event.reason else ""
     pause = f"{event.delay_ms / 1000:.1f} s" if left_s is None else f"{left_s} s"
-    return f"{cause}{status}. Trying again in {pause} ({event.attempt} of {event.max_retries})."
+    return f"{cause}{status}. Retrying in {pause} ({event.attempt} of {event.max_retries})."

@@ -9,14 +9,14 @@ from robota.text.counted import counted
 from robota.text.visible import single_line, visible
 
 PATH_SHOWN: Final = 4096
-NOTHING_DIFFERS: Final = "Nothing differs from that state."
+NOTHING_DIFFERS: Final = "Nothing has changed since that point."
 COLOURS: Final = {"+": GREEN, "-": RED}
 
 
 def question_about(result: RewindResult) -> str:
     """What is asked before it is done."""
-    files = f"change {counted(len(result.files), 'file')} like this" if result.files else ""
-    words = "take the conversation back" if result.changes_conversation else ""
+    files = f"change {counted(len(result.files), 'file')} as shown" if result.files else ""
+    words = "rewind the conversation" if result.changes_conversation else ""
     return f"{' and '.join(each for each in (files, words) if each).capitalize()}?"
 
 
@@ -29,9 +29,9 @@ def result_lines(result: RewindResult) -> Iterator[str]:
         yield f"{'removed' if file.kind == 'deleted' else 'restored'}  {single_line(file.path, PATH_SHOWN)}"
     yield from conversation_lines(result)
     for left in result.left_files:
-        yield f"left as it is  {single_line(left.path, PATH_SHOWN)}: {left.reason}"
+        yield f"not restored  {single_line(left.path, PATH_SHOWN)}: {left.reason}"
     if result.saved_new_work and result.files:
-        yield "What was in no checkpoint was saved first; `rewind undo` brings it back."
+        yield "Changes that no checkpoint had were saved first; `rewind undo` restores them."
 
 
 def conversation_lines(result: RewindResult) -> Iterator[str]:
@@ -39,9 +39,9 @@ def conversation_lines(result: RewindResult) -> Iterator[str]:
     if not result.changes_conversation:
         return
     if result.left_prompts:
-        yield f"conversation  without {_prompts(result.left_prompts)}; the list still has what was left"
+        yield f"conversation  rewound, without {_prompts(result.left_prompts)} (`rewind undo` restores them)"
     if result.returned_prompts:
-        yield f"conversation  with {_prompts(result.returned_prompts)} again"
+        yield f"conversation  restored, with {_prompts(result.returned_prompts)}"
     if not result.left_prompts and not result.returned_prompts:
         yield "conversation  as it was then"
 

@@ -109,7 +109,7 @@ class LineWriter:
     def sandbox(self, event: Sandbox) -> None:
         """That nothing confines commands is worth a line; which of the kinds does is not."""
         if event.kind == "none":
-            self.prose(f"robota: no sandbox works here, so commands run only if a rule names them: {event.reason}.")
+            self.prose(f"robota: no sandbox is available, so commands run only if a rule allows them: {event.reason}.")
 
     def _steer(self, sequence: str) -> None:
         if self._moves_cursor:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # A Ctrl+C that ended the editor may arrive as a signal after its end.
 LATE_SIGNAL_S: Final = 0.05
-NO_TASK_YET: Final = "There is no task yet: say what to do first."
+NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
 
 
 async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
@@ -230,7 +230,7 @@ class ScreenConversation:
     def copy(self, text: str, what: str) -> None:
         """Copy a text to the clipboard."""
         self.region.output.copy(text)
-        self.tell(f"Copied {what} ({len(text):,} characters), if your terminal lets programs copy.")
+        self.tell(f"Copied {what} ({len(text):,} characters), if your terminal allows programs to copy.")
 
     def appear(self, appearance: Appearance) -> None:
         """Apply another appearance."""

@@ -126,5 +126,5 @@ class CommandRunner:
         self._display.show_lines(preview_lines(shown.result))
         line = shown.line
         if line is not None:
-            question = ConfirmPrompt(question=question_about(shown.result), no="no, nothing changes")
+            question = ConfirmPrompt(question=question_about(shown.result), no="no, change nothing")
             self._display.open_question(question, lambda: self._display.run_line(line))

@@ -35,10 +35,10 @@ MODES: Final = (
     PermissionMode.PLAN,
     PermissionMode.BYPASS,
 )
-BYPASS_QUESTION: Final = "Let everything run without asking (bypassPermissions)?"
+BYPASS_QUESTION: Final = "Run everything without asking (bypassPermissions)?"
 HINTS: Final = {
-    Stopping.OFFER_LEAVING: "Ctrl+C again leaves.",
-    Stopping.OFFER_REWIND: "Esc again goes back to an earlier prompt.",
+    Stopping.OFFER_LEAVING: "Press Ctrl+C again to exit.",
+    Stopping.OFFER_REWIND: "Press Esc again to rewind to an earlier prompt.",
 }
 
 
@@ -95,7 +95,7 @@ class ConversationKeys:
         """Call the person if they look elsewhere; where the terminal does not tell, if no key came for a while."""
         looks = self._conversation.region.reports.is_focused
         if looks is False or (looks is None and time.monotonic() - self._last_key > AWAY_S):
-            self._conversation.region.output.call_person("Robota waits for you")
+            self._conversation.region.output.call_person("Robota is waiting for you")
 
     # The input.
 
@@ -226,10 +226,10 @@ class ConversationKeys:
         prompts = self._conversation.input.history.matching("")
         options = tuple(CommandOption(label=single_line(each, PROMPT_SHOWN), line=each) for each in prompts)
         if options:
-            choice = CommandChoice(title="Prompts that you sent", options=options)
+            choice = CommandChoice(title="Previous prompts", options=options)
             self._conversation.choosing.open_list(choice, self._take_prompt)
         else:
-            self._hint("No prompt was sent yet.")
+            self._hint("There are no previous prompts yet.")
 
     def _take_prompt(self, option: CommandOption | None) -> None:
         if option is not None:
@@ -311,7 +311,7 @@ class ConversationKeys:
             return
         mode = MODES[(MODES.index(session.permission_mode) + 1) % len(MODES)]
         if mode is PermissionMode.BYPASS:
-            question = ConfirmPrompt(question=BYPASS_QUESTION, no="no, back to the default mode")
+            question = ConfirmPrompt(question=BYPASS_QUESTION, no="no, return to default mode")
             # Whoever does not want it is not held before it: the keys lead round.
             back = partial(self._set_mode, PermissionMode.DEFAULT)
             self._conversation.choosing.open_question(question, partial(self._set_mode, mode), back)
@@ -327,7 +327,7 @@ class ConversationKeys:
 
     async def _read(self) -> None:
         rows = self._conversation.scrollback.full_rows()
-        await self._conversation.screens.read(rows or ["Nothing was said yet."])
+        await self._conversation.screens.read(rows or ["The conversation is empty."])
 
     def show_keys(self) -> None:
         """Print every key."""

@@ -23,7 +23,7 @@ from robota.protocol.slash_commands import (
 from robota.protocol.unified_diff import files_in
 from robota.protocol.views import DiffView
 
-NOTHING_TO_SEE: Final = "There is nothing to see of it."
+NOTHING_TO_SEE: Final = "There is nothing to show."
 
 
 class Commands(Protocol):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from robota.clients.tui.markdown.answer import StreamedAnswer
 
 BLOCKS_KEPT: Final = 100
-EARLIER: Final = "(What was before this: /history, or robota sessions show.)"
+EARLIER: Final = "(Earlier messages: /history, or robota sessions show)"
 HANGING: Final = "  "
 STEP: Final = "  "
 NARROWEST_ANSWER: Final = 10
@@ -49,7 +49,7 @@ STREAM_CUT: Final = "stream_cut"
 # How many rows of a long prompt are shown, at its beginning and its end.
 PROMPT_BEGIN: Final = 12
 PROMPT_END: Final = 6
-ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model gave an empty answer."}
+ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model returned an empty answer."}
 
 
 class Scrollback:
@@ -314,7 +314,7 @@ class Scrollback:
     def _sandbox(self, event: Sandbox) -> None:
         if event.kind == "none":
             self.tell(
-                f"! No sandbox works here, so commands run only if a rule names them: {event.reason}.", Role.WARNING
+                f"! No sandbox is available, so commands run only if a rule allows them: {event.reason}.", Role.WARNING
             )
 
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
 RETRY_S: Final = 0.2
-NO_IMAGES: Final = "is not known to take images and may refuse them; options.seesImages of its profile says it does."
+NO_IMAGES: Final = (
+    "is not known to support images and may reject them; set options.seesImages in its profile if it does."
+)
 
 
 class Sending:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Rows that are printed belong to the terminal; these few are kept for what still changes.
 PAGES_KEPT: Final = 2
 ASK_ROLES: Final = {"?": Role.BOLD, "!": Role.ERROR}
-ASK_BEHIND: Final = "? Robota asks you something: Esc leads back to it."
+ASK_BEHIND: Final = "? Robota has a question: press Esc to return to it."
 
 
 class SessionEvents:
@@ -130,6 +130,6 @@ class SessionEvents:
             return
         choice = rewind_choice(event.points)
         if choice is None:
-            self._conversation.tell("There is nothing to go back to yet.")
+            self._conversation.tell("There is nothing to rewind to yet.")
         else:
             self._conversation.offer(choice, ())

@@ -73,14 +73,14 @@ def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
         nonlocal now
         changes = _changes(arguments.split())
         if changes is None:
-            return wrong_arguments(STATUS_LINE, "That is not a form of /statusline.")
+            return wrong_arguments(STATUS_LINE, "Invalid arguments for /statusline.")
         for name, value in changes.items():
             problem = await save_setting(host, ("statusline", name), value)
             if problem:
                 return problem
         now = _with_changes(now, changes)
         branch = "with" if now.shows_git_branch else "without"
-        summary = f"on, {branch} the branch of the repository" if now.has_status_line else "off"
+        summary = f"on, {branch} the git branch" if now.has_status_line else "off"
         return _shown(f"status line: {summary}", now)
 
     def switches(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:

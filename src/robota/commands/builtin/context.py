@@ -36,7 +36,7 @@ def context_commands(session: Session) -> Iterable[SlashCommand]:
 
     async def context(arguments: str) -> CommandOutcome | Refused:
         if arguments not in ("", "all"):
-            return wrong_arguments(CONTEXT, f"{arguments!r} is nothing to show.")
+            return wrong_arguments(CONTEXT, f"{arguments!r} is not a valid argument.")
         update = await session.context.update()
         return update if isinstance(update, Refused) else ContextShown(update=update, is_whole=arguments == "all")
 
@@ -48,13 +48,13 @@ def context_commands(session: Session) -> Iterable[SlashCommand]:
         if word == "undo" and " " not in rest.strip():
             receipt = await session.submit(RestoreContext(id=rest.strip() or None))
             return (
-                receipt if isinstance(receipt, Refused) else shown_text("The model is shown again what was taken out.")
+                receipt if isinstance(receipt, Refused) else shown_text("The removed content is back in the context.")
             )
         receipt = await session.submit(CondenseContext(text=arguments or None))
         if isinstance(receipt, Refused):
             return receipt
         if receipt.is_deferred:
-            return shown_text("The conversation is shortened before the next request.")
+            return shown_text("The conversation will be condensed before the next request.")
         return CommandStarted()
 
     yield SlashCommand(info=CONTEXT, run=context)
@@ -66,10 +66,10 @@ def context_commands(session: Session) -> Iterable[SlashCommand]:
 def _pinning(session: Session, info: SlashCommandInfo, *, is_pinned: bool) -> Run:
     async def pin(arguments: str) -> CommandOutcome | Refused:
         if not (arguments.isascii() and arguments.isdecimal()):
-            return wrong_arguments(info, "Say the number of a turn.")
+            return wrong_arguments(info, "Give a turn number.")
         receipt = await session.submit(PinTurn(turn=int(arguments), is_pinned=is_pinned))
         if isinstance(receipt, Refused):
             return receipt
-        return shown_text(f"Turn {arguments} {'stays as it is' if is_pinned else 'may be shortened again'}.")
+        return shown_text(f"Turn {arguments} {'is pinned' if is_pinned else 'may be condensed again'}.")
 
     return pin

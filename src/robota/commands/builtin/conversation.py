@@ -34,7 +34,7 @@ EXIT: Final = SlashCommandInfo(name="exit", aliases=("quit",), description="exit
 HISTORY: Final = SlashCommandInfo(
     name="history",
     argument_hint="[COUNT [ROW]]",
-    description="show the conversation so far: the newest rows, or those before a row",
+    description="show the conversation so far: the newest messages, or those before a message",
 )
 
 
@@ -59,7 +59,7 @@ def conversation_commands(
 
     async def clear(arguments: str) -> CommandOutcome | Refused:
         receipt = await session.submit(ClearTask())
-        return receipt if isinstance(receipt, Refused) else shown_text("The model starts afresh with your next words.")
+        return receipt if isinstance(receipt, Refused) else shown_text("Your next prompt starts a new conversation.")
 
     async def begin(arguments: str) -> CommandOutcome:
         return SessionWanted()
@@ -83,7 +83,7 @@ def _history(session: Session) -> Run:
     async def history(arguments: str) -> CommandOutcome | Refused:
         words = arguments.split()
         if len(words) > 2 or not all(word.isascii() and word.isdecimal() for word in words):
-            return wrong_arguments(HISTORY, "Say how many rows, and before which one.")
+            return wrong_arguments(HISTORY, "Give the number of messages and the message to start before.")
         limit = int(words[0]) if words else HISTORY_ROWS
         before = int(words[1]) if len(words) > 1 else None
         rows = await session.older_rows(OlderRowsRequest(limit=limit, before_ts=before))

@@ -32,13 +32,13 @@ def copy_commands(session: Session) -> Iterable[SlashCommand]:
             case []:
                 return _copied(_answer(rows), "the last answer", "There is no answer yet.")
             case ["code"]:
-                return _copied(_block(rows, 0), "the last block of code", "The last answer has no block of code.")
+                return _copied(_block(rows, 0), "the last code block", "The last answer has no code block.")
             case ["code", number] if number.isascii() and number.isdecimal() and int(number):
-                return _copied(_block(rows, int(number)), f"block {number}", f"There is no block of code {number}.")
+                return _copied(_block(rows, int(number)), f"block {number}", f"There is no code block {number}.")
             case ["command"]:
-                return _copied(_command(rows), "the last command", "No command was asked about yet.")
+                return _copied(_command(rows), "the last command", "No command has needed approval yet.")
             case _:
-                return wrong_arguments(COPY, "That is not a form of /copy.")
+                return wrong_arguments(COPY, "Invalid arguments for /copy.")
 
     yield SlashCommand(info=COPY, run=copy)
 

@@ -56,7 +56,7 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         knowledge = host.services.knowledge
         infos = () if knowledge is None else knowledge.commands()
         if not infos:
-            return shown_text("There are no skills here. robota skills new NAME begins one.")
+            return shown_text("There are no skills here. To create one: robota skills new NAME")
         return _table(
             ("NAME", "OF", "DESCRIPTION"), ((f"/{each.name}", each.source, each.description) for each in infos)
         )
@@ -64,7 +64,7 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
     async def trust(arguments: str) -> CommandOutcome | Refused:
         if arguments == "decide":
             return SessionWanted(session_id=host.options.session_id, decides_trust=True)
-        return wrong_arguments(TRUST, "That is not a form of /trust.") if arguments else _trust(host)
+        return wrong_arguments(TRUST, "Invalid arguments for /trust.") if arguments else _trust(host)
 
     yield SlashCommand(info=MCP, run=mcp)
     yield SlashCommand(info=HOOKS, run=hooks)
@@ -75,14 +75,14 @@ def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
 def _trust(host: CommandHost) -> CommandOutcome:
     found = host.settings.trust
     if found is None:
-        return shown_text(" ".join(host.settings.ignored) or "This workspace brings nothing that needs trust.")
+        return shown_text(" ".join(host.settings.ignored) or "This workspace contains nothing that needs trust.")
     sources = found.snapshot.sources
     if not sources:
         return shown_text(f"{found.snapshot.root}: {found.state}.")
-    state = f"{found.snapshot.root}: {found.state}. It brings: {', '.join(each.path for each in sources)}."
+    state = f"{found.snapshot.root}: {found.state}. It contains: {', '.join(each.path for each in sources)}."
     if found.is_given:
         return shown_text(state)
-    decide = CommandOption(label="decide", line="/trust decide", detail="like robota trust: see all of it, then decide")
+    decide = CommandOption(label="decide", line="/trust decide", detail="review everything, like robota trust")
     return CommandChoice(title=state, options=(decide,))
 
 

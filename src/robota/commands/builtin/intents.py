@@ -47,7 +47,10 @@ def intent_commands(host: CommandHost) -> Iterable[SlashCommand]:
         try:
             upkeep, request = host.program.intents(), parse_intent_request(arguments)
             if not isinstance(request, CreateIntent) and not has_intents(upkeep.files.home):
-                problem = f"There are no intents here: no {INTENTS}. /intents new makes one. Nothing was changed."
+                problem = (
+                    f"There are no intents here: {INTENTS} does not exist. To create one: /intents new. Nothing was "
+                    "changed."
+                )
                 return Refused(code="intents", message=problem)
             answer = await upkeep.execute(request)
         except BadIntentRequest as problem:

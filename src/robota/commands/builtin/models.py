@@ -42,9 +42,9 @@ def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
         if not arguments or not host.has_model:
             return _models(host)
         if len(arguments.split()) != 1:
-            return wrong_arguments(MODEL, "The name of a model is one word.")
+            return wrong_arguments(MODEL, "A model name is a single word.")
         if arguments == options.model:
-            return shown_text(f"The model is {arguments} already.")
+            return shown_text(f"The model is already {arguments}.")
         return SessionWanted(session_id=options.session_id, provider=options.provider_name, model=arguments)
 
     async def language(arguments: str) -> CommandOutcome | Refused:
@@ -72,8 +72,8 @@ def _models(host: CommandHost) -> CommandOutcome:
     if not known:
         return _model_shown(host)
     options = [CommandOption(label=word.name, line=f"/model {word.name}", detail=word.description) for word in known]
-    options.append(CommandOption(label="another name", line="/model ", detail="any that the provider has"))
-    options.append(CommandOption(label="another provider", line="/provider", detail="a profile, or set one up"))
+    options.append(CommandOption(label="another name", line="/model ", detail="any model of the provider"))
+    options.append(CommandOption(label="another provider", line="/provider", detail="use or set up a profile"))
     window = f"{host.services.model.info.context_window:,} tokens"
     return CommandChoice(
         title=f"The model is {now} of {host.options.provider_name} ({window}).", options=tuple(options)
@@ -85,14 +85,14 @@ def _model_shown(host: CommandHost) -> CommandOutcome:
         f"Model {host.options.model}",
         ("provider", host.options.provider_name),
         ("context window", f"{host.services.model.info.context_window:,} tokens"),
-        ("if it fails", ", ".join(host.options.fallback_models) or "no other model is tried"),
+        ("fallback", ", ".join(host.options.fallback_models) or "none"),
     )
 
 
 async def _language(host: CommandHost, wanted: str) -> CommandOutcome | Refused:
     if not wanted:
         chosen = host.settings.values.language
-        return shown_text(f"The answers are to be in: {chosen}." if chosen else "None is set: the model chooses.")
+        return shown_text(f"Answer language: {chosen}." if chosen else "No language is set: the model chooses.")
     problem = language_problem(wanted)
     if problem is not None:
         return wrong_arguments(LANGUAGE, f"{problem[0].upper()}{problem[1:]}.")

@@ -76,7 +76,7 @@ def _rule_table(rules: RuleSet, grants: Sequence[str]) -> CommandShown:
         *(("deny", rule.text) for rule in rules.deny),
         *(("ask", rule.text) for rule in rules.ask),
         *(("allow", rule.text) for rule in rules.allow),
-        *(("allow, granted in this session", text) for text in grants),
+        *(("allow, for this session", text) for text in grants),
     )
     return (
         CommandShown(view=TableView(columns=("SAYS", "RULE"), rows=rows)) if rows else shown_text("There are no rules.")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 DEFAULT: Final = "default"
 NO_STYLES: Final = (
-    "There are no output styles. They are files .robota/output-styles/NAME.md or .claude/output-styles/NAME.md, "
-    "of the project or in your home directory, and come with plugins."
+    "There are no output styles. Add one as .robota/output-styles/NAME.md or .claude/output-styles/NAME.md, in the "
+    "project or your home directory, or install a plugin that has one."
 )
 OUTPUT_STYLE: Final = SlashCommandInfo(
     name="output-style",
@@ -44,14 +44,14 @@ def output_style_commands(host: CommandHost) -> Iterable[SlashCommand]:
         wanted = known.get(arguments.lower(), DEFAULT if arguments.lower() == DEFAULT else "")
         if not wanted:
             listed = ", ".join((DEFAULT, *known.values()))
-            problem = f"There is no output style {single_line(arguments)!r}. There are: {listed}."
+            problem = f"There is no output style {single_line(arguments)!r}. Available: {listed}."
             return wrong_arguments(OUTPUT_STYLE, problem)
         refused = await save_setting(host, ("outputStyle",), None if wanted == DEFAULT else wanted)
         return refused or SessionWanted(session_id=host.options.session_id)
 
     def words(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
         if not before:
-            yield SubcommandInfo(name=DEFAULT, description="as without a style")
+            yield SubcommandInfo(name=DEFAULT, description="no style")
             yield from (SubcommandInfo(name=style.name, description=style.description) for style in host.styles())
 
     yield SlashCommand(info=OUTPUT_STYLE, run=run, complete=words)
@@ -60,7 +60,7 @@ def output_style_commands(host: CommandHost) -> Iterable[SlashCommand]:
 def _choice(host: CommandHost, styles: "Sequence[OutputStyle]") -> CommandChoice:
     now = DEFAULT if host.options.style is None else host.options.style.name
     options = (
-        CommandOption(label=DEFAULT, line=f"/output-style {DEFAULT}", detail="as without a style"),
+        CommandOption(label=DEFAULT, line=f"/output-style {DEFAULT}", detail="no style"),
         *(
             CommandOption(label=style.name, line=f"/output-style {style.name}", detail=style.description)
             for style in styles

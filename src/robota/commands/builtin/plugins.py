@@ -67,7 +67,7 @@ def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
         try:
             menu = await plugin_menu(arguments, actions)
             if menu is not None or typed is None:
-                return menu or wrong_arguments(PLUGIN, "That is not a form of /plugin.")
+                return menu or wrong_arguments(PLUGIN, "Invalid arguments for /plugin.")
             reply = await actions.execute(typed.request)
         except (InvalidPlugin, ConfigError, OSError) as error:
             return Refused(code="plugin", message=refusal(error))
@@ -83,7 +83,7 @@ def _choice(reply: "PluginReply", arguments: str) -> CommandOutcome:
     """The choice to install what is shown; its line carries the digest, so it agrees to exactly that."""
     line = arguments.partition("--agree")[0].strip()
     return CommandChoice(
-        title="\n".join((reply.waits_for[0].text, "Nothing of it runs unless you agree.")),
+        title="\n".join((reply.waits_for[0].text, "Nothing in it runs unless you agree.")),
         options=tuple(
             CommandOption(
                 label="Agree and install it",

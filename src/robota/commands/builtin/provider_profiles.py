@@ -59,7 +59,7 @@ def provider_commands(host: CommandHost) -> Iterable[SlashCommand]:
             case ["use", name] | [name]:
                 return _use(host, name)
             case _:
-                return wrong_arguments(PROVIDER, "That is not a form of /provider.")
+                return wrong_arguments(PROVIDER, "Invalid arguments for /provider.")
 
     yield SlashCommand(info=PROVIDER, run=provider, complete=partial(_complete, host))
 
@@ -113,14 +113,14 @@ def _use(host: CommandHost, name: str) -> CommandOutcome | Refused:
     if name not in host.settings.values.providers:
         return _no_profile(host, name)
     if name == host.options.provider_name and host.has_model:
-        return shown_text(f"The provider is {name} already.")
+        return shown_text(f"The provider is already {name}.")
     return SessionWanted(session_id=host.options.session_id, provider=name)
 
 
 def _set_up(host: CommandHost, kind: str) -> CommandOutcome | Refused:
     kinds = [each.name for each in _provider_types()]
     if kind and kind not in kinds:
-        return wrong_arguments(PROVIDER, f"There is no such kind of provider. There are: {', '.join(kinds)}.")
+        return wrong_arguments(PROVIDER, f"Unknown provider type. Available: {', '.join(kinds)}.")
     return SessionWanted(session_id=host.options.session_id, sets_up=kind)
 
 
@@ -130,9 +130,9 @@ async def _test(host: CommandHost, name: str) -> CommandOutcome | Refused:
     try:
         return shown_text(f"{name}: {await host.program.try_provider(name)}")
     except (ConfigError, ProviderFault) as error:
-        return Refused(code="provider", message=f"{name} does not answer: {error}")
+        return Refused(code="provider", message=f"{name} does not respond: {error}")
 
 
 def _no_profile(host: CommandHost, name: str) -> Refused:
     known = ", ".join(host.settings.values.providers) or "none"
-    return wrong_arguments(PROVIDER, f"There is no provider profile {single_line(name)!r}. There are: {known}.")
+    return wrong_arguments(PROVIDER, f"There is no provider profile {single_line(name)!r}. Available: {known}.")

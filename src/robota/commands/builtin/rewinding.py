@@ -43,14 +43,14 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
         try:
             request = parse_rewind_request(arguments)
         except BadRewindRequest:
-            return wrong_arguments(INFO, "That is not a form of /rewind.")
+            return wrong_arguments(INFO, "Invalid arguments for /rewind.")
         match request:
             case ListRewindPoints():
                 points = await session.rewind.points()
                 return points if isinstance(points, Refused) else _listed(points)
             case ShowRewindDiff(number=number):
                 diff = await session.rewind.diff(number)
-                return diff if isinstance(diff, Refused) else shown_diff(diff, "Nothing differs.")
+                return diff if isinstance(diff, Refused) else shown_diff(diff, "Nothing has changed.")
             case TypedRewind(is_confirmed=True):
                 done = await session.rewind.go(request.request)
                 return done if isinstance(done, Refused) else RewindShown(result=done, is_done=True)
@@ -66,4 +66,4 @@ def rewind_commands(session: Session) -> Iterable[SlashCommand]:
 
 
 def _listed(points: Sequence[PromptPoint]) -> CommandShown:
-    return CommandShown(view=point_table(points)) if points else shown_text("Nothing was asked in this session.")
+    return CommandShown(view=point_table(points)) if points else shown_text("This session has no prompts.")

@@ -27,7 +27,7 @@ FORMATS_BY_SUFFIX: Final = {".md": "markdown", ".html": "html", ".jsonl": "strea
 FORMATS: Final = {
     "markdown": "to read",
     "html": "a page",
-    "stream-json": "as print mode would have printed it",
+    "stream-json": "as print mode prints it",
     "bundle": "for another machine",
 }
 # Used by the preview in the list of sessions.
@@ -62,7 +62,7 @@ def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashC
     async def rename(arguments: str) -> CommandOutcome | Refused:
         name = kept_name(arguments)
         if not name:
-            return wrong_arguments(RENAME, "Say the new name.")
+            return wrong_arguments(RENAME, "Give the new name.")
         session.rename(name)
         return shown_text(f"This session is now called {name}.")
 
@@ -75,7 +75,7 @@ def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashC
     async def fork(arguments: str) -> CommandOutcome | Refused:
         state = session.state()
         if state.current_task_id is None or state.log_path is None:
-            return Refused(code="nothing_to_fork", message="Nothing was said in this session yet. Nothing was copied.")
+            return Refused(code="nothing_to_fork", message="This session is empty. Nothing was copied.")
         directory = Path(state.log_path).parent
         try:
             copy = await asyncio.to_thread(_stored(host).fork, directory, kept_name(arguments) or None)
@@ -93,11 +93,11 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
 
     async def search(arguments: str) -> CommandOutcome | Refused:
         if not any(map(str.isalnum, arguments)):
-            return wrong_arguments(SEARCH, "Say words with letters or digits.")
+            return wrong_arguments(SEARCH, "Give search words with letters or digits.")
         options = await asyncio.to_thread(_stored(host).search, arguments)
         if not options:
-            return shown_text("No other session of this directory has these words.")
-        return CommandChoice(title="Sessions with these words, to go on with:", options=options)
+            return shown_text("No other session of this directory matches.")
+        return CommandChoice(title="Matching sessions:", options=options)
 
     async def resume(arguments: str) -> CommandOutcome | Refused:
         if arguments.startswith(PREVIEW_OPTION):
@@ -106,8 +106,8 @@ def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
             return await asyncio.to_thread(_stored(host).resolve, arguments)
         options = await asyncio.to_thread(_stored(host).resumable)
         if not options:
-            return shown_text("There is no other session of this directory to go on with.")
-        return CommandChoice(title="Sessions of this directory, to go on with:", options=options)
+            return shown_text("There is no other session of this directory to resume.")
+        return CommandChoice(title="Sessions of this directory:", options=options)
 
     yield SlashCommand(info=SEARCH, run=search)
 

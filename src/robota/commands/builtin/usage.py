@@ -47,7 +47,7 @@ def usage_commands(session: Session) -> Iterable[SlashCommand]:
 
 
 def _cost(session_id: str, usage: TokenUsage) -> CommandShown:
-    price = "unknown: the price of the model is not known" if usage.total_cost is None else f"${usage.total_cost:.4f}"
+    price = "unknown: there is no price for this model" if usage.total_cost is None else f"${usage.total_cost:.4f}"
     return fields(
         f"Session {session_id}",
         ("tokens in", f"{usage.total_tokens_in:,}"),

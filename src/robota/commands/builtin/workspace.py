@@ -48,7 +48,7 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
 
     async def diff(arguments: str) -> CommandOutcome | Refused:
         if arguments and not (arguments.isascii() and arguments.isdecimal()):
-            return wrong_arguments(DIFF, "Say the number of a prompt, as /rewind lists them.")
+            return wrong_arguments(DIFF, "Give a prompt number from /rewind list.")
         found = await session.rewind.diff(int(arguments) if arguments else None)
         return found if isinstance(found, Refused) else shown_diff(found, "Nothing was changed.")
 
@@ -59,12 +59,12 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
             case [("read" | "stop" | "cancel" | "close") as verb, name]:
                 found = _named(processes, name)
                 if not found and name != "all":
-                    return wrong_arguments(BACKGROUND, f"Nothing runs as {single_line(name)}.")
+                    return wrong_arguments(BACKGROUND, f"There is no background process {single_line(name)}.")
                 if verb == "read":
                     return shown_text("\n".join(map(_output_tail, found)))
                 return _close(found, processes) if verb == "close" else await _stop(found)
             case _:
-                return wrong_arguments(BACKGROUND, "That is not a form of /background.")
+                return wrong_arguments(BACKGROUND, "Invalid arguments for /background.")
 
     async def review(arguments: str) -> CommandOutcome | Refused:
         return await send_prompt(session, f"/review {arguments}".strip())
@@ -88,7 +88,7 @@ def _named(processes: Processes, name: str) -> "list[BackgroundProcess]":
 
 def _output_tail(process: "BackgroundProcess") -> str:
     lines = process.last_text.rstrip("\n").split("\n")[-MAX_LINES:]
-    return "\n".join(lines) if any(lines) else f"{process.id} has printed nothing."
+    return "\n".join(lines) if any(lines) else f"{process.id} has no output."
 
 
 def _close(found: "list[BackgroundProcess]", processes: Processes) -> CommandShown:
@@ -96,8 +96,8 @@ def _close(found: "list[BackgroundProcess]", processes: Processes) -> CommandSho
     for each in ended:
         each.is_put_away = True
     processes.on_background()
-    still = "".join(f" {each.id} still runs." for each in found if each.ending is None)
-    return shown_text(f"Put away: {', '.join(each.id for each in ended) or 'nothing'}.{still}")
+    still = "".join(f" {each.id} is still running." for each in found if each.ending is None)
+    return shown_text(f"Removed: {', '.join(each.id for each in ended) or 'nothing'}.{still}")
 
 
 def _complete_ids(processes: Processes, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
@@ -114,21 +114,21 @@ def _listed(processes: "Iterable[BackgroundProcess]") -> CommandShown:
         (each.id, _state(each), f"{each.age_s:.0f} s", single_line(each.command, MAX_COMMAND)) for each in processes
     )
     if not rows:
-        return shown_text("Nothing runs in the background.")
+        return shown_text("There are no background processes.")
     return CommandShown(view=TableView(columns=("ID", "STATE", "AGE", "COMMAND"), rows=rows))
 
 
 def _state(process: "BackgroundProcess") -> str:
     if process.ending is not None:
         return "ended"
-    return "waits for input" if process.waits_for_input() else "runs"
+    return "waiting for input" if process.waits_for_input() else "runs"
 
 
 async def _stop(found: "list[BackgroundProcess]") -> CommandShown:
     processes = [each for each in found if each.ending is None]
     await asyncio.gather(*(each.stop() for each in processes))
     if not processes:
-        return shown_text("Nothing runs in the background.")
+        return shown_text("There are no background processes.")
     return shown_text(
         f"Ended: {', '.join(f'{each.id} ({single_line(each.command, MAX_COMMAND)})' for each in processes)}."
     )

@@ -35,7 +35,7 @@ from robota.extensions.plugins.versions import is_older
 from robota.text.visible import single_line
 
 SETTING: Final = "enabledPlugins"
-IN_EFFECT: Final = "It has effect in new sessions; /plugin reload opens a running one again with it."
+IN_EFFECT: Final = "This applies to new sessions; to apply it to a running one: /plugin reload"
 
 
 Agree = Callable[[Proposal], bool]
@@ -72,7 +72,7 @@ class PluginActions:
             case UninstallPlugin(name):
                 plugin = self._installed(name)
                 self._installer.uninstall(plugin)
-                return PluginReply(text=f"{plugin.id} is removed.", data={"id": plugin.id, "removed": True})
+                return PluginReply(text=f"Removed {plugin.id}.", data={"id": plugin.id, "removed": True})
             case ListMarketplaces() | AddMarketplace() | UpdateMarketplace() | RemoveMarketplace():
                 return await self._marketplaces.execute(request)
             case _:
@@ -85,7 +85,7 @@ class PluginActions:
             for each in plugins
         ]
         wanted = [each for each in self._wanted() if each not in {plugin.id for plugin in plugins}]
-        lines += [f"{single_line(each)}  wanted by this project, not installed" for each in wanted]
+        lines += [f"{single_line(each)}  requested by this project, not installed" for each in wanted]
         data = [
             {
                 "id": each.id,
@@ -98,15 +98,16 @@ class PluginActions:
             }
             for each in plugins
         ]
-        return PluginReply(text="\n".join(lines) or "No plugin is installed. robota plugin install NAME", data=data)
+        none = "No plugin is installed. To install one: robota plugin install NAME"
+        return PluginReply(text="\n".join(lines) or none, data=data)
 
     def _state(self, plugin: InstalledPlugin) -> str:
         if self._is_off(plugin):
-            return "switched off by the settings" if plugin.is_enabled else "disabled"
+            return "disabled in the settings" if plugin.is_enabled else "disabled"
         others = (each for each in installed_for(self._store.read(), self._project) if each.name == plugin.name)
         first = next(each for each in others if not self._is_off(each))
         if first.key != plugin.key:
-            return f"hidden by the {first.scope} one of this name"
+            return f"hidden by the {first.scope} plugin of this name"
         agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
         seen = snapshot_of_tree(self._store.files_of(plugin)).digest
         return "enabled" if agreement and agreement.digest == seen == plugin.digest else "changed: not used"
@@ -120,10 +121,13 @@ class PluginActions:
         contents = read_contents(snapshot, plugin.name)
         agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
         changes = changed_parts({} if agreement is None else agreement.parts, snapshot.parts, self._env)
-        lines = [heading_text(plugin, contents), f"It is {self._state(plugin)} ({plugin.scope}), in {root}. It brings:"]
+        lines = [
+            heading_text(plugin, contents),
+            f"It is {self._state(plugin)} ({plugin.scope}), in {root}. It contains:",
+        ]
         lines += [*component_lines(plugin, contents, root), *note_lines(contents)]
         if changes:
-            lines += ["Its files are not as you agreed to them:", *difference_lines(changes)]
+            lines += ["Its files differ from what you agreed to:", *difference_lines(changes)]
         data = {**plugin_json(plugin, contents, root), "state": self._state(plugin), "path": str(root)}
         return PluginReply(text="\n".join(lines), data=data)
 
@@ -137,7 +141,7 @@ class PluginActions:
             if self._is_unchanged(candidate):
                 self._installer.install(candidate)
                 plugin = candidate.plugin
-                text = f"{plugin.id} is installed already, and has not changed."
+                text = f"{plugin.id} is already installed and unchanged."
                 return PluginReply(text=text, data={"id": plugin.id, "installed": True})
             return self._decide(candidate)
 
@@ -145,7 +149,7 @@ class PluginActions:
         installed = {each.id for each in installed_for(self._store.read(), self._project)}
         wanted = [each for each in self._wanted() if each not in installed]
         if not wanted:
-            return PluginReply(text="This project wants no plugin that is not installed.", data=[])
+            return PluginReply(text="All plugins that this project requests are installed.", data=[])
         return joined([await self._reply_or_failure(each, self._install(each, scope)) for each in wanted], "")
 
     async def _update(self, name: str) -> PluginReply:
@@ -167,7 +171,7 @@ class PluginActions:
         async with self._installer.candidate(plugin.origin, plugin.name, plugin.project) as candidate:
             new = candidate.plugin
             if is_older(new.version, plugin.version):
-                text = f"{plugin.id} stays at {plugin.version}: its source has {new.version}, which is older."
+                text = f"{plugin.id} stays at {plugin.version}: its source has the older version {new.version}."
                 return PluginReply(text=text, data={"id": plugin.id, "updated": False})
             if self._is_unchanged(candidate):
                 self._installer.install(candidate)
@@ -206,7 +210,7 @@ class PluginActions:
         self._installer.enable(plugin, is_enabled=is_enabled)
         text = f"{plugin.id} is {'enabled' if is_enabled else 'disabled'}. {IN_EFFECT}"
         if is_enabled and self._settings.values.enabled_plugins.get(plugin.id) is False:
-            text = f"{plugin.id} stays off: {SETTING} in the settings says so."
+            text = f"{plugin.id} stays disabled by {SETTING} in the settings."
         return PluginReply(text=text, data={"id": plugin.id, "enabled": is_enabled})
 
     def _origin(self, what: str) -> tuple[Origin, str | None]:
@@ -224,9 +228,9 @@ class PluginActions:
             return MarketplaceOrigin(marketplace=offering[0]), name
         if offering:
             ids = ", ".join(f"{name}@{each}" for each in offering)
-            raise InvalidPlugin(f"several marketplaces offer it; say which: {ids}")
+            raise InvalidPlugin(f"several marketplaces offer it; choose one: {ids}")
         raise InvalidPlugin(
-            f"no marketplace offers {single_line(name)}; robota plugin marketplace list shows what there is"
+            f"no marketplace offers {single_line(name)}; to see what is available: robota plugin marketplace list"
         )
 
     def _installed(self, name: str) -> InstalledPlugin:
@@ -234,7 +238,7 @@ class PluginActions:
         found = [each for each in plugins if name in (each.id, each.name)]
         if not found:
             known = ", ".join(each.id for each in plugins) or "none"
-            raise InvalidPlugin(f"no plugin {single_line(name)} is installed here; there are: {known}")
+            raise InvalidPlugin(f"no plugin {single_line(name)} is installed here; installed: {known}")
         return found[0]
 
     def _wanted(self) -> list[str]:
@@ -248,9 +252,9 @@ class PluginActions:
 
 def _proposal_text(candidate: PluginCandidate) -> str:
     plugin, contents = candidate.plugin, candidate.contents
-    lines = [heading_text(plugin, contents), "It brings:", *component_lines(plugin, contents, candidate.files)]
+    lines = [heading_text(plugin, contents), "It contains:", *component_lines(plugin, contents, candidate.files)]
     lines += note_lines(contents, candidate.left_out)
     if candidate.replaces is not None:
-        lines.append("What is different from what you agreed to:")
+        lines.append("Differences from what you agreed to:")
         lines += difference_lines(candidate.changes)
     return "\n".join(lines)

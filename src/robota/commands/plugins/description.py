@@ -39,16 +39,16 @@ def component_lines(plugin: InstalledPlugin, contents: PluginContents, root: Pat
         yield f"  MCP server: {single_line(server_name(plugin.name, name))} {_server_text(entry)}"
     for skill in skills_of(contents, plugin.name, root):
         kind = "skill" if skill.kind is SkillKind.SKILL else "command"
-        allows = f" (allows itself {_text(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
+        allows = f" (pre-approves {_text(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
         yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, MAX_DESCRIPTION)}{allows}"
     for style in _styles(contents, plugin.name):
         yield f"  output style: {style.name} {style.description}".rstrip()
     for agent in _agents(contents, plugin.name):
         wants = ", ".join(f"{what} {said}" for what, said in (("tools", agent.tools), ("model", agent.model)) if said)
         about = f"{agent.description}{f' (wants {wants})' if wants else ''}"
-        yield f"  agent, which Robota does not run yet: {agent.name} {about}".rstrip()
+        yield f"  agent (not supported yet): {agent.name} {about}".rstrip()
     if paths := [single_line(path, 200) for path in contents.other_files]:
-        yield f"  other files, which the above may run or read: {_listed(paths)}"
+        yield f"  other files, which may be run or read by the above: {_listed(paths)}"
 
 
 def note_lines(contents: PluginContents, left_out: Iterable[str] = ()) -> Iterator[str]:
@@ -122,4 +122,4 @@ def _server_text(entry: Any) -> str:
             return f"runs {_text(line)}{_text(names)}"
         case {"url": str(url)}:
             return f"at {_text(url)}"
-    return "is not written as one"
+    return "is not a valid entry"

@@ -36,7 +36,7 @@ def declared_marketplaces(settings: Settings, project: Path) -> DeclaredMarketpl
         try:
             sources[name] = parse_written_source(entry.get("source"), project)
         except InvalidPlugin as error:
-            problems.append(f"The marketplace {single_line(name)} of the settings is left out: {error}.")
+            problems.append(f"The marketplace {single_line(name)} in the settings is ignored: {error}.")
     return DeclaredMarketplaces(sources=sources, problems=tuple(problems))
 
 
@@ -68,25 +68,23 @@ class MarketplaceActions:
         for each in known:
             lines.append(f"{single_line(each.name)}  {single_line(each.source.label, 4096)}")
             if not each.updated_ms:
-                lines.append(f"  not looked at yet: robota plugin marketplace update {single_line(each.name)}")
+                lines.append(f"  not fetched yet: robota plugin marketplace update {single_line(each.name)}")
             lines += [f"  {offer.name}@{each.name}  {offer.version}  {offer.description}" for offer in each.offered]
             lines += [f"  Note: {problem}." for problem in each.problems]
-        nothing = "No marketplace is known. robota plugin marketplace add SOURCE"
+        nothing = "No marketplace is configured. To add one: robota plugin marketplace add SOURCE"
         return PluginReply(text="\n".join(lines) or nothing, data=[_as_json(each) for each in known])
 
     async def _add(self, source: str) -> PluginReply:
         parsed = parse_typed_source(source, self._project)
         if parsed is None:
-            raise InvalidPlugin(
-                f"{single_line(source)!r} is no path (./x), address (https://…) or owner/name of GitHub"
-            )
+            raise InvalidPlugin(f"{single_line(source)!r} is not a path (./x), URL (https://…) or GitHub owner/name")
         known = await self._installer.refresh_marketplace(parsed)
-        text = f"{known.name} is added. It offers {len(known.offered)} plugins: robota plugin marketplace list"
+        text = f"Added {known.name}. It offers {len(known.offered)} plugins: robota plugin marketplace list"
         return PluginReply(text="\n".join((text, *(f"Note: {each}." for each in known.problems))), data=_as_json(known))
 
     async def _update(self, name: str) -> PluginReply:
         wanted = [self._known(name)] if name else list(self._installer.marketplaces())
-        return joined([await self._update_one(each) for each in wanted], "No marketplace is known.")
+        return joined([await self._update_one(each) for each in wanted], "No marketplace is configured.")
 
     async def _update_one(self, known: KnownMarketplace) -> PluginReply:
         try:
@@ -98,17 +96,15 @@ class MarketplaceActions:
 
     def _remove(self, name: str) -> PluginReply:
         removed = self._installer.remove_marketplace(self._known(name))
-        gone = f" With it went {', '.join(each.id for each in removed)}." if removed else ""
-        return PluginReply(
-            text=f"{name} is removed.{gone}", data={"name": name, "removed": [each.id for each in removed]}
-        )
+        gone = f" Plugins removed with it: {', '.join(each.id for each in removed)}." if removed else ""
+        return PluginReply(text=f"Removed {name}.{gone}", data={"name": name, "removed": [each.id for each in removed]})
 
     def _known(self, name: str) -> KnownMarketplace:
         known = self._installer.marketplaces()
         found = next((each for each in known if each.name == name), None)
         if found is None:
             names = ", ".join(single_line(each.name) for each in known) or "none"
-            raise InvalidPlugin(f"there is no marketplace {single_line(name)}; there are: {names}")
+            raise InvalidPlugin(f"there is no marketplace {single_line(name)}; configured: {names}")
         return found
 
 

@@ -11,7 +11,7 @@ from robota.text.visible import single_line
 
 MAX_TEXT: Final = 200
 NONE_INSTALLED: Final = "No plugin is installed."
-NONE_KNOWN: Final = "No marketplace is known."
+NONE_KNOWN: Final = "No marketplace is configured."
 
 
 async def plugin_menu(typed: str, actions: PluginActions) -> CommandChoice | None:
@@ -41,7 +41,7 @@ def _main_menu(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
     ]
     others = (
         _option("marketplaces", "marketplace", "where plugins come from, and what they offer"),
-        _option("install", "install ", "from a path, an address or NAME@MARKETPLACE, which you type"),
+        _option("install", "install ", "from a path, a URL or NAME@MARKETPLACE that you type"),
         _option("reload", "reload", "reopen this session with the current plugins"),
     )
     title = f"{len(plugins)} plugin{'s are' if len(plugins) != 1 else ' is'} installed." if plugins else NONE_INSTALLED
@@ -53,11 +53,11 @@ def _plugin_menu(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoi
     if found is None:
         return None
     is_on = "disabled" not in found["state"]
-    switch = ("disable", "keep it, but do not use it") if is_on else ("enable", "use it again")
+    switch = ("disable", "keep it installed, but unused") if is_on else ("enable", "use it again")
     actions = (
-        ("show", "what it brings"),
+        ("show", "what it contains"),
         switch,
-        ("update", "fetch it anew; changes are shown first"),
+        ("update", "fetch it again; changes are shown first"),
         ("uninstall", "remove it"),
     )
     return CommandChoice(
@@ -71,8 +71,8 @@ def _marketplaces_menu(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
         _option(each["name"], f"browse {_quoted(each['name'])}", f"{len(each['plugins'])} plugins") for each in known
     ]
     others = [
-        _option("add", "marketplace add ", "a path, an address or owner/name of GitHub, which you type"),
-        *([_option("update", "marketplace update", "look at all of them again")] if known else []),
+        _option("add", "marketplace add ", "a path, a URL or a GitHub owner/name that you type"),
+        *([_option("update", "marketplace update", "fetch all lists again")] if known else []),
     ]
     title = "Which marketplace?" if known else NONE_KNOWN
     return CommandChoice(title=title, options=(*listed, *others))
@@ -87,7 +87,7 @@ def _marketplace_menu(known: Sequence[Mapping[str, Any]], name: str) -> CommandC
         for each in found["plugins"]
     ]
     others = (
-        _option("look again", f"marketplace update {_quoted(name)}", "fetch its list anew"),
+        _option("refresh", f"marketplace update {_quoted(name)}", "fetch its list again"),
         _option("remove", f"marketplace remove {_quoted(name)}", "and the plugins that came from it"),
     )
     return CommandChoice(title=f"{single_line(name)} offers {len(offered)} plugins.", options=(*offered, *others))
@@ -96,7 +96,7 @@ def _marketplace_menu(known: Sequence[Mapping[str, Any]], name: str) -> CommandC
 def _scope_menu(plugin: str) -> CommandChoice:
     """The choice of the scope. What the plugin contains is shown before anything is installed."""
     return CommandChoice(
-        title=f"For whom is {single_line(plugin)}? What it brings is shown before anything is installed.",
+        title=f"Where should {single_line(plugin)} be installed? Its contents are shown first.",
         options=(
             _option("you", f"install {_quoted(plugin)} --scope user", "in all your projects"),
             _option("this project", f"install {_quoted(plugin)} --scope project", "only here"),

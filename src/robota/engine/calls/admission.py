@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # A command that has printed something and still runs after this time can be ended by a client.
 OUTPUT_ASK_SECONDS: Final = 1.0
-NOT_KEPT: Final = "(not kept: the session log cannot be written)"
+NOT_KEPT: Final = "(not saved: the session log cannot be written)"
 LONGEST_CYCLE: Final = 4
 NO_HOOKS: Final = Proceed()
 
@@ -264,10 +264,10 @@ class Admission:
         try:
             params = tool.decode(changed)
         except BadArguments as error:
-            raise CallStopped("denied", f"{who} changed the input, and it cannot be used: {error}") from error
+            raise CallStopped("denied", f"{who} changed the input, and the new input is invalid: {error}") from error
         refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
-            raise CallStopped("denied", f"{who} changed the input, and it is not allowed: {refusal}")
+            raise CallStopped("denied", f"{who} changed the input, and the new input is not allowed: {refusal}")
         call = msgspec.structs.replace(pending.call, input=changed)
         return msgspec.structs.replace(pending, call=call, params=params)
 
@@ -283,7 +283,7 @@ class Admission:
         if pending.hooks is not NO_HOOKS:
             verdict = with_hooks(verdict, pending.hooks)
         if runtime.was_typed(call_id) and verdict.decision is Decision.ASK and pending.hooks.input is None:
-            verdict = Verdict(decision=Decision.ALLOW, reason="The person typed it themselves.")
+            verdict = Verdict(decision=Decision.ALLOW, reason="The user typed this command.")
         if verdict.decision is Decision.ASK:
             verdict, pending = await self._permission_hooks(pending, verdict)
         can_be_answered = runtime.options.attended or runtime.has_approval_answer(call_id)
@@ -332,7 +332,7 @@ class Admission:
             self._record(pending, Verdict(decision=Decision.DENY, reason=answer.stopped))
             raise TaskHalted(answer.stopped)
         if answer.decision == "deny":
-            return Verdict(decision=Decision.DENY, reason=answer.reason or "A hook said no."), pending
+            return Verdict(decision=Decision.DENY, reason=answer.reason or "A hook denied it."), pending
         if answer.decision != "allow" or is_asked_by_rule(verdict):
             return verdict, pending
         if answer.updated_input is not None:
@@ -454,7 +454,9 @@ class RepetitionGuard:
 
 
 def _not_judged(error: Exception) -> Verdict:
-    reason = f"Judging this call failed, so it is not allowed and nothing was run ({describe(error)}). {A_BUG}"
+    reason = (
+        f"The permission check of this call failed, so it was denied and nothing was run ({describe(error)}). {A_BUG}"
+    )
     return Verdict(decision=Decision.DENY, reason=reason)
 
 

@@ -24,8 +24,8 @@ from robota.protocol.events import Notice
 from robota.protocol.views import DiffView, TextView
 from robota.text.visible import visible_with_warnings
 
-ONE_PIECE: Final = "The user did not approve the file as it is. Write it differently, or ask."
-REJECTED: Final = "Skipped, because the user rejected an earlier call of this reply."
+ONE_PIECE: Final = "The user did not approve the file in this form. Write it differently, or ask."
+REJECTED: Final = "Skipped, because the user rejected an earlier call in this reply."
 
 
 class ApprovedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +87,8 @@ class Approval:
     async def _ask_about_hidden_lines(self, unseen: Unseen, call: ToolCall, title: str) -> None:
         """Ask separately about lines that were too many to show, and say where the whole change can be read."""
         name = self._runtime.journal.keep(unseen.whole())
-        where = "" if name is None else f" All that would be written is in {self._runtime.journal.kept(name)}."
-        reason = f"{unseen.lines:,} changed lines were not shown, because they are too many.{where}"
+        where = "" if name is None else f" The complete change is in {self._runtime.journal.kept(name)}."
+        reason = f"{unseen.lines:,} changed lines were too many to show.{where}"
         asked = ApprovalAsk(
             title=f"{title}: the part that was not shown",
             view=TextView(text=reason),
@@ -104,7 +104,7 @@ class Approval:
         why = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
         denial = denied(**why) if answer.text or not refusal else ""
         message = "\n".join(part for part in (refusal, denial) if part)
-        return CallStopped("denied", "The user said no.", message, skips_rest=REJECTED)
+        return CallStopped("denied", "The user rejected it.", message, skips_rest=REJECTED)
 
     def _show_feedback(self, answer: Answer) -> None:
         if answer.has_words:
@@ -127,14 +127,14 @@ class Approval:
         try:
             return self._runtime.services.policy.remember(scope, rules)
         except Exception as error:  # noqa: BLE001 - what was approved is approved
-            return f"The rules hold for this session and could not be kept: {describe(error)}"
+            return f"The rules apply to this session but could not be saved: {describe(error)}"
 
 
 def _with_chosen_hunks(prepared: Prepared, chosen: tuple[int, ...]) -> ApprovedCall:
     """The call with only the hunks that the user chose."""
     view = prepared.preview.view
     if prepared.with_hunks is None or not isinstance(view, DiffView):
-        raise CallStopped("denied", "The user chose hunks of a change that has none.", denied(message=ONE_PIECE))
+        raise CallStopped("denied", "The user chose hunks of a change that has no hunks.", denied(message=ONE_PIECE))
     kept = sum(number in chosen for number in range(len(view.hunks)))
     note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
     try:
@@ -145,7 +145,7 @@ def _with_chosen_hunks(prepared: Prepared, chosen: tuple[int, ...]) -> ApprovedC
 
 def _changed(tool: str, changed: dict[str, Any]) -> ChangedCall:
     shown = msgspec.json.encode(changed).decode()
-    note = f"The user changed the input before approving. What ran is {tool} with {shown}"
+    note = f"The user changed the input before approving it. {tool} ran with {shown}"
     return ChangedCall(tool=tool, input=changed, note=note)
 
 

@@ -79,10 +79,10 @@ class CallCheckpoints:
                 self._running = _in_thread(self._captured)
                 saved = await asyncio.shield(self._running)
         except TimeoutError:
-            self._warn_once(tell, f"A checkpoint takes more than {PATIENCE_S:.0f} seconds; work goes on without it.")
+            self._warn_once(tell, f"A checkpoint takes more than {PATIENCE_S:.0f} seconds; continuing without it.")
             return
         except Exception as error:  # noqa: BLE001 - a call must not fail because it cannot be taken back
-            self._warn_once(tell, f"No checkpoint was saved, so changes cannot be taken back: {error}.")
+            self._warn_once(tell, f"No checkpoint was saved, so changes cannot be undone: {error}.")
             return
         if call is not None:
             self.before_calls[call.id] = saved.id

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 HALTED: Final = "Skipped, because a hook stopped the task."
-A_BUG: Final = "This is a bug in robota; the same call would fail again, so do it in another way."
+A_BUG: Final = "This is a bug in Robota; the same call would fail again, so try another way."
 LONGEST_ERROR: Final = 300
 
 
@@ -65,7 +65,7 @@ def mistake(message: str) -> CallStopped:
 
 def not_logged(trouble: str) -> str:
     """Why a call that changes something is refused while the log cannot be written."""
-    return f"Nothing may be changed while the session log cannot be written: {trouble}"
+    return f"Nothing can be changed while the session log cannot be written: {trouble}"
 
 
 def describe(error: Exception) -> str:

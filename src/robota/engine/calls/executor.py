@@ -241,9 +241,10 @@ class ToolExecutor:
         try:
             second = await self._admitted(msgspec.structs.replace(first.call, input=other.input), other.why)
         except CallStopped as stop:
-            return first, _prefixed(f"{other.why} The user was asked to run it {other.manner}: {stop.message}", failed)
+            asked = f"{other.why} The user was asked whether to run it {other.manner}: {stop.message}"
+            return first, _prefixed(asked, failed)
         result, _ = await self._run_tool(second)
-        return second, _prefixed(f"{other.why} The user let it run {other.manner}, which went like this.", result)
+        return second, _prefixed(f"{other.why} The user allowed it to run {other.manner}, with this result.", result)
 
     async def _run_tool(self, admitted: Admitted, *, is_changed: bool = False) -> tuple[ToolResult, bool]:
         """The result, and whether it counts as a mistake of the model (a failing test run does not)."""
@@ -303,7 +304,7 @@ class ToolExecutor:
         kept = self._runtime.journal.keep(text.encode("utf-8", "surrogateescape"))
         half = RESULT_CHARACTERS // 2
         cut = len(text) - 2 * half
-        note = f"\n[… {cut} characters left out; the whole result is kept as {kept} …]\n"
+        note = f"\n[… {cut} characters omitted; the whole result is kept as {kept} …]\n"
         return msgspec.structs.replace(result, content=text[:half] + note + text[-half:])
 
     def _skipped(self, call: ToolCall, why: str) -> Executed:

@@ -7,7 +7,7 @@ from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import MistakeKind, MistakesAsk
 
-REPEATING: Final = "The model makes the same call over and over. Say how to go on, or start a new task."
+REPEATING: Final = "The model is repeating the same tool call. Tell it how to continue, or start a new task."
 LAST_WARNING: Final = "This is the last warning: the next repetition ends the task."
 
 
@@ -21,5 +21,5 @@ async def answer_repetition(runtime: TaskRuntime, tool: str, *, asks: bool, is_l
             runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
             message = f"{message} The user says: {answer.text}"
         elif not isinstance(answer, Approve):
-            raise TaskGivenUp("The user gave up, because the model made the same call over and over.")
+            raise TaskGivenUp("The user stopped the task, because the model kept repeating the same call.")
     return message

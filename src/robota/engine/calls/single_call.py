@@ -81,5 +81,5 @@ def _mark_as_read(services: SessionServices, name: str, arguments: dict[str, Any
 
 
 async def _refuse_control(control: Control, call: ToolCall) -> ToolResult:
-    text = f"{call.name} works only in a task, where there is a model or a person to act on it. Nothing was done."
+    text = f"{call.name} works only in a task, where a model or a user can act on it. Nothing was done."
     return ToolResult(content=text, is_error=True)

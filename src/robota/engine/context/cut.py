@@ -47,7 +47,7 @@ def middle_cut(text: str, limit: int) -> str:
     """The beginning and the end of a text that is too long, and a note of how much is missing."""
     if len(text) <= limit + NOTE:
         return text
-    note = f"\n[… {len(text) - limit} characters left out to make room …]\n"
+    note = f"\n[… {len(text) - limit} characters omitted to make room …]\n"
     half = limit // 2
     return text[:half] + note + text[len(text) - (limit - half) :]
 
@@ -55,5 +55,5 @@ def middle_cut(text: str, limit: int) -> str:
 def _short(block: UserBlock, limit: int) -> UserBlock:
     if not isinstance(block, ToolResultBlock) or (len(block.content) <= limit + NOTE and not block.images):
         return block
-    images = f"\n[{len(block.images)} images left out to make room]" if block.images else ""
+    images = f"\n[{len(block.images)} images omitted to make room]" if block.images else ""
     return msgspec.structs.replace(block, content=middle_cut(block.content, limit) + images, images=())

@@ -120,7 +120,7 @@ class Reducer:
         chosen = chosen_reduction(identity, history.undoable)
         restored = history.without_reduction(chosen, recorded)
         if restored is None:
-            raise CannotRestore("The log does not have all of what was taken out. Nothing was changed.")
+            raise CannotRestore("The log does not contain everything that was removed. Nothing was changed.")
         tokens = self._gauge.tokens_after(before, sum(map(characters_of, restored.turns)))
         require_room(tokens, room)
         history.restore(chosen, restored)
@@ -156,11 +156,11 @@ class Reducer:
 
     def _condensation(self, condense_id: str, trigger: str, summary: str, room: int) -> CondenseRecord:
         if not summary:
-            raise CannotCondense("the model gave an empty summary.")
+            raise CannotCondense("the model returned an empty summary.")
         pieces, recorded = self._history.pieces, self._history.recorded
         span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room), self._pinned)
         if span is None:
-            raise CannotCondense("all of it is pinned.")
+            raise CannotCondense("everything is pinned.")
         put = self._replacement(span, f"# Summary of the conversation so far\n\n{summary}", room)
         if characters_of(put) >= span.characters:
             raise CannotCondense("the summary is longer than what it would replace.")
@@ -218,7 +218,7 @@ class Reducer:
 def chosen_reduction(identity: str | None, known: Sequence[str]) -> str:
     """The reduction with that id, by default the newest, among the `known` ones. Raises `CannotRestore`."""
     if not known:
-        raise CannotRestore("Nothing was taken out of this conversation, so there is nothing to bring back.")
+        raise CannotRestore("Nothing was removed from this conversation, so there is nothing to restore.")
     if identity is not None and identity not in known:
         raise CannotRestore(f"There is no {identity!r} to undo. What can be undone: {', '.join(known)}.")
     return identity or known[-1]
@@ -228,6 +228,6 @@ def require_room(tokens: int, room: float) -> None:
     """Raise `CannotRestore` if `tokens` do not fit into `room`."""
     if tokens > room:
         raise CannotRestore(
-            f"With it the conversation would have about {tokens:,} tokens, and there is room for {round(room):,}. "
-            "Nothing was changed."
+            f"With it the conversation would have about {tokens:,} tokens, but there is room for only "
+            f"{round(room):,}. Nothing was changed."
         )

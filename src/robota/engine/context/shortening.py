@@ -98,7 +98,7 @@ class Shortening:
         hook_result = await runtime.fire(HookEvent.PRE_COMPACT, trigger, trigger=trigger, custom_instructions=focus)
         veto = hook_result.blocked or hook_result.stopped
         if veto is not None:
-            raise CannotCondense(f"a hook does not want it: {veto}")
+            raise CannotCondense(f"a hook blocked it: {veto}")
         characters = self._reducer.characters_for(room)
         instructions = "\n".join(part for part in (focus, hook_result.context) if part)
         summary = await self._summariser.summarise(runtime.history.turns, characters, instructions)

@@ -177,7 +177,7 @@ class CallDraft:
         if not isinstance(arguments, dict):
             return {}, f"The arguments must be a JSON object, not {type(arguments).__name__}."
         if re.search(HALF_CHARACTER, text) and with_whole_characters(arguments) != arguments:
-            return {}, "The arguments hold an escape that is half of a character. Write the whole character."
+            return {}, "The arguments contain half of a surrogate pair. Write the whole character."
         return arguments, None
 
 
@@ -234,8 +234,8 @@ class ReplyLength:
         if self._characters > REPLY_CHARACTERS:
             raise ProviderFault(
                 FaultKind.REPLY_TOO_LONG,
-                f"The model's answer was stopped after {REPLY_CHARACTERS:,} characters, because it did not end. "
-                "Nothing of it was run. Try again, or use another model.",
+                f"The model's answer was stopped after {REPLY_CHARACTERS:,} characters, because it did not end. None "
+                "of it was run. Retry, or use another model.",
             )
 
 

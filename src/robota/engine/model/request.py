@@ -173,7 +173,7 @@ class Requester:
             return
         if self._request_retry.empty_replies > 0:
             self._rows.say("error", NO_ANSWER)
-        raise ProviderFault(FaultKind.EMPTY_REPLY, "The model gave an empty answer. Try again, or use another model.")
+        raise ProviderFault(FaultKind.EMPTY_REPLY, "The model returned an empty answer. Retry, or use another model.")
 
     def _close_request(self, row: Message, reader: ReplyReader, **why: str) -> None:
         """Write tokens and cost into the row of the request: a row without cost counts as running."""
@@ -258,7 +258,8 @@ class RequestRetry:
         if next_place == len(self._models) or not (fault.retryable or fault.kind is FaultKind.MODEL_NOT_FOUND):
             return False
         failed, self.model = self.model, self._models[next_place]
-        self._bus.emit(Notice(level="warning", text=f"{failed} does not answer ({fault.message}) Using {self.model}."))
+        text = f"{failed} does not respond ({fault.message}) Using {self.model} instead."
+        self._bus.emit(Notice(level="warning", text=text))
         return True
 
     async def _pause(self, seconds: float, attempt: int, fault: ProviderFault) -> float:

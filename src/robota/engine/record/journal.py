@@ -250,8 +250,8 @@ class Journal:
         if self.trouble is None:
             return ()
         text = (
-            f"The session log cannot be written: {self.trouble} What is there so far is intact. "
-            "Tools that change something are refused from now on; free some space and start again."
+            f"The session log cannot be written: {self.trouble} What was logged so far is intact. Tools that change "
+            "something are refused from now on; free some disk space and start again."
         )
         return (Notice(level="warning", text=text),)
 

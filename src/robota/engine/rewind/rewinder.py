@@ -83,7 +83,7 @@ class Rewinder:
         history, way = await _in_thread(lambda: self._worked_out(order))
         result = _result(way, history)
         if order.state and order.state != result.state:
-            raise RewindError("Files have changed since this was shown. Nothing was changed; look at it again")
+            raise RewindError("Files have changed since this preview. Nothing was changed; review it again")
         if not result.is_empty or not isinstance(order, RewindTo):
             # Also where nothing is left to undo it counts as undone, so that what was before it can be.
             assert self._log is not None, "this was only to be looked at"
@@ -108,7 +108,7 @@ class Rewinder:
 
     def _checkpoints(self) -> CheckpointStore:
         if self._open_store is None:
-            raise RewindError("The settings switch checkpoints off (checkpoints.enabled), so files cannot be restored")
+            raise RewindError("The settings disable checkpoints (checkpoints.enabled), so files cannot be restored")
         self._store = self._store or self._open_store()
         return self._store
 
@@ -184,7 +184,7 @@ class Rewinder:
             plan = plan_restore(self._checkpoints(), target, order.only)
             if order.only and not plan.changes and (missing := nowhere(self._checkpoints(), target, order.only)):
                 names = ", ".join(map(repr, missing))
-                raise RewindError(f"There is nothing named {names} in the workspace, and there was nothing then")
+                raise RewindError(f"{names} is not in the workspace, and was not in it then")
         return _Way(action=RewindAction.RESTORE, to=None if is_part else to, plan=plan)
 
     def _way_off(self, action: RewindAction, step: RewindStep) -> _Way:
@@ -212,7 +212,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 def _target(order: RewindTo, points: Sequence[RewindPoint]) -> tuple[str | None, int]:
     """The checkpoint, and the record, that the order leads to."""
     if (order.number is None) == (order.call_id is None):
-        raise RewindError("Say where to go back to: the number of a prompt, or the id of a call")
+        raise RewindError("Say where to rewind to: a prompt number or a call id")
     if order.number is not None:
         point = _numbered(points, order.number)
         return point.before, point.to

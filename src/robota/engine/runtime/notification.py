@@ -19,8 +19,8 @@ def notification_of(asked: Ask) -> dict[str, str]:
     """The fields of a notification about an ask."""
     match asked:
         case ApprovalAsk():
-            message = f"Robota needs your permission to {_intention(asked)}"
-            return {"notification_type": "permission_prompt", "title": "Permission needed", "message": message}
+            message = f"Robota needs your approval to {_intention(asked)}"
+            return {"notification_type": "permission_prompt", "title": "Approval needed", "message": message}
         case QuestionAsk():
             message = f"Robota has a question for you: {asked.question}"
             return {"notification_type": "permission_prompt", "title": "Question", "message": message}

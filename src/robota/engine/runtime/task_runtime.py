@@ -52,8 +52,8 @@ SIZES_KEPT: Final = 10
 # The response that other clients see for an ask that a condense command interrupted.
 CONDENSED: Final = "condenseTaskContextRequest"
 ASKED_ANEW: Final = (
-    "What would be done now is not what was asked about before, so the answer was not used and nothing was done. "
-    "It is asked again."
+    "The action has changed since it was shown for approval, so the answer was discarded and nothing was done. "
+    "Approval is requested again."
 )
 
 

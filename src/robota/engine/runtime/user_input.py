@@ -104,8 +104,8 @@ class AskTable:
 
 def _why_stale(ts: int | None, newest: PendingAsk | None) -> str:
     if ts is None or newest is None:
-        return "Nothing is being asked now; the answer changed nothing."
-    return f"The ask {ts} is not pending (now pending: {newest.message.ts}); the answer changed nothing."
+        return "No question is open; the answer was ignored."
+    return f"The ask {ts} is not pending (now pending: {newest.message.ts}); the answer was ignored."
 
 
 class MessageQueue:
@@ -179,7 +179,7 @@ class MessageQueue:
 
 
 def _not_waiting(id: str) -> Refused:
-    return Refused(code="not_queued", message=f"No queued message {id}: it was sent or removed already.")
+    return Refused(code="not_queued", message=f"There is no queued message {id}: it was already sent or removed.")
 
 
 class UserInput(msgspec.Struct, frozen=True, kw_only=True):

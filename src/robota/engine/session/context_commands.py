@@ -25,9 +25,9 @@ from robota.protocol.commands import (
 from robota.protocol.events import CondensePreview, ContextUpdate
 
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
-ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again after it.")
+ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again later.")
 NOTHING_TO_CONDENSE: Final = Refused(
-    code="nothing_to_condense", message="There is not enough of the conversation yet that is not pinned."
+    code="nothing_to_condense", message="The unpinned part of the conversation is too short."
 )
 
 
@@ -118,7 +118,10 @@ class ContextCommands:
         history = task.runtime.history
         shown = {piece.number for piece in history.pieces if piece.reduction is None}
         if command.is_pinned and command.turn not in shown:
-            message = f"The model is not shown turn {command.turn}, so it cannot be pinned. /context all numbers them."
+            message = (
+                f"Turn {command.turn} is not in the context, so it cannot be pinned. /context all lists the turn "
+                "numbers."
+            )
             return Refused(code="unknown_turn", message=message)
         history.pin(command.turn, command.is_pinned)
         return Accepted()

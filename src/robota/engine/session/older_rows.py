@@ -29,7 +29,7 @@ async def page_of(rows: Rows, log: Path, request: OlderRowsRequest) -> OlderRows
         try:
             found = await asyncio.to_thread(rows_before, log, rows.task_id, rows.older, first, most - len(known))
         except (LogError, OSError) as error:
-            return Refused(code="log_unreadable", message=f"Older rows cannot be read: {error}")
+            return Refused(code="log_unreadable", message=f"Earlier messages cannot be read: {error}")
     shown = (*found.rows, *known[cut:])
     return OlderRows(
         task_id=rows.task_id,

@@ -26,9 +26,9 @@ from robota.protocol.rewind import PromptPoint, RewindResult
 T = TypeVar("T")
 
 BUSY: Final = Refused(
-    code="task_busy", message="Something runs. Nothing was changed; stop it first, or wait until it is done."
+    code="task_busy", message="The agent is working. Nothing was changed; stop it first, or wait until it has finished."
 )
-CANNOT_REWIND: Final = Refused(code="no_rewind", message="This session cannot be taken back. Nothing was changed.")
+CANNOT_REWIND: Final = Refused(code="no_rewind", message="This session cannot be rewound. Nothing was changed.")
 
 
 class RewoundSession(Protocol):

@@ -74,16 +74,16 @@ LAST_SYNC_SECONDS: Final = 10.0
 # While one of these is open the task does nothing, so a new task may replace it.
 NOTHING_TO_DO_ASKS: Final = IDLE_ASKS | RESUMABLE_ASKS
 BYPASS_FORBIDDEN: Final = (
-    "The settings forbid the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). "
-    "The mode is as it was."
+    "The settings disable the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). The mode "
+    "is unchanged."
 )
 # The permission mode only changes what is asked. Whether commands are sandboxed is decided when the session starts.
 SANDBOX_STAYS: Final = {
-    True: "Commands go on running in the sandbox, as when the session began.",
-    False: "Commands go on running without a sandbox, as when the session began. Start a new session to have one.",
+    True: "Commands still run in the sandbox, as at the start of the session.",
+    False: "Commands still run without a sandbox, as at the start of the session. Start a new session to use one.",
 }
-STOPPED: Final = Refused(code="cancelled", message="Stopped before the task began. Nothing was sent to the model.")
-PAUSED: Final = Refused(code="task_paused", message="The task is paused. Say first whether it goes on.")
+STOPPED: Final = Refused(code="cancelled", message="Stopped before the task started. Nothing was sent to the model.")
+PAUSED: Final = Refused(code="task_paused", message="The task is paused. Decide first whether to resume it.")
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
@@ -283,7 +283,7 @@ class Session:
         if not await self._end_idle_task():
             return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
         if not command.text.strip() and not command.images:
-            return Refused(code="empty_task", message="A task needs words or an image.")
+            return Refused(code="empty_task", message="A task needs text or an image.")
         if command.mode is not None and command.mode not in self._services.modes.roles:
             return self._no_such_mode(command.mode)
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
@@ -397,7 +397,7 @@ class Session:
             self._send_state()
         elif command.text != task.runtime.mode:
             task.runtime.switch_mode(command.text)
-            task.remind(f"The user switched the task to {command.text} mode. Your role and tools are now those of it.")
+            task.remind(f"The user switched the task to {command.text} mode. Your role and tools changed with it.")
         return Accepted()
 
     def _no_such_mode(self, mode: str) -> Refused:
@@ -458,7 +458,7 @@ class Session:
         if task is None:
             return NO_TASK
         if not task.requester.retry_now():
-            return Refused(code="nothing_to_retry", message="Nothing waits to be tried again.")
+            return Refused(code="nothing_to_retry", message="No request is waiting to be retried.")
         return Accepted()
 
     async def _refuse_slash_command(self, command: SlashCommand) -> Receipt:

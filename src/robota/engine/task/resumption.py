@@ -22,7 +22,7 @@ from robota.protocol.state import is_request_row
 
 FILES_NAMED: Final = 50
 UNITS: Final = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000))
-GO_ON: Final = "Look at where it stands and go on."
+GO_ON: Final = "Check its current state and continue."
 
 
 class ResumeDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,9 +155,10 @@ class PausedTask:
         ago = duration_in_words(task.runtime.journal.next_ts() - self._left_ms)
         changed = task.runtime.services.files.recall(self.task.files)
         if changed:
-            task.runtime.bus.emit(Notice(level="info", text=f"Changed since the agent last saw it: {_names(changed)}."))
+            text = f"Changed since the agent last read it: {_names(changed)}."
+            task.runtime.bus.emit(Notice(level="info", text=text))
         how = "was closed" if self.task.is_complete else "was interrupted"
-        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and is taken up again now."]
+        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and is being resumed now."]
         made = {call.id for call in calls}
         cut_off = [call.name for call in self.task.open_calls if call.id in self.task.started_calls - made]
         if cut_off:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from robota.engine.task.steps import Ended
     from robota.engine.task.task import Task
 
-RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Look at where it stands and go on."
+RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Check its current state and continue."
 
-BUG = "This is a bug in Robota. The task has ended; what was done stays done."
+BUG = "This is a bug in Robota. The task has ended; completed work is kept."
 
 
 class TaskRunner:
@@ -131,7 +131,7 @@ class TaskRunner:
         self._bus.emit(TaskUnpaused(task_id=parent_id))
         self._on_change()
         if ended.result is None:
-            return f"Subtask {child_id} was given up before it was complete."
+            return f"Subtask {child_id} was abandoned before it was complete."
         parent.runtime.rows.say("subtask_result", ended.result)
         return f"Subtask {child_id} completed.\n\nResult:\n{ended.result}"
 

@@ -21,9 +21,9 @@ from robota.engine.task.built_in_prompts import built_in_prompt
 from robota.protocol.conversation import ImageSource
 from robota.protocol.events import Notice
 
-IMAGES_LEFT_OUT = "Images that are mentioned are not shown to a task of its own."
+IMAGES_LEFT_OUT = "Mentioned images are not shown to a separate task."
 NOTHING_MENTIONED = MentionedText()
-RUN_BY_USER = "The user ran a command themselves. There is nothing to do about it unless they say so."
+RUN_BY_USER = "The user ran a command themselves. Do nothing about it unless they ask."
 NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
 
 

@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from robota.engine.task.skill_prompts import SkillPrompts
 
 STOP_HOOK_LIMIT: Final = 8
-COST_UNKNOWN: Final = "The model server does not say what its replies cost, so the budget cannot be kept."
+COST_UNKNOWN: Final = "The model server does not report costs, so the budget cannot be enforced."
 MISTAKES_TEXT: Final = (
-    "The model made several mistakes in a row: calls that could not be read, or replies that led nowhere. "
-    "Say how to go on, or start a new task."
+    "The model made several mistakes in a row: invalid tool calls, or replies without progress. "
+    "Tell it how to continue, or start a new task."
 )
 
 
@@ -366,7 +366,7 @@ class Task:
 
     def _propose_memory(self, proposed: Remember) -> ToolResult:
         if (memory := self.runtime.services.memory) is None:
-            return ToolResult(content="Nothing can be remembered here.", is_error=True)
+            return ToolResult(content="Memory is not available here.", is_error=True)
         return memory.propose(proposed.kind, proposed.topic, proposed.text, self._newest_row)
 
     @property
@@ -442,7 +442,8 @@ class Task:
         if mode is not None and mode != self.runtime.mode and mode in self.runtime.services.modes.roles:
             self.runtime.switch_mode(mode)
             content = (
-                f"{content}\nWith this answer the task is in {mode} mode now. Your role and tools are those of it."
+                f"{content}\nWith this answer the task is now in {mode} mode. Your role and tools are those of that "
+                "mode."
             )
         return ToolResult(content=content, images=tuple(block.source for block in image_blocks(answer.images)))
 
@@ -482,7 +483,7 @@ class Task:
     async def _ask_about_mode(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
         """Ask whether another mode may be used; the result for the model if not, None if so."""
         if not self.runtime.options.attended and call.id not in self.runtime.resumed_answers:
-            return ToolResult(content=f"Nobody is there to approve it; {otherwise}.", is_error=True)
+            return ToolResult(content=f"No user is present to approve it; {otherwise}.", is_error=True)
         seed = SeedAsk("tool", text)
         answer = await self.runtime.ask(ApprovalAsk(title=title, view=view_in(seed)), seed=seed, call_id=call.id)
         if isinstance(answer, Approve):

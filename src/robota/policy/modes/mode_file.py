@@ -45,7 +45,7 @@ def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, .
         try:
             layers.append(parse_modes(read_file(file, most=LARGEST).decode("utf-8", "replace"), str(file)))
         except (ModeProblem, OSError) as problem:
-            notices.append(f"{problem} The modes of this file are left out.")
+            notices.append(f"{problem} The modes in this file are ignored.")
     return known_modes(*layers), tuple(notices)
 
 
@@ -63,7 +63,7 @@ def parse_modes(text: str, source: str) -> tuple[TaskMode, ...]:
 
 def _mode(entry: _Entry, source: str) -> TaskMode:
     if SLUG.fullmatch(entry.slug) is None:
-        raise ModeProblem(f"{source}: the slug {entry.slug!r} may only have letters, digits and dashes.")
+        raise ModeProblem(f"{source}: the slug {entry.slug!r} may contain only letters, digits and dashes.")
     groups = tuple(_group(value, entry.slug, source) for value in entry.groups if value != OBSOLETE)
     names = [group.name for group in groups]
     if len(set(names)) != len(names):

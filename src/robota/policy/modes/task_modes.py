@@ -93,7 +93,7 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
         return None
     group = next((group for group in known.groups if group.name is tool.group), None)
     if group is None:
-        return f"The {known.name} mode does not have {tool.name}. Use switch_mode to go to a mode that has it."
+        return f"{tool.name} is not available in {known.name} mode. Use switch_mode to change to a mode that has it."
     if group.file_regex is None or touches is None:
         return None
     from robota.config.linear_pattern import fits_pattern
@@ -102,8 +102,8 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
     if not kept_out and touches.paths:
         return None
     what = group.description or f"files matching {group.file_regex}"
-    target = repr(kept_out[0]) if kept_out else "a file it does not name"
-    return f"The {known.name} mode cannot change {target}; what it can: {what}. Nothing was changed."
+    target = repr(kept_out[0]) if kept_out else "a file that the call does not name"
+    return f"{known.name} mode cannot change {target}. It can change: {what}. Nothing was changed."
 
 
 def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:

@@ -26,14 +26,14 @@ def problem_with_host(host: str) -> str | None:
     """Why nothing may ever be fetched from this host, if so. A name that leads to such a place is found when used."""
     bare = host.removeprefix("[").removesuffix("]").rstrip(".").lower()
     if bare in LOCAL_NAMES or bare.endswith((".localhost", ".internal", ".local")):
-        return "it is a name within this machine or network"
+        return "it is a local or internal host name"
     try:
         address = ip_address(bare.partition("%")[0])
     except ValueError:
         if NUMERIC.fullmatch(bare):
-            return "it is an address written as a number"
-        return None if _labels(host) is not None else "it is not the plain name of a host"
-    return None if _is_public(address) else "it is an address within this machine or network"
+            return "it is an IP address written as a single number"
+        return None if _labels(host) is not None else "it is not a plain host name"
+    return None if _is_public(address) else "it is a local or internal address"
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

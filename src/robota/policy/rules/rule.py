@@ -60,12 +60,12 @@ def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | Inva
     """Read one rule. `names` maps every name of a tool to its id; without it a name is taken as it stands."""
     found = re.fullmatch(RULE, text.strip())
     if found is None:
-        return InvalidRule(text=text, problem="it is neither 'Tool' nor 'Tool(pattern)'")
+        return InvalidRule(text=text, problem="it must be 'Tool' or 'Tool(pattern)'")
     name, spec = found[1], found[2]
     if not _is_known(name, names):
         return InvalidRule(text=text, problem=f"there is no tool called {name!r}")
     if spec is not None and not spec.strip():
-        return InvalidRule(text=text, problem="the parentheses are empty; leave them out to mean every call")
+        return InvalidRule(text=text, problem="the parentheses are empty; omit them to match every call")
     spec = spec.strip() if spec else None
     tool = name if names is None or name in {EDIT, READ} else names.get(name, name)
     rule = Rule(text=text.strip(), tool=tool, spec=None if spec == "*" else spec)

@@ -58,7 +58,7 @@ def rules_to_look_at(permissions: Permissions, names: Mapping[str, str]) -> Rule
     allow, bad_allow = parse_rules(permissions.allow, names)
     ask, bad_ask = parse_rules(permissions.ask, names)
     deny, bad_deny = parse_rules(permissions.deny, names)
-    _refuse((*bad_allow, *bad_ask, *bad_deny), "Nothing was judged.")
+    _refuse((*bad_allow, *bad_ask, *bad_deny), "Nothing was evaluated.")
     return RuleSet(allow=allow, ask=ask, deny=deny)
 
 

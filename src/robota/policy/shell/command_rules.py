@@ -58,7 +58,7 @@ def problem_with_git_rule(part: CommandPart, context: PolicyContext) -> str | No
         return None
     directories = git_directories(part.inner, part.directories)
     if directories is None:
-        return "it tells git which repository to take"
+        return "it tells git which repository to use"
     if directories == (".",) and len(part.inner) > 1 and part.inner[1] in CHANGES_REPOSITORY:
         return None
     return next((found for each in directories if (found := context.git_place(each).problem) is not None), None)
@@ -92,10 +92,10 @@ def command_suggestions(
     prefixes = [words for part, _ in asking if not _does_more(part) and (words := prefix_to_offer(part.inner))]
     sets = []
     if len(exact) == len({part.command.argv for part, _ in asking}):
-        sets.append(RuleSuggestion(rules=exact, covers="exactly this"))
+        sets.append(RuleSuggestion(rules=exact, covers="exactly this command"))
     if len(prefixes) == len(asking):
         alike = _rules(f"{' '.join(words)} *" for words in prefixes)
-        sets.append(RuleSuggestion(rules=alike, covers="everything that begins like this"))
+        sets.append(RuleSuggestion(rules=alike, covers="all commands that start like this"))
     return tuple(each for each in sets if len(each.rules) <= MAX_RULES)
 
 

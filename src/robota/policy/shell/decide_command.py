@@ -37,7 +37,7 @@ TABS: Final = frozenset("\t")
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
 TEMPORARY: Final = ("/tmp/", "/var/tmp/")
 ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
-NO_SANDBOX: Final = "No sandbox works on this machine, so a person decides about every command."
+NO_SANDBOX: Final = "No sandbox works on this machine, so every command needs approval."
 
 
 def decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
@@ -60,8 +60,8 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
                 assert_never(script)
     except TooMuchWork:
         if isinstance(script, Opaque) and is_asked_anyway(subject.label, context):
-            return ask("It is too much to be judged word by word, so a person decides about all of it.")
-        return _beyond_limits("It names more files than can be looked up; do it in smaller steps.")
+            return ask("The command is too large to be checked word by word and needs approval as a whole.")
+        return _beyond_limits("It names too many files to check; split it into smaller commands.")
 
 
 def files_written(subject: Subject, command: str, context: PolicyContext) -> tuple[str, ...] | None:
@@ -82,7 +82,7 @@ def files_written(subject: Subject, command: str, context: PolicyContext) -> tup
 
 
 def _beyond_limits(reason: str) -> Verdict:
-    return msgspec.structs.replace(deny(f"The command cannot be judged. {reason}"), steps=("hard limits",))
+    return msgspec.structs.replace(deny(f"The command cannot be checked. {reason}"), steps=("hard limits",))
 
 
 def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Verdict:
@@ -91,7 +91,7 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
         # One of them may bring a file whose name another takes for a flag.
         parts = _parts(subject, script, context, None)
     if parts is None:
-        reason = f"More than {MAX_DEPTH} commands are wrapped in one another, which hides what runs."
+        reason = f"More than {MAX_DEPTH} commands are nested, which hides what runs."
         return msgspec.structs.replace(deny(reason), steps=("hard limits",))
     if len(parts) > 1 and any(part.may_bring_files for part in parts):
         # What is known of the repository was found out before; a file more or less makes it another one.
@@ -182,15 +182,15 @@ def _shortened(text: str) -> str:
 def _by_limits(part: CommandPart, context: PolicyContext) -> Verdict | None:
     for redirect in part.command.redirects:
         if redirect.target.startswith(NETWORK_FILES):
-            return deny(f"{redirect.target} opens a connection to the network, which is not done by a redirection.")
+            return deny(f"{redirect.target} opens a network connection, which a redirection must not do.")
     elevating = next((name for name in (*part.unwrapped.wrappers, program(part.inner)) if name in ELEVATING), None)
     if elevating and context.sandboxed:
-        return deny(f"{elevating} cannot work in the sandbox: there are no other rights to get there.")
+        return deny(f"{elevating} does not work in the sandbox: privileges cannot be raised there.")
     ignored = _ignored(part, part.looked_at, context)
     if ignored is not None:
-        return deny(f"{ignored!r} is kept from the model by .robotaignore.", ".robotaignore")
+        return deny(f"{ignored!r} is hidden from the model by .robotaignore.", ".robotaignore")
     if context.mode is PermissionMode.PLAN and (part.looks is None or part.written):
-        return deny(f"In plan mode nothing is changed or run, and {part.inner[0]} might do more than read.")
+        return deny(f"Plan mode runs only commands that are known to be read-only; {part.inner[0]} might do more.")
     return None
 
 
@@ -213,7 +213,7 @@ def _by_deny_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
 
 def _by_ask_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
     rule = rule_against(part, context.ask, context)
-    return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text) if rule else None
+    return ask(f"The ask rule {rule.text} requires approval.", rule.text) if rule else None
 
 
 def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -222,7 +222,10 @@ def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | N
         if word is None and part.looks is None and runs_anything(part.inner):
             word = critical_target_in_text(part.command.text, context.resolver, directory)
         if word is not None:
-            reason = f"The system or your own files depend on {word!r}: no mode and no rule approves deleting it."
+            reason = (
+                f"Deleting {word!r} could destroy your system or your files. No permission mode or rule can approve "
+                "this."
+            )
             return ask(reason, "critical path")
     return None
 
@@ -243,7 +246,7 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
     pattern = next((found for place in places if place and (found := steering_pattern(place))), None)
     if pattern is None:
         return None
-    reason = f"It writes to {pattern}, which is protected: what stands there can run code or hold secrets."
+    reason = f"It writes to {pattern}, which is protected: it can run code or contain secrets."
     return ask(reason, f"protected {pattern}")
 
 
@@ -253,15 +256,15 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
     words = part.named if part.looks else (".", *part.named)
     ignored = _ignored(part, part.named, context)
     if ignored is not None:
-        return ask(f"It names {ignored!r}, which .robotaignore keeps from the model.", ".robotaignore")
+        return ask(f"It names {ignored!r}, which .robotaignore hides from the model.", ".robotaignore")
     for word, location in part.locations(words, context.resolver):
         place = context.resolver.inside(location)
         store = credential_store(location)
         if store is not None and place is None:
-            return deny(f"{word!r} leads to {store}, where credentials are kept.", f"credentials {store}")
+            return deny(f"{word!r} resolves to {store}, which holds credentials.", f"credentials {store}")
         pattern = store or (is_protected(place) if place is not None else _steers_outside(part, location))
         if pattern is not None:
-            reason = f"It names {pattern}, which is protected: what stands there can run code or hold secrets."
+            reason = f"It names {pattern}, which is protected: it can run code or contain secrets."
             return ask(reason, f"protected {pattern}")
     return None
 
@@ -278,7 +281,7 @@ def _by_allow_rules(part: CommandPart, context: PolicyContext) -> Verdict | None
 
 def _by_grants(part: CommandPart, context: PolicyContext) -> Verdict | None:
     rule = rule_for(part, context.grants, context)
-    return allow(f"A person granted {rule.text} for this session.", rule.text) if rule else None
+    return allow(f"The user allowed {rule.text} for this session.", rule.text) if rule else None
 
 
 def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -297,8 +300,9 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if part.searches and (problem := secret_in_search(part, context)) is not None:
         return None if context.mode is PermissionMode.PLAN else ask(problem)
     if part.written:
-        return allow(f"{part.inner[0]} only reads, and the file that its output goes to may be edited.")
-    return allow(f"{part.inner[0]} with these words only reads, and only inside the workspace.", "read-only command")
+        return allow(f"{part.inner[0]} only reads, and its output file may be edited.")
+    reason = f"{part.inner[0]} with these arguments only reads, and only inside the workspace."
+    return allow(reason, "read-only command")
 
 
 def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
@@ -309,45 +313,45 @@ def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
 def _problem_with_git(part: CommandPart, look: GitLook, context: PolicyContext) -> str | None:
     """Why a git command that should only look may do more, if it may."""
     if not context.trusted:
-        return "git obeys the repository it runs in, and nobody has said that this one can be trusted."
+        return "git obeys the configuration of its repository, and this workspace is not trusted."
     places = [context.git_place(directory) for directory in part.directories]
     problem = next((place.problem for place in places if place.problem is not None), None)
     if problem is not None:
-        return f"git obeys the repository it runs in: {problem}. A person decides."
+        return f"git obeys the configuration of its repository, which needs approval here: {problem}."
     if any(place.reaches_above for place in places) and part.looks is not None and part.looks.search is not None:
-        return "The repository begins above the workspace, so that git would also print files outside of it."
+        return "The root of the repository is above the workspace, so git would also print files outside the workspace."
     if not (look.diffs or look.compares):
         return None
     programs = context.git_programs()
     if look.searches_submodules and programs.recurses:
-        return f"Your configuration of git makes it search submodules, too; with {NOT_IN_SUBMODULES} it does not."
+        return f"Your git configuration makes it search submodules too; with {NOT_IN_SUBMODULES} it does not."
     named = (look.diffs and programs.for_diffs) or (look.compares and programs.for_files)
-    return f"Your configuration of git names a program that may run ({named}); a person decides." if named else None
+    return f"Your git configuration names a program that may run ({named}), so this needs approval." if named else None
 
 
 def _not_outside(word: str, context: PolicyContext) -> Verdict:
     outside = f"{word!r} is outside the workspace {str(context.resolver.root)!r}"
     if context.mode is PermissionMode.PLAN:
-        return deny(f"{outside}, and in plan mode nobody is asked.")
-    return ask(f"{outside}; whether to look there is for a person to decide.")
+        return deny(f"{outside}, and plan mode does not ask for approval.")
+    return ask(f"{outside}; reading there needs approval.")
 
 
 def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
-        return allow("In bypassPermissions mode everything runs that is not forbidden.")
+        return allow("bypassPermissions mode allows everything that is not explicitly denied.")
     if context.mode is PermissionMode.PLAN:
-        return deny(f"In plan mode nothing is run but known commands that only read; {part.inner[0]} might do more.")
+        return deny(f"Plan mode runs only commands that are known to be read-only; {part.inner[0]} might do more.")
     return ask(_why_asked(part, context))
 
 
 def _why_asked(part: CommandPart, context: PolicyContext) -> str:
     if not may_write(part, context):
-        return f"It writes to {part.written[0]!r}, and in {context.mode} mode a person decides about that."
+        return f"It writes to {part.written[0]!r}, which needs approval in {context.mode} mode."
     if part.looks is not None and part.looks.takes_no_directories:
-        return f"In directories {part.inner[0]} follows links, wherever they lead; a person decides."
+        return f"In directories, {part.inner[0]} follows symbolic links wherever they lead, so it needs approval."
     if part.looks is None and is_known(part.inner):
-        return f"{part.inner[0]} can do more than read, and not every argument here is known to be harmless."
-    return f"In {context.mode} mode a person decides about {part.label}."
+        return f"{part.inner[0]} can do more than read, and not all of these arguments are known to be harmless."
+    return f"{part.label} needs approval in {context.mode} mode."
 
 
 PART_STAGES: Final[tuple[Stage[CommandPart], ...]] = (

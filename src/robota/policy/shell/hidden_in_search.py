@@ -22,16 +22,16 @@ def hidden_in_search(part: CommandPart, context: PolicyContext) -> Verdict | Non
         return None
     keeper = f"the deny rule {rules[0].text}" if rules else IGNORE_FILE
     if search.history:
-        return ask(f"It prints what files have held, and among them may be some that {keeper} names.", "kept files")
+        return ask(f"It prints earlier versions of files, which may include files covered by {keeper}.", "kept files")
     found = _all_files(search, part, context)
     if context.files.below is None or found is None or len(found) * (len(rules) + 1) > MOST_COMPARED:
-        return ask(f"It reads whole directories, where files may be that {keeper} names.", "kept files")
+        return ask(f"It reads whole directories, which may contain files covered by {keeper}.", "kept files")
     for place in found:
         rule = next((each for each in rules if context.resolver.matches(place, each.paths or "", broadly=True)), None)
         if rule is not None:
-            return ask(f"It would read {place!r}, which the deny rule {rule.text} names.", "kept files")
+            return ask(f"It would read {place!r}, which is covered by the deny rule {rule.text}.", "kept files")
         if context.files.is_ignored(place):
-            return ask(f"It would read {place!r}, which {IGNORE_FILE} keeps from the model.", "kept files")
+            return ask(f"It would read {place!r}, which {IGNORE_FILE} hides from the model.", "kept files")
     return None
 
 
@@ -40,11 +40,11 @@ def secret_in_search(part: CommandPart, context: PolicyContext) -> str | None:
     search = part.looks.search if part.looks is not None else None
     found = _all_files(search, part, context) if search is not None else []
     if found is None:
-        return "It reads whole directories, and there is too much in them to look through."
+        return "It reads whole directories with too many files to check."
     secret = next(context.files.secrets_among(found), None)
     if secret is None:
         return None
-    return f"It would read {secret!r}, which may hold secrets. Without that file it needs no permission."
+    return f"It would read {secret!r}, which may contain secrets. Without that file it needs no approval."
 
 
 def _all_files(search: Search, part: CommandPart, context: PolicyContext) -> list[str] | None:

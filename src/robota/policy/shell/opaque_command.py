@@ -47,23 +47,24 @@ def is_asked_anyway(label: str, context: PolicyContext) -> bool:
 
 def _by_limits(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.PLAN:
-        return deny(f"In plan mode nothing is run that was not understood. {command.reason}")
+        return deny(f"Plan mode runs only commands that can be checked word by word. {command.reason}")
     return None
 
 
 def _by_deny_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     rule = _rule_against(command, context.deny, context)
-    return deny(f"The deny rule {rule.text} forbids what may be in it. {command.reason}", rule.text) if rule else None
+    return deny(f"It may contain what the deny rule {rule.text} forbids. {command.reason}", rule.text) if rule else None
 
 
 def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     rule = _rule_against(command, context.ask, context)
-    return ask(f"The ask rule {rule.text} wants a person to decide.", rule.text) if rule else None
+    return ask(f"The ask rule {rule.text} requires approval.", rule.text) if rule else None
 
 
 def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     word = critical_target_in_text(command.text, context.resolver, ".")
-    return ask(f"It may delete {word!r}, which the system or your files depend on.", "critical path") if word else None
+    reason = f"It may delete {word!r}, which could destroy your system or your files."
+    return ask(reason, "critical path") if word else None
 
 
 def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
@@ -75,7 +76,7 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
             place = context.resolver.inside(location)
             pattern = credential_store(location) or steering_dot_pattern(place or location.lstrip("/"))
             if pattern is not None:
-                return ask(f"It may touch {pattern}, which is protected. {command.reason}", f"protected {pattern}")
+                return ask(f"It may access {pattern}, which is protected. {command.reason}", f"protected {pattern}")
     return _by_what_it_writes(command, context)
 
 
@@ -94,13 +95,13 @@ def _by_allow_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict |
 
 def _by_grants(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     rule = _rule_for_everything(command, context.grants)
-    return allow(f"A person granted {rule.text} for this session.", rule.text) if rule else None
+    return allow(f"The user allowed {rule.text} for this session.", rule.text) if rule else None
 
 
 def _by_mode(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
-        return allow("In bypassPermissions mode everything runs that is not forbidden.")
-    return ask(f"It cannot be judged word by word, so a person decides about all of it. {command.reason}")
+        return allow("bypassPermissions mode allows everything that is not explicitly denied.")
+    return ask(f"The command cannot be checked word by word and needs approval as a whole. {command.reason}")
 
 
 OPAQUE_STAGES: Final[tuple[Stage[OpaqueCommand], ...]] = (

@@ -157,13 +157,13 @@ async def _forward(params: BackgroundProcessParams, context: ToolContext) -> Too
     if params.port is None:
         raise ToolError("forward needs the port. Nothing was done.")
     if ports is None:
-        raise ToolError("Nothing needs to be forwarded: no process of this session listens in a network of its own.")
+        raise ToolError("Nothing needs to be forwarded: no process of this session listens in an isolated network.")
     try:
         number = await ports.forward(params.port)
     except OSError as error:
         raise ToolError(f"The port could not be forwarded: {error.strerror}.") from error
     message = (
-        f"http://127.0.0.1:{number} on the user's machine leads to port {params.port} now, until the session ends."
+        f"http://127.0.0.1:{number} on the user's machine now forwards to port {params.port}, until the session ends."
     )
     running = [process for process in context.processes.background if process.ending is None]
     said = [f"Last lines of {process.id}:\n{last_lines(process.last_text, SHOWN_LINES)}" for process in running]
@@ -198,13 +198,11 @@ async def _with_new_ports(result: ToolResult, process: "BackgroundProcess", cont
     opened = await ports.new_ports() if ports is not None and process.ending is None else ()
     if not opened:
         return result
-    why = f"A process of this session listens on port {opened[0]} now, which only its other commands reach."
+    why = f"A process of this session now listens on port {opened[0]}, which only its other commands can reach."
     alternative = Alternative(
         input={"action": "forward", "port": opened[0]}, why=why, manner="with that port forwarded to their machine"
     )
-    message = "".join(
-        f"Port {port} is open now for commands of this session, as 127.0.0.1:{port}.\n" for port in opened
-    )
+    message = "".join(f"Port {port} is now open to commands of this session, as 127.0.0.1:{port}.\n" for port in opened)
     return msgspec.structs.replace(result, content=message + result.content, alternative=alternative)
 
 
@@ -226,7 +224,7 @@ async def _state(process: "BackgroundProcess", context: ToolContext) -> list[str
         return [*lines, *await _keep_whole(process, context)]
     lines = [f"{process.id} has been running for {process.age_s:.0f} s."]
     if process.waits_for_input():
-        lines.append("It waits for input." if process.has_input else "It waits for input and cannot get any.")
+        lines.append("It is waiting for input." if process.has_input else "It is waiting for input and cannot get any.")
     return lines
 
 
@@ -248,7 +246,7 @@ def _process(params: BackgroundProcessParams, context: ToolContext) -> "Backgrou
     process = context.processes.find_background(params.id)
     if process is None:
         known = ", ".join(each.id for each in context.processes.background) or "none"
-        raise ToolError(f"There is no background process {params.id!r}. Nothing was done. Known are: {known}.")
+        raise ToolError(f"There is no background process {params.id!r}. Nothing was done. Known processes: {known}.")
     return process
 
 

@@ -150,7 +150,7 @@ async def _ended(
     output = shortened(outcome.output_head, outcome.output_tail, outcome.total_characters)
     lines = how_it_ended(ending, timeout_s)
     if seems_to_have_asked(ending, output):
-        lines.append(f"It looks as if it asked a question. {NO_INPUT}")
+        lines.append(f"It seems to have asked a question. {NO_INPUT}")
     was_confined = context.processes.is_sandboxed and not params.without_sandbox
     was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused_hosts)
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
@@ -199,7 +199,7 @@ def _handed_over(process: "BackgroundProcess", timeout_s: float) -> ToolResult:
     text = process.output
     output = shortened(text.head, text.tail, text.total)
     lines = [
-        f"Still running after {timeout_s:g} s. It goes on as background process {process.id}, without input; use "
+        f"Still running after {timeout_s:g} s. It continues as background process {process.id}, without input; use "
         "background_process with this id to read or stop it. It is stopped at the latest when the session ends.",
         f"Output so far:\n{output}" if output else "No output so far.",
     ]
@@ -214,9 +214,9 @@ async def _keep_whole(outcome: "CommandOutcome", context: ToolContext) -> str:
     # Either all of it is in memory, or the disk had no room and only both ends are left.
     data = (outcome.output_head + outcome.output_tail).encode()
     is_whole = len(outcome.output_head) + len(outcome.output_tail) == outcome.total_characters
-    what = "The whole output" if is_whole else "Beginning and end of the output (there was no room for all of it)"
+    what = "The full output" if is_whole else "The beginning and end of the output (there was no room for all of it)"
     name = context.keep(data)
-    return f"{what} was kept as {name}. {how_to_look(name)}"
+    return f"{what} was saved as {name}. {how_to_look(name)}"
 
 
 TOOL = Tool(

@@ -18,7 +18,7 @@ MAX_CHARACTERS: Final = 30_000
 WASTE_CHARACTERS: Final = 2_000
 QUESTION_ENDS: Final = (":", "?", ">", "]", ")")
 NO_INPUT: Final = (
-    "There is nobody to type: pass the answer as an option (such as --yes), pipe it in, "
+    "Nobody can type the answer: pass it as an option (such as --yes), pipe it in, "
     "or start the command with background_process and use its action send."
 )
 # What programs say when a wall stops them; of a machine without walls hardly ever.
@@ -39,18 +39,18 @@ WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EP
 # What they say of a name that must not come into being: an empty directory stands there, in which nothing can be made.
 WORDS_OF_A_KEPT_NAME: Final = ("Permission denied", "Is a directory", "EACCES", "EISDIR")
 SANDBOX_NOTE: Final = (
-    "The command ran in a sandbox: it writes only in the workspace and reaches only allowed hosts. If that is why it "
-    "failed, run this exact command again with without_sandbox: true; the user will be asked."
+    "The command ran in a sandbox: it can write only in the workspace and reach only allowed hosts. If that is why "
+    "it failed, run this exact command again with without_sandbox: true; the user will be asked."
 )
 FAILED_INSIDE: Final = (
-    "The command failed in the sandbox. There it can write only in the workspace and reaches only allowed hosts."
+    "The command failed in the sandbox, where it can write only in the workspace and reach only allowed hosts."
 )
 WHY_STOPPED: Final = {
     StopReason.TIME_OUT: "Timed out: the command was stopped",
-    StopReason.USER_LIMIT: "Stopped at the time limit of the user, so do not run it again as it is",
+    StopReason.USER_LIMIT: "Stopped at the user's time limit, so do not run it again unchanged",
     StopReason.WAITED_FOR_INPUT: "Stopped: the command waited for keyboard input",
     StopReason.TOO_MANY_PROCESSES: "Stopped: the command started too many processes",
-    StopReason.TOO_MUCH_MEMORY: "Stopped: the command took most of this machine's memory, so do not run it as it is",
+    StopReason.TOO_MUCH_MEMORY: "Stopped: the command used most of the machine's memory, so do not rerun it unchanged",
     StopReason.ABORTED: "Stopped by the user",
     StopReason.REQUESTED: "Stopped",
 }
@@ -65,7 +65,7 @@ class RepeatedLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shown(self) -> str:
         plain = len(self.line) * self.count
-        folded = f"{self.line}[the line above comes {self.count - 1:,} more times]\n"
+        folded = f"{self.line}[the line above is repeated {self.count - 1:,} more times]\n"
         return folded if len(folded) < plain else self.line * self.count
 
     @property
@@ -139,17 +139,17 @@ async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tup
     size = _size(file)
     if size is None:
         # A call that was cancelled while the file was being moved could not say where it went.
-        return None, "The whole output is not at hand any more."
+        return None, "The full output is no longer available."
     name = await context.keep_file(file)
     if _size(file) is not None:
-        return None, f"The whole output could not be kept {name}."
-    what = "The whole output was" if size == total_bytes else f"The first {size:,} bytes of the output were"
-    return name, f"{what} kept as {name} ({total_bytes:,} bytes were printed). {how_to_look(name)}"
+        return None, f"The full output could not be saved {name}."
+    what = "The full output was" if size == total_bytes else f"The first {size:,} bytes of the output were"
+    return name, f"{what} saved as {name} ({total_bytes:,} bytes were printed). {how_to_look(name)}"
 
 
 def how_to_look(name: str) -> str:
     """How the model can read a kept output."""
-    return f'Look into it with read_command_output {{"artifact_id": "{name}"}}.'
+    return f'Read it with read_command_output {{"artifact_id": "{name}"}}.'
 
 
 def _speaks_of_a_kept_name(output: str) -> bool:

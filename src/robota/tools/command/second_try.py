@@ -43,10 +43,10 @@ def second_try(failed: FailedCommand) -> Alternative:
     """The narrowest way to make the call again."""
     rest = failed.parts.rest if failed.parts is not None else None
     if rest is not None and writes_git_data(rest) and OF_GIT in failed.output:
-        return _offered(failed, {}, "on its own, as git may change its data")
+        return _offered(failed, {}, "on its own, because git may change its data")
     missing = _missing(failed)
     if missing:
-        return _offered(failed, {"opened": list(missing)}, f"with {', '.join(missing)} opened for it")
+        return _offered(failed, {"opened": list(missing)}, f"with access to {', '.join(missing)}")
     return _offered(failed, {"opened": [], "without_sandbox": True}, "without the sandbox")
 
 
@@ -60,7 +60,7 @@ def _offered(failed: FailedCommand, change: dict[str, Any], manner: str) -> Alte
 
 def _what_ran(parts: StartedParts | None) -> str:
     if parts is None or not parts.done:
-        return "To run it again repeats whatever it did before it failed."
+        return "Running it again repeats everything it did before it failed."
     done = ", ".join(f"`{_shortened(text)}`" for text in parts.done)
     again = "and is not run again" if parts.rest is not None else "and would be run again"
     return f"Already done {again}: {done}. What failed: `{_shortened(parts.failed)}`."

@@ -87,7 +87,7 @@ def _report(drafts: "Sequence[FileDraft]") -> str:
     notice = "The patch was applied."
     loose = [each for draft in drafts for each in draft.loose]
     if loose:
-        notice += f" Not matched exactly, so look whether this is what you meant: {'; '.join(loose)}."
+        notice += f" Not matched exactly, so check that this is what you meant: {'; '.join(loose)}."
     notice = " ".join([notice, *(draft.remark for draft in drafts if draft.remark)])
     return msgspec.json.encode({"files": entries, "notice": notice}).decode()
 

@@ -16,7 +16,7 @@ from robota.workspace.text.source import LineEdit
 # How far from its start line a block may be found.
 BUFFER_LINES = 40
 
-BLANKS_PASSED_OVER = "blank lines around its SEARCH part were passed over"
+BLANKS_PASSED_OVER = "blank lines around its SEARCH part were ignored"
 NUMBERS_REMOVED = "line numbers were removed from it"
 IDENTICAL = "Its SEARCH and REPLACE parts are identical, so it changes nothing."
 

@@ -156,7 +156,7 @@ def _require_absent(path: str, files: Files) -> None:
     except (TooBig, NotARegularFile):
         pass
     raise FileChanged(
-        f"{printable_name(path)!r} exists by now. It was left as it is. Read it, then decide what to write."
+        f"{printable_name(path)!r} already exists and was left unchanged. Read it, then decide what to write."
     )
 
 
@@ -166,9 +166,9 @@ def _report(change: FileChange, written: WriteResult) -> str:
     kept += ["byte order mark"] if form.mark else []
     kept += [f"{ENDING_NAMES[form.newline]} line endings"] if form.newline in ENDING_NAMES else []
     notices = ["The file was saved."]
-    notices += [f"Kept of the file that was there: {', '.join(kept)}."] if kept else []
+    notices += [f"Kept from the existing file: {', '.join(kept)}."] if kept else []
     if written.separated_links:
-        notices.append("The file had other hard links; they still hold the old content.")
+        notices.append("The file had other hard links; they still have the old content.")
     notices += [change.remark] if change.remark else []
     operation = "created" if written.created else "modified"
     report = {"path": printable_name(change.path), "operation": operation, "notice": " ".join(notices)}

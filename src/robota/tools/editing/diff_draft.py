@@ -24,7 +24,7 @@ def changed_by_diff(files: Files, path: str, diff: str) -> FileChange:
         raise ToolError(_failure(path, source.lines, len(blocks), unplaced))
     spans = [source.trimmed(source.span_of(edit)) for block in placed for edit in block.edits]
     if not any(spans):
-        raise ToolError(f"The diff changes nothing: {path!r} already is as it shall be. Nothing was changed.")
+        raise ToolError(f"The diff changes nothing: {path!r} already has this content. Nothing was changed.")
     remark = " ".join(filter(None, (_remark(placed), checked_new_text(source, spans))))
     return changed_file(path, source, spans, remark)
 
@@ -47,7 +47,7 @@ def _failure(path: str, lines: Sequence[str], count: int, unplaced: Sequence[Unp
             f"{len(unplaced)} of {count} blocks cannot be applied to {path!r}. Nothing was changed: a diff is applied "
             "as a whole or not at all, each block to the file as it was before the call.",
             *reports,
-            "Repair this and give the whole diff again, the other blocks too. If in doubt, read the file first.",
+            "Fix this and send the whole diff again, including the other blocks. If in doubt, read the file first.",
         ]
     )
 

@@ -192,6 +192,6 @@ def _blanks(run: str) -> str:
 
 LOOSE_WAYS = (
     ("apart from characters that look alike", _by_look),
-    ("apart from indentation and trailing blanks", _by_lines),
-    ("apart from the blanks between words", _by_words),
+    ("apart from indentation and trailing spaces", _by_lines),
+    ("apart from the spaces between words", _by_words),
 )

@@ -11,8 +11,8 @@ from itertools import pairwise
 import msgspec
 
 UNCLEAR = (
-    "Its indentation differs from that of the file in more than one way, so that of the new lines cannot be told. "
-    "Copy the lines with their indentation as it is in the file."
+    "Its indentation differs from the file in more than one way, so the indentation of the new lines is unclear. "
+    "Copy the lines with their exact indentation from the file."
 )
 # Above this many pairs of lines comparing takes seconds; then the lines are replaced as a whole.
 MAX_PAIRS = 4_000_000

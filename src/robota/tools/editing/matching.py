@@ -11,9 +11,9 @@ class Match(Enum):
     """How alike lines must be, strictest first. The value says what a looser match passed over."""
 
     EXACT = ""
-    TRAILING_BLANKS = "blanks at line ends differ"
+    TRAILING_BLANKS = "trailing spaces differ"
     INDENTATION = "the indentation differs"
-    CHARACTERS = "blanks, quotes or dashes differ"
+    CHARACTERS = "spaces, quotes or dashes differ"
 
 
 LOOSE = tuple(match for match in Match if match is not Match.EXACT)

@@ -50,7 +50,7 @@ async def _find(params: GlobParams, context: ToolContext) -> ToolResult:
     lines = [printable_name(path) for path in found.paths]
     notes = _notes(found, MAX_LOOKED_AT)
     if not lines:
-        lines = ["No files found. Hidden and ignored files do not count."]
+        lines = ["No files found. Hidden and ignored files are not searched."]
     return ToolResult(content="\n".join([*lines, *notes]), view=TextView(text=f"{counted(found.total, 'file')}."))
 
 
@@ -59,7 +59,7 @@ def _notes(found: "FoundNames", most: int) -> list[str]:
     if found.total > len(found.paths):
         notes.append(f"\n({len(found.paths)} of {found.total} files shown, the newest first. Use a narrower pattern.)")
     if found.gave_up:
-        notes.append(f"\n(Stopped after {most:,} files. Give a path further down.)")
+        notes.append(f"\n(Stopped after {most:,} files. Use a deeper path.)")
     return notes
 
 

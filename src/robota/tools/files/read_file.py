@@ -177,7 +177,7 @@ def _image(params: ReadFileParams, context: ToolContext, file: FileData, media_t
     if not context.sees_images:
         return _result(f"Image: {facts}\nNote: it is not shown, because you cannot see images.", "An image, not shown.")
     if len(file.data) > MAX_IMAGE_BYTES:
-        raise ToolError(f"{facts} is larger than {MAX_IMAGE_BYTES:,} bytes and cannot be shown. Make a smaller copy.")
+        raise ToolError(f"{facts} is larger than {MAX_IMAGE_BYTES:,} bytes and cannot be shown. Create a smaller copy.")
     shown = ImageSource(media_type=media_type, data=b64encode(file.data).decode("ascii"))
     return ToolResult(content=f"Image: {facts}", view=TextView(text=f"Image {facts}."), images=(shown,))
 
@@ -192,7 +192,7 @@ async def _document(params: ReadFileParams, document: Document) -> ToolResult:
     except UnreadableDocument as error:
         raise ToolError(f"{printable_name(params.path)!r} cannot be read as a {document.kind}: {error}.") from error
     if not lines:
-        return _result(f"File: {printable_name(params.path)}\nNote: the {document.kind} holds no text.", "No text.")
+        return _result(f"File: {printable_name(params.path)}\nNote: the {document.kind} contains no text.", "No text.")
     is_whole = len(lines) < first + count
     note = f"This is the text of a {document.kind}; the file itself is not text.\n"
     return _slice(params, lines[: first + count - 1], len(lines) if is_whole else None, note)

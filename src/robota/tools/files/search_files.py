@@ -100,7 +100,7 @@ def _summary(found: "ContentSearchResult", params: SearchFilesParams) -> str:
         files = len(found.files)
         return f"Found {found.matches} {_plural('result', found.matches)} in {files} {_plural('file', files)}."
     if found.overlong:
-        return "Found only lines that are too long to be shown."
+        return "Found only lines that are too long to show."
     if found.searched:
         return f"No results found in {found.searched} searched {_plural('file', found.searched)}."
     narrowed = "file_pattern or file_type" if params.file_pattern or params.file_type else "path"

@@ -71,7 +71,7 @@ async def _fetch(params: WebFetchParams, context: ToolContext, rules: "AddressRu
     except (AddressRefused, FetchFailed) as failure:
         raise ToolError(str(failure)) from failure
     if isinstance(answer, Redirected):
-        message = f"{params.url} redirects to another host, {answer.url}. Call web_fetch with that URL to go on."
+        message = f"{params.url} redirects to another host, {answer.url}. Call web_fetch with that URL to continue."
         return ToolResult(content=message, view=TextView(text=f"Redirects to {answer.url}"))
     text = await readable(answer.body, answer.content_type, answer.url)
     if not 200 <= answer.status < 300:
@@ -96,7 +96,7 @@ def _shown(text: str, context: ToolContext) -> str:
     end = text.rfind("\n", MAX_CHARACTERS // 2, MAX_CHARACTERS)
     kept = context.keep(text.encode("utf-8", "replace"))
     cut = MAX_CHARACTERS if end < 0 else end
-    return f"{text[:cut]}\n\n[… {len(text) - cut:,} more characters; read on in {kept} with read_command_output …]"
+    return f"{text[:cut]}\n\n[… {len(text) - cut:,} more characters; read them in {kept} with read_command_output …]"
 
 
 TOOL = web_fetch_tool()

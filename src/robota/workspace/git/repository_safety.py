@@ -60,13 +60,13 @@ def git_place(root: Path, directory: str = ".") -> GitPlace:
     root = Path(os.path.realpath(root))
     start = Path(os.path.realpath(root / directory))
     if not start.is_relative_to(root):
-        return GitPlace(problem=f"{directory!r} leads out of the workspace")
+        return GitPlace(problem=f"{directory!r} is outside the workspace")
     try:
         top = _top(start, root)
     except _Problem as problem:
         return GitPlace(problem=str(problem))
     except (OSError, ValueError):
-        return GitPlace(problem="its files are not as git writes them")
+        return GitPlace(problem="its files are not in the format that git writes")
     return GitPlace(reaches_above=top is not None and not top.is_relative_to(root))
 
 
@@ -75,7 +75,7 @@ def _top(start: Path, root: Path) -> Path | None:
     for place in (start, *start.parents):
         if _looks_like_a_repository(place):
             # The directory itself looks like a bare repository, whose configuration git would obey too.
-            raise _Problem(f"{place.name!r} looks like a repository without a working tree")
+            raise _Problem(f"{place.name!r} looks like a bare repository")
         if os.path.lexists(place / ".git"):
             boundary = root if place.is_relative_to(root) else place
             _require_plain(place / ".git", (boundary,), 0)
@@ -100,7 +100,7 @@ def _is_surely_a_repository(git: Path) -> bool:
 def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
     """Raise `_Problem` unless everything that git reads is inside the directories in `boundaries`."""
     if depth > DEEPEST:
-        raise _Problem("it has submodules within submodules, too deep to look at")
+        raise _Problem("its submodules are nested too deeply to check")
     directory, common = _directories(git, boundaries)
     if not _is_within(common, boundaries):
         # A worktree that both sides know: its repository is elsewhere, and so are its submodules.
@@ -123,20 +123,20 @@ def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
 def _directories(git: Path, boundaries: tuple[Path, ...]) -> tuple[Path, Path]:
     """The git directory and the common directory of its worktrees, both proven to belong here."""
     if git.is_symlink():
-        raise _Problem(f"{git.name} is a link")
+        raise _Problem(f"{git.name} is a symbolic link")
     if not git.is_dir():
         proven = proven_repository(git.parent)
         own = git.parent / _after_word("gitdir:", _text(git))
         if proven is not None:
             return own, proven
         if not _is_within(own, boundaries):
-            raise _Problem("its file .git leads to a repository outside of the workspace")
+            raise _Problem("its .git file points to a repository outside the workspace")
         git = own
     common = git
     if os.path.lexists(git / "commondir"):
         common = git / _text(git / "commondir").strip()
         if not _is_within(common, boundaries):
-            raise _Problem("its file commondir leads to a repository outside of the workspace")
+            raise _Problem("its commondir file points to a repository outside the workspace")
     return git, common
 
 
@@ -150,7 +150,7 @@ def _require_no_alternates(common: Path, boundaries: tuple[Path, ...]) -> None:
     if not os.path.lexists(file):
         return
     if not all(_is_within(common / "objects" / line, boundaries) for line in _text(file).splitlines() if line):
-        raise _Problem("its objects are also looked for outside of the workspace (objects/info/alternates)")
+        raise _Problem("it also uses objects outside the workspace (objects/info/alternates)")
 
 
 def _require_no_links(directory: Path) -> None:
@@ -162,9 +162,9 @@ def _require_no_links(directory: Path) -> None:
             for entry in entries:
                 seen += 1
                 if seen > MOST_ENTRIES:
-                    raise _Problem(f"its directory of git holds more than {MOST_ENTRIES:,} files")
+                    raise _Problem(f"its git directory contains more than {MOST_ENTRIES:,} files")
                 if entry.is_symlink():
-                    raise _Problem(f"{os.path.relpath(entry.path, directory)!r} in its directory of git is a link")
+                    raise _Problem(f"in its git directory, {os.path.relpath(entry.path, directory)!r} is a link")
                 path = Path(entry.path)
                 if entry.is_dir() and not _is_looked_at_elsewhere(path.relative_to(directory).parts):
                     waiting.append(path)
@@ -181,7 +181,7 @@ def _possible_submodules(directory: Path) -> Iterator[str]:
         version = int.from_bytes(index[4:8], "big")
         for found in MODE_OF_SUBMODULE.finditer(index, 36):
             if version not in FULL_NAMES:
-                raise ValueError("names in the index are cut short")
+                raise ValueError("names in the index are truncated")
             # The name is at the end of an entry, after the mode, ten more numbers and a hash.
             for start in (found.start() + 38, found.start() + 40, found.start() + 50, found.start() + 52):
                 yield os.fsdecode(index[start : index.find(b"\0", start)])
@@ -199,7 +199,7 @@ def _require_harmless(config: str, git: Path, of_submodule: Path | None) -> None
         section, _, name = setting.partition(".")
         if of_submodule is not None and setting == WORKTREE:
             if os.path.realpath(of_submodule / value.strip()) != os.path.realpath(git.parent):
-                raise _Problem(f"the submodule {git.parent.name!r} has its files elsewhere ({WORKTREE})")
+                raise _Problem(f"the submodule {git.parent.name!r} has its working tree elsewhere ({WORKTREE})")
         elif name not in HARMLESS.get(section, "").split():
             raise _Problem(f"its configuration sets {setting}, which may name a program")
 
@@ -215,7 +215,7 @@ def _settings(config: str) -> Iterator[tuple[str, str]]:
             continue
         setting = SETTING.fullmatch(rest)
         if setting is None or rest.endswith("\\"):
-            raise ValueError("not a line as git writes it")
+            raise ValueError("not a line in the format that git writes")
         yield f"{section}.{setting[1].lower()}", setting[2] or ""
 
 

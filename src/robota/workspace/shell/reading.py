@@ -58,13 +58,13 @@ MEANINGS = {
     "{": "braces, which the shell may expand",
     "}": "braces, which the shell may expand",
     "&": "a command in the background",
-    "<": "input that is not a plain file",
-    ">": "a redirection that is not to a plain file",
+    "<": "input from something other than a plain file",
+    ">": "a redirection to something other than a plain file",
     "!": "a negation",
-    '"': "a quoted text with a variable or a substitution, or one that does not end",
-    "'": "a quoted text that does not end",
-    "\\": "a line that goes on in the next one",
-    "~": "the home directory of somebody or a quoted ~",
+    '"': "a quoted string that is not closed or contains a variable or a substitution",
+    "'": "a quoted string that is not closed",
+    "\\": "a line continuation",
+    "~": "another user's home directory or a quoted ~",
     "#": "a # within a word",
 }
 
@@ -123,17 +123,17 @@ class TooManyParts(Exception):
 def read_script(command: str) -> Script:
     """What the command says. Never fails, never takes long, runs nothing."""
     if "\0" in command:
-        return Unjudgeable(reason="It has a NUL byte in it.")
+        return Unjudgeable(reason="It contains a NUL byte.")
     if len(command) > MAX_CHARACTERS:
-        return Unjudgeable(reason=f"It has {len(command):,} characters; more than {MAX_CHARACTERS:,} cannot be judged.")
+        return Unjudgeable(reason=f"It has {len(command):,} characters; at most {MAX_CHARACTERS:,} can be checked.")
     try:
         assembled = assemble(command)
     except NotPlain as problem:
-        return _opaque(f"It has {problem}.", command)
+        return _opaque(f"It contains {problem}.", command)
     except TooManyParts as problem:
-        return Unjudgeable(reason=f"It has more than {problem}.")
+        return Unjudgeable(reason=f"It contains more than {problem}.")
     if not assembled:
-        return Opaque(reason="There is no command in it.")
+        return Opaque(reason="It contains no command.")
     return _confirmed(command, assembled)
 
 
@@ -144,7 +144,7 @@ def _confirmed(command: str, assembled: tuple[Assembled, ...]) -> Script:
 
     if skeletons(command) == tuple(one.skeleton.spelled(in_ascii) for one in assembled):
         return Plain(commands=tuple(one.command for one in assembled))
-    return _opaque("It can be read in more than one way.", command)
+    return _opaque("It can be parsed in more than one way.", command)
 
 
 def _opaque(reason: str, command: str) -> Opaque:
@@ -177,7 +177,7 @@ def assemble(command: str) -> tuple[Assembled, ...]:
 
 def _require_few(tokens: int, commands: int, pipes: int) -> None:
     for found, most, what in (
-        (tokens, MAX_TOKENS, "words and signs"),
+        (tokens, MAX_TOKENS, "words and operators"),
         (commands, MAX_COMMANDS - 1, "commands"),
         (pipes, MAX_PIPES, "pipes"),
     ):
@@ -240,11 +240,11 @@ def _sorted_out(tokens: Iterable[Token]) -> tuple[list[WordToken], list[tuple[st
 def _require_a_name(word: WordToken) -> None:
     name = word.text
     if word.globs or not name or not name.isascii() or name.startswith("~") or " " in name:
-        raise NotPlain("a program whose name is not plain")
+        raise NotPlain("a program name that is not a plain word")
     if is_assignment(name):
         raise NotPlain("an assignment, which changes what the rest means")
     if name in KEYWORDS:
-        raise NotPlain(f"the word {name}, which begins a compound command")
+        raise NotPlain(f"the word {name}, which starts a compound command")
     if name in STATEFUL:
         raise NotPlain(f"{name}, which changes what the shell does next")
 
@@ -282,7 +282,7 @@ def _sign(command: str, place: int) -> Token | None:
 def _require_visible(command: str) -> None:
     unseen = first_unprintable(command, keep=SEEN)
     if unseen is not None:
-        raise NotPlain(f"the character U+{ord(unseen):04X}, which cannot be seen")
+        raise NotPlain(f"the character U+{ord(unseen):04X}, which is invisible")
 
 
 def _word(command: str, start: int) -> WordToken:
@@ -315,7 +315,7 @@ def _word(command: str, start: int) -> WordToken:
 def _require_signs_as_they_look(signs: list[str], quoted: list[str]) -> None:
     """In the text of a word nobody can tell a quoted sign from one that makes it a pattern."""
     if signs and quoted and ("[" in signs or not SIGNS_OF_PATTERNS.isdisjoint("".join(quoted))):
-        raise NotPlain("a pattern with quoted signs in it")
+        raise NotPlain("a pattern with quoted characters")
 
 
 def _piece(command: str, place: int) -> tuple[str, int]:

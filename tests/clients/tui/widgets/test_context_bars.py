@@ -46,4 +46,4 @@ def test_without_colours_letters_tell_what_is_what() -> None:
 
 def test_a_window_of_unknown_size_has_no_shares() -> None:
     rows = [plain(row) for row in context_rows(update(0), Theme(ON_DARK), 80, is_whole=False)]
-    assert "not known" in rows[0] and not any("%" in row for row in rows)
+    assert "unknown" in rows[0] and not any("%" in row for row in rows)

@@ -113,7 +113,7 @@ def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:
             JudgedPart(text="ls", decision="allow", reason=""),
             JudgedPart(text="rm x", decision="ask", reason=""),
         ),
-        suggestions=(OfferedRules(rules=("Bash(rm x)",), covers="exactly this"),),
+        suggestions=(OfferedRules(rules=("Bash(rm x)",), covers="exactly this command"),),
         warnings=("unseen",),
     )
     asked = ApprovalAsk(title="Bash ls; rm x", view=TerminalView(command="ls; rm x", output=""), verdict=verdict)
@@ -129,10 +129,10 @@ def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:
         "  …",
     ]
     ready = "\n".join(card_rows(card, PLAIN, 60, takes_keys=True, has_draft=False))
-    assert "a yes, and from now on in this session: Bash(rm x)" in ready
+    assert "a yes, and allow Bash(rm x) for this session" in ready
     rules = press(card, "r")
     assert isinstance(rules, ApprovalCard)
-    assert "exactly this" in "\n".join(card_rows(rules, PLAIN, 60, takes_keys=True, has_draft=False))
+    assert "exactly this command" in "\n".join(card_rows(rules, PLAIN, 60, takes_keys=True, has_draft=False))
 
 
 def test_a_card_in_a_low_window_says_why_before_it_explains_its_keys() -> None:
@@ -155,7 +155,7 @@ def test_a_card_in_a_low_window_says_why_before_it_explains_its_keys() -> None:
 @pytest.mark.parametrize("width", [20, 33, 60, 80])
 def test_a_rule_is_shown_word_for_word_where_a_key_grants_it(width: int) -> None:
     rules = ("Bash(git status --short)", f"Bash(touch {'deep/' * 12}made.txt)", "Bash(注文 *)")
-    suggestions = (OfferedRules(rules=rules, covers="exactly this"),)
+    suggestions = (OfferedRules(rules=rules, covers="exactly this command"),)
     asked = ApprovalAsk(title="Bash", verdict=ApprovalVerdict(reason="", suggestions=suggestions))
     for card in (card_for(asked), press(card_for(asked), "r")):
         assert isinstance(card, ApprovalCard)
@@ -166,7 +166,7 @@ def test_a_rule_is_shown_word_for_word_where_a_key_grants_it(width: int) -> None
 
 
 def test_a_low_card_shows_a_rule_before_it_is_granted() -> None:
-    suggestions = (OfferedRules(rules=("Bash(rm x)",), covers="exactly this"),)
+    suggestions = (OfferedRules(rules=("Bash(rm x)",), covers="exactly this command"),)
     asked = ApprovalAsk(title="Bash rm x", verdict=ApprovalVerdict(reason="because " * 40, suggestions=suggestions))
     answered: list[object] = []
     dialog = OpenDialog(card_for(asked), answered.append)

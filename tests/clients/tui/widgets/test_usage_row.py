@@ -15,10 +15,10 @@ CONTEXT = ContextUpdate(task_id="t", used_tokens=420, max_tokens=1000, used_perc
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        (TokenUsage(), FIRST, "1,000 tokens in, 50 out, 1,050 in all (exact), $0.2500"),
-        (FIRST, SECOND, "2,000 tokens in, 10 out, 2,010 in all (exact), $0.5000; 3,060 so far"),
-        (FIRST, UNPRICED, "2,000 tokens in, 10 out, 2,010 in all (exact), cost unknown; 3,060 so far"),
-        (SECOND, FIRST, "1,000 tokens in, 50 out, 1,050 in all (exact), $0.2500"),
+        (TokenUsage(), FIRST, "1,000 tokens in, 50 out, 1,050 total (exact), $0.2500"),
+        (FIRST, SECOND, "2,000 tokens in, 10 out, 2,010 total (exact), $0.5000; 3,060 so far"),
+        (FIRST, UNPRICED, "2,000 tokens in, 10 out, 2,010 total (exact), cost unknown; 3,060 so far"),
+        (SECOND, FIRST, "1,000 tokens in, 50 out, 1,050 total (exact), $0.2500"),
         (TokenUsage(), UNCOUNTED, "about 420 tokens in the context (estimated), cost unknown"),
     ],
 )

@@ -185,7 +185,7 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     name = "sandbox"
     if not settings.values.sandbox.enabled:
         advice = "Commands run with all your rights. Switch it on again: robota config unset sandbox.enabled"
-        return Check(name=name, health=Health.NOTE, text="switched off by the settings", advice=advice)
+        return Check(name=name, health=Health.NOTE, text="disabled in the settings", advice=advice)
     try:
         found = await asyncio.to_thread(_found_sandbox, root, env)
     except CommandNotStarted as problem:

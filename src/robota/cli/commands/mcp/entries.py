@@ -175,5 +175,5 @@ def _remove(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> 
 
 def _none_such(name: str, written: Mapping[str, Any]) -> int:
     known = ", ".join(sorted(written)) or "none"
-    print(f"robota: There is no MCP server {single_line(name)!r} here. There are: {known}.", file=sys.stderr)
+    print(f"robota: There is no MCP server {single_line(name)!r} here. Available: {known}.", file=sys.stderr)
     return EXIT_FAILED

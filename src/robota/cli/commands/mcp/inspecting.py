@@ -63,7 +63,7 @@ def _show(reports: "tuple[ServerReport, ...]", *, as_json: bool) -> int:
 
 def _unknown(name: str, servers: "McpServers") -> int:
     known = ", ".join(servers.names)
-    print(f"robota: There is no MCP server {single_line(name)!r} here. There are: {known}.", file=sys.stderr)
+    print(f"robota: There is no MCP server {single_line(name)!r} here. Available: {known}.", file=sys.stderr)
     return EXIT_FAILED
 
 

@@ -45,7 +45,7 @@ def _server(name: str, root: Path) -> HttpServer:
     found = next((server for server in servers if server.name == name), None)
     if found is None:
         known = ", ".join(server.name for server in servers) or "none"
-        raise ConfigError(f"There is no MCP server {single_line(name)!r} here. There are: {known}.")
+        raise ConfigError(f"There is no MCP server {single_line(name)!r} here. Available: {known}.")
     if not isinstance(found, HttpServer):
         raise ConfigError(f"{name} is a program on this machine; there is nothing to sign in to.")
     return found

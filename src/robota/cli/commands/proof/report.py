@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
         tell(str(error))
         return NOT_WRITTEN
     if notes.get("leftOut"):
-        tell(f"{len(notes['leftOut'])} kept outputs are no text and were left out.")
+        tell(f"{len(notes['leftOut'])} saved outputs are not text and were omitted.")
     what = "the session" if part is None else f"{len(part)} records of the session"
     print(f"{path} holds {what} with home, user and host names, keys and passwords covered.")
     print(f"Look through it before you send it. Anybody runs it again with: robota replay {path}")

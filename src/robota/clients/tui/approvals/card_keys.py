@@ -15,9 +15,9 @@ from robota.protocol.asks.answer import Answer, Approve, ApproveEdited
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
-EDIT_HINT: Final = "Enter runs it as it stands here, Ctrl+G edits it in $EDITOR, Esc goes back."
-WORDS_HINT: Final = "y or n, then your words; other words are a no and its reason. Esc goes back."
-SEE_ALL_FIRST: Final = "Not all of it has been shown yet: Ctrl+O shows it."
+EDIT_HINT: Final = "Enter runs it as edited here, Ctrl+G opens it in $EDITOR, Esc goes back."
+WORDS_HINT: Final = "Type y or n, then your message; any other text rejects it and is the reason. Esc goes back."
+SEE_ALL_FIRST: Final = "Not everything has been shown yet: press Ctrl+O to see it."
 
 
 class CardKeys:

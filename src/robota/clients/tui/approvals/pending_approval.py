@@ -37,7 +37,7 @@ class PendingApproval:
         """What is printed when it is asked."""
         if self.is_all_shown:
             return self._hung(self._rows, width)
-        left_out = f"    Not all of it is shown ({len(self._rows):,} lines): Ctrl+O shows it, then y counts."
+        left_out = f"    Not all {len(self._rows):,} lines are shown: press Ctrl+O to see them before you approve."
         shown = [row[:CHARACTERS_SHOWN] for row in self._rows[:ROWS_SHOWN]]
         return [*self._hung(shown, width), self._theme.paint(left_out, Role.ERROR)]
 

@@ -83,14 +83,15 @@ def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
     if card.proposal is not None:
         rows.append(CardChoice("g", card.proposal.words, "rule"))
     if offered:
-        rows.append(CardChoice("a", f"yes, and from now on in this session: {' '.join(offered[0].rules)}", "rule"))
-        rows.append(CardChoice("r", "yes, with another rule or for longer", "rules"))
+        rules = " ".join(offered[0].rules)
+        rows.append(CardChoice("a", f"yes, and allow {rules} for this session", "rule"))
+        rows.append(CardChoice("r", "yes, with another rule or scope", "rules"))
     rows.append(CardChoice("n", "no", "no"))
     if asked.choosable_hunks > 1:
-        rows.append(CardChoice("h", f"only some of the {asked.choosable_hunks} changes", "some"))
+        rows.append(CardChoice("h", f"approve only some of the {asked.choosable_hunks} changes", "some"))
     if asked.editable is not None:
-        rows.append(CardChoice("e", "change it first", "edit"))
-    rows.append(CardChoice("w", "answer in words: y or n and what to tell, or why not", "words"))
+        rows.append(CardChoice("e", "edit it first", "edit"))
+    rows.append(CardChoice("w", "reply with a message: y or n, then your text", "reply"))
     return tuple(rows)
 
 

@@ -14,7 +14,7 @@ from robota.protocol.commands import AskResponse, NewTask, QueueMessage, RunSlas
 from robota.protocol.slash_commands import typed_order
 from robota.protocol.state import AgentState, RequiredAction
 
-NOTHING_ANSWERS: Final = "That is no answer to the question."
+NOTHING_ANSWERS: Final = "That does not answer the question."
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):

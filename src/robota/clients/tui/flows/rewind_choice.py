@@ -22,4 +22,4 @@ def rewind_choice(points: Sequence[PromptPoint]) -> CommandChoice | None:
         for point in reversed(points)
         if point.is_live
     )
-    return CommandChoice(title="Go back to before which prompt?", options=options) if options else None
+    return CommandChoice(title="Rewind to before which prompt?", options=options) if options else None

@@ -14,7 +14,7 @@ from robota.protocol.slash_commands import CommandChoice, CommandOption
 
 NARROWEST_BESIDE: Final = 110
 SHARE_OF_LIST: Final = 0.4
-KEYS: Final = "Enter takes it  letters filter  PgUp PgDn read on  Esc leaves it as it is"
+KEYS: Final = "Enter select  type to filter  PgUp/PgDn scroll  Esc cancel"
 
 
 class BrowsedList:
@@ -86,7 +86,7 @@ class BrowsedList:
     def _listed(self, width: int, room: int) -> list[str]:
         picker = self._picker
         if not picker.options:
-            rows = [self._theme.row([("  Nothing has these words in it.", Role.DIM)], width)]
+            rows = [self._theme.row([("  No matches.", Role.DIM)], width)]
         else:
             shown = replace(picker.rows, height=room)
             rows = [option_row(picker, place, self._theme, width) for place in shown.visible]

@@ -48,10 +48,10 @@ def card_rows(
     if size.has_reasons:
         yield from _reasons(card.asked.verdict, theme, width)
     if size.has_kept_out and card.kept_out:
-        for line in wrapped(f"  The sandbox keeps out: {card.kept_out}.", width, "  ").split("\n"):
+        for line in wrapped(f"  The sandbox blocks: {card.kept_out}.", width, "  ").split("\n"):
             yield theme.row([(line, Role.DIM)], width)
     if has_draft:
-        yield theme.row([("  Tab answers this; you go on typing.", Role.DIM)], width)
+        yield theme.row([("  Press Tab to answer; your draft is kept.", Role.DIM)], width)
     elif not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
     elif size.has_short_answers:
@@ -147,7 +147,7 @@ def _step_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
             for place, offered in enumerate(card.asked.verdict.suggestions):
                 words = f"{' '.join(offered.rules)}  ({offered.covers})"
                 yield from _choice("", words, place == card.rows.index, theme, width)
-            yield from _keys("s this session   p this project, also later   u all your projects   b back", theme, width)
+            yield from _keys("s this session   p this project   u all your projects   b back", theme, width)
         case CardStep.HUNKS:
             yield from _hunk_rows(card, theme, width)
         case never:
@@ -162,7 +162,7 @@ def _hunk_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
         where = "" if hunk is None else f" from line {hunk.new_start}"
         words = f"{box} change {place + 1}{where}"
         yield from _choice(str(place + 1), words, place == card.rows.index, theme, width)
-    yield from _keys(f"Space or number changes it   y approves {len(card.chosen)}   b back", theme, width)
+    yield from _keys(f"Space or number toggles   y approves {len(card.chosen)}   b back", theme, width)
 
 
 def _choice(key: str, words: str, is_chosen: bool, theme: Theme, width: int) -> Iterator[str]:

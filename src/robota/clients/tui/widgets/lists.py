@@ -41,12 +41,12 @@ def picker_rows(picker: ListPicker, theme: Theme, width: int, room: int) -> Iter
     yield theme.row([(picker.choice.title, Role.BOLD), (filtered, Role.ACTIVE)], width)
     options = picker.options
     if not options:
-        yield theme.row([("  Nothing has these words in it.", Role.DIM)], width)
+        yield theme.row([("  No matches.", Role.DIM)], width)
     rows = replace(picker.rows, height=min(picker.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
     for place in rows.visible:
         yield option_row(picker, place, theme, width)
     if room > ROWS_AROUND_OPTIONS:
-        yield theme.row([("  Enter takes it   letters filter   Esc leaves it as it is", Role.DIM)], width)
+        yield theme.row([("  Enter select   type to filter   Esc cancel", Role.DIM)], width)
 
 
 def option_row(picker: ListPicker, place: int, theme: Theme, width: int) -> str:
@@ -59,7 +59,7 @@ def option_row(picker: ListPicker, place: int, theme: Theme, width: int) -> str:
 
 def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Iterator[str]:
     """The words that wait, and the keys that change them."""
-    yield theme.row([("Words that wait", Role.BOLD)], width)
+    yield theme.row([("Queued messages", Role.BOLD)], width)
     rows = replace(waiting.rows, height=min(waiting.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
     for place in rows.visible:
         entry, is_chosen = waiting.entries[place], place == rows.index
@@ -68,7 +68,7 @@ def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Itera
         pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (text, Role.CHOSEN if is_chosen else Role.PLAIN)]
         yield theme.row([*pieces, (when, Role.DIM)], width)
     if room > ROWS_AROUND_OPTIONS:
-        keys = "  Enter changes it  Backspace takes it out  Ctrl+S sends it sooner  Esc closes"
+        keys = "  Enter edit  Backspace remove  Ctrl+S send with the next request  Esc close"
         yield theme.row([(keys, Role.DIM)], width)
 
 

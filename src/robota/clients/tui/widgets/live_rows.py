@@ -43,7 +43,7 @@ def live_rows(view: ViewModel, theme: Theme, width: int, retry_s: int | None = N
     if view.retry is not None:
         words = wrapped(f"! {retry_in_words(view.retry, retry_s)}", width, "  ")
         yield from (theme.row([(line, Role.WARNING)], width) for line in words.split("\n"))
-        yield theme.row([("  Enter tries now, Esc stops.", Role.DIM)], width)
+        yield theme.row([("  Enter retries now, Esc stops.", Role.DIM)], width)
     if not _is_over(view) and any(todo.status != "completed" for todo in view.todos):
         yield from _todos(view, theme, width)
     yield from _background(view, theme, width)
@@ -61,7 +61,7 @@ def _background(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
     shown = [task for task in view.background if task.id not in view.seen_background]
     if not shown:
         return
-    yield theme.row([("Background work", Role.DIM)], width)
+    yield theme.row([("Background processes", Role.DIM)], width)
     for task in shown[-BACKGROUND_ROWS:]:
         mark = RUNNING_MARK if task.status is BackgroundStatus.RUNNING else ENDED_MARK
         details = [task.preview] if task.preview else []

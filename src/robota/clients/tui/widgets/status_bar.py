@@ -71,7 +71,7 @@ def activity(view: ViewModel, seconds: int = 0) -> Piece:
     if running and is_running(view):
         return f"Tools x{running}{time}{queued}", Role.ACTIVE
     if view.retry is not None:
-        return f"Waiting to try again{queued}", Role.WARNING
+        return f"Waiting to retry{queued}", Role.WARNING
     if is_running(view):
         return f"{'Answering' if _is_answering(view) else 'Thinking'}{time}{queued}", Role.ACTIVE
     background = sum(task.status is BackgroundStatus.RUNNING for task in view.background)

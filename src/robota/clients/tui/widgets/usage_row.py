@@ -13,7 +13,7 @@ def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | 
     if tokens_in <= 0 and tokens_out <= 0:
         filled = context.used_tokens if context is not None else after.context_tokens
         return f"about {filled:,} tokens in the context (estimated), {price}"
-    counts = f"{tokens_in:,} tokens in, {tokens_out:,} out, {tokens_in + tokens_out:,} in all (exact)"
+    counts = f"{tokens_in:,} tokens in, {tokens_out:,} out, {tokens_in + tokens_out:,} total (exact)"
     total = after.total_tokens_in + after.total_tokens_out
     so_far = f"; {total:,} so far" if before.total_tokens_in + before.total_tokens_out > 0 else ""
     return f"{counts}, {price}{so_far}"
