@@ -9,7 +9,7 @@ from robota.config.profiles.choice import select_profile
 from robota.config.settings.load import Settings
 
 SET_UP: Final = "Set up a model (takes a minute)"
-SEE_DEMO: Final = "Run the demo: a real task on the built-in scripted model; no key, no network"
+SEE_DEMO: Final = "Run the demo: a real task on a scripted model; no key, no network"
 OFFERS: Final = (SET_UP, SEE_DEMO)
 CANCELLED: Final = 130
 PATH_SHOWN: Final = 60
@@ -31,8 +31,8 @@ def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
     from robota.cli.configure.wizard import configure
     from robota.cli.questions import Cancelled, choose
 
-    print("Welcome to Robota, a coding agent for the terminal.")
-    print(f"Describe a task, and it works on it in {_short(root)}.")
+    print("Welcome to Robota, a coding agent: describe a task, and it works on it.")
+    print(f"It works in {_short(root)}.")
     print("It reads files freely, and asks before it changes one or runs a command.")
     print("First it needs a model. Press Ctrl+C to quit at any time.\n")
     try:
