@@ -229,8 +229,8 @@ def test_wide_characters_and_several_lines_stand_where_the_cursor_is(robota: Rob
         terminal.press("漢字とかな")
         terminal.sees("> 漢")
         terminal.wait_until(lambda: terminal.cursor[0] == 2 + 5 * 2)
-        terminal.press("\x0asecond")
-        terminal.sees("  second")
+        terminal.press("\x0ae\u0301\U0001f44d\U0001f3fd.\x1b[D\x1b[D\x1b[D\x1b[3~\x1b[C\x7fsecond")
+        terminal.sees("  second.")
         terminal.press("\r")
         terminal.sees("答")
 

@@ -107,7 +107,7 @@ def test_the_image_of_the_clipboard_is_pasted_or_it_is_said_why_not(robota: Robo
 
 def test_vi_keys_edit_the_text_and_the_next_line_is_typed_at_once(robota: Robota) -> None:
     script(
-        robota, {"text": "First.", "expect": {"user": "hello there"}}, {"text": "Second.", "expect": {"user": "and x"}}
+        robota, {"text": "First.", "expect": {"user": "greet them"}}, {"text": "Second.", "expect": {"user": "and x"}}
     )
     with ScreenTerminal(robota, env={"ROBOTA_KEYS": "vi"}) as terminal:
         terminal.sees("Idle")
@@ -115,8 +115,12 @@ def test_vi_keys_edit_the_text_and_the_next_line_is_typed_at_once(robota: Robota
         terminal.sees("> hello world")
         terminal.press("\x1b")
         terminal.wait_for("\x1b[2 q")  # the cursor becomes a block
-        terminal.press("bcwthere")
-        terminal.sees("> hello there")
+        terminal.press("0cwgreet")
+        terminal.sees("> greet world")
+        terminal.press("\x1b")
+        terminal.wait_for("\x1b[2 q")
+        terminal.press("wcwthem")
+        terminal.sees("> greet them")
         terminal.press("\x1b")
         terminal.wait_for("\x1b[2 q")
         terminal.press("\r")
@@ -125,3 +129,9 @@ def test_vi_keys_edit_the_text_and_the_next_line_is_typed_at_once(robota: Robota
         terminal.sees("> and x")
         terminal.press("\r")
         terminal.sees("Second.")
+        terminal.press("\x1b")
+        terminal.wait_for("\x1b[2 q")
+        terminal.press("kk")
+        terminal.sees("> greet them")
+        terminal.press("j")
+        terminal.sees("> and x")

@@ -9,6 +9,9 @@ from typing import Final
 from robota.clients.terminal.line import TextOutput
 
 NARROWEST: Final = 20
+ZERO_WIDTH_JOINER: Final = "\u200d"
+SKIN_TONES: Final = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
+FLAG_LETTERS: Final = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 
 
 def wants_colour(err: TextOutput, env: Mapping[str, str]) -> bool:
@@ -63,3 +66,33 @@ def _columns_of_character(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
         return 0  # a mark, or a part of a Hangul syllable that joins the one before it
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def letter_start(text: str, end: int) -> int:
+    """Where the letter begins that ends there: with the marks on it, and emoji that are joined to one."""
+    start = max(0, end - 1)
+    while start > 0 and _joins_letter_before(text, start):
+        start -= 1
+    return start
+
+
+def letter_end(text: str, start: int) -> int:
+    """Where the letter ends that begins there."""
+    end = min(len(text), start + 1)
+    while end < len(text) and _joins_letter_before(text, end):
+        end += 1
+    return end
+
+
+def _joins_letter_before(text: str, place: int) -> bool:
+    character, before = text[place], text[place - 1]
+    if character.isascii() or before == "\n":
+        return False
+    if before == ZERO_WIDTH_JOINER or character in SKIN_TONES or _columns_of_character(character) == 0:
+        return True
+    if character in FLAG_LETTERS:  # two of them are a flag
+        first = place
+        while first > 0 and text[first - 1] in FLAG_LETTERS:
+            first -= 1
+        return (place - first) % 2 == 1
+    return False

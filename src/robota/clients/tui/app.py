@@ -65,9 +65,14 @@ class ScreenConversation:
         self.approvals = OpenApprovals(self)
         self.keys = ConversationKeys(self)
         self.picture = LivePicture(self)
+        bindings = bindings_for(self.keys)
+        if setup.has_vi_keys:
+            from robota.clients.tui.screen.vi_keys import bind_vi_keys
+
+            bind_vi_keys(bindings, self.keys)
         self.region = LiveRegion(
             self.picture,
-            bindings_for(self.keys),
+            bindings,
             setup.theme,
             has_vi_keys=setup.has_vi_keys,
             start_guard=setup.start_guard,

@@ -11,6 +11,8 @@ from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
+from robota.clients.terminal.width import letter_end, letter_start
+
 # How terminals that tell them apart send Shift+Enter; Ctrl+J is a new line everywhere.
 SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
 DIALOG_KEYS: Final = {
@@ -92,6 +94,7 @@ def bindings_for(keyboard: Keyboard) -> KeyBindings:
     bindings = KeyBindings()
     _bind_dialog(bindings, keyboard)
     _bind_popup(bindings, keyboard)
+    _bind_letters(bindings, keyboard)
     _bind_input(bindings, keyboard)
     _bind_always(bindings, keyboard)
     return bindings
@@ -149,6 +152,34 @@ def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     bindings.add("c-o", filter=in_input)(lambda event: keyboard.show_transcript())
     bindings.add("?", filter=in_input & is_empty)(lambda event: keyboard.show_keys())
     bindings.add("c-d", filter=in_input & is_empty)(lambda event: keyboard.end_of_input())
+
+
+def _bind_letters(bindings: KeyBindings, keyboard: Keyboard) -> None:
+    """A letter of several characters, such as an emoji with a skin tone, is passed and deleted whole."""
+    in_input = ~Condition(keyboard.dialog_takes_keys) & ~vi_navigation_mode
+    is_after_long = in_input & Condition(lambda: _letter_before() > 1)
+    is_before_long = in_input & Condition(lambda: _letter_after() > 1)
+    for left in ("left", "c-b"):
+        bindings.add(left, filter=is_after_long)(lambda event: event.current_buffer.cursor_left(_letter_before()))
+    for right in ("right", "c-f"):
+        bindings.add(right, filter=is_before_long)(lambda event: event.current_buffer.cursor_right(_letter_after()))
+    bindings.add("backspace", filter=is_after_long)(
+        lambda event: event.current_buffer.delete_before_cursor(_letter_before())
+    )
+    for delete in ("delete", "c-d"):
+        bindings.add(delete, filter=is_before_long)(lambda event: event.current_buffer.delete(_letter_after()))
+
+
+def _letter_before() -> int:
+    """How many characters the letter before the cursor has."""
+    buffer = get_app().current_buffer
+    return buffer.cursor_position - letter_start(buffer.text, buffer.cursor_position)
+
+
+def _letter_after() -> int:
+    """How many characters the letter at the cursor has."""
+    buffer = get_app().current_buffer
+    return letter_end(buffer.text, buffer.cursor_position) - buffer.cursor_position
 
 
 def _bind_always(bindings: KeyBindings, keyboard: Keyboard) -> None:

@@ -1,0 +1,43 @@
+"""What vi users expect of their keys and prompt_toolkit does not do."""
+
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.filters import Condition, vi_navigation_mode
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.bindings.vi import TextObject, create_operator_decorator
+from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.key_binding.vi_state import InputMode
+
+if TYPE_CHECKING:
+    from robota.clients.tui.screen.keys import Keyboard
+
+WORDS = ("w", "W")
+
+
+def bind_vi_keys(bindings: KeyBindings, keyboard: "Keyboard") -> None:
+    """`cw` leaves the space after the word, and `k` and `j` lead into the history."""
+    operator = create_operator_decorator(bindings)
+    in_navigation = vi_navigation_mode & ~Condition(keyboard.dialog_takes_keys)
+    on_first_line = Condition(lambda: get_app().current_buffer.document.on_first_line)
+    on_last_line = Condition(lambda: get_app().current_buffer.document.on_last_line)
+    is_moving = Condition(lambda: get_app().vi_state.operator_func is None)
+    bindings.add("k", filter=in_navigation & is_moving & on_first_line)(lambda event: keyboard.older())
+    bindings.add("j", filter=in_navigation & is_moving & on_last_line)(lambda event: keyboard.newer())
+
+    @operator("c", filter=~Condition(keyboard.dialog_takes_keys))
+    def _(event: KeyPressEvent, changed: TextObject) -> None:
+        buffer = event.current_buffer
+        if event.key_sequence[0].key in WORDS:
+            changed = _without_space_after(changed, buffer.text[buffer.cursor_position :])
+        document, cut = changed.cut(buffer)
+        buffer.document = document
+        event.app.clipboard.set_data(cut)
+        event.app.vi_state.input_mode = InputMode.INSERT
+
+
+def _without_space_after(changed: TextObject, text: str) -> TextObject:
+    """The same text without the space at its end; if it is nothing else, as it is."""
+    _, end = changed.sorted()
+    word = text[:end].rstrip()
+    return TextObject(len(word)) if word else changed
