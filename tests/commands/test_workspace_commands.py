@@ -37,7 +37,7 @@ def test_background_commands_are_listed_and_stopped(robota: Robota) -> None:
         terminal.wait_for("Ended: bg1 (sleep 600).")
         terminal.answer("> ", "/background stop all")
         terminal.wait_for("There are no background processes.")
-    assert "There are no background processes." in robota("-p", "/background").stdout
+    assert robota("-p", "/background read all").stdout == "There are no background processes.\n"
 
 
 def test_review_starts_a_task(robota: Robota) -> None:

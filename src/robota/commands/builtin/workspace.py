@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_COMMAND: Final = 120
 MAX_LINES: Final = 200
+NO_PROCESSES: Final = "There are no background processes."
 DIFF: Final = SlashCommandInfo(
     name="diff", argument_hint="[N]", description="show what this session changed, or only prompt N"
 )
@@ -61,7 +62,7 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
                 if not found and name != "all":
                     return wrong_arguments(BACKGROUND, f"There is no background process {single_line(name)}.")
                 if verb == "read":
-                    return shown_text("\n".join(map(_output_tail, found)))
+                    return shown_text("\n".join(map(_output_tail, found)) or NO_PROCESSES)
                 return _close(found, processes) if verb == "close" else await _stop(found)
             case _:
                 return wrong_arguments(BACKGROUND, "Invalid arguments for /background.")
@@ -114,7 +115,7 @@ def _listed(processes: "Iterable[BackgroundProcess]") -> CommandShown:
         (each.id, _state(each), f"{each.age_s:.0f} s", single_line(each.command, MAX_COMMAND)) for each in processes
     )
     if not rows:
-        return shown_text("There are no background processes.")
+        return shown_text(NO_PROCESSES)
     return CommandShown(view=TableView(columns=("ID", "STATE", "AGE", "COMMAND"), rows=rows))
 
 
@@ -128,7 +129,7 @@ async def _stop(found: "list[BackgroundProcess]") -> CommandShown:
     processes = [each for each in found if each.ending is None]
     await asyncio.gather(*(each.stop() for each in processes))
     if not processes:
-        return shown_text("There are no background processes.")
+        return shown_text(NO_PROCESSES)
     return shown_text(
         f"Ended: {', '.join(f'{each.id} ({single_line(each.command, MAX_COMMAND)})' for each in processes)}."
     )
