@@ -72,8 +72,8 @@ def test_user_skills_are_listed(robota: Robota) -> None:
 def test_trust_shows_the_configuration_of_an_untrusted_workspace(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / ".mcp.json").write_text('{"mcpServers": {}}')
-    told = robota("-p", "/trust").stdout
-    assert "not trusted. It contains: .mcp.json." in told and "robota trust" in told
+    shown = robota("-p", "/trust").stdout
+    assert "not trusted. It contains: .mcp.json." in shown and "robota trust" in shown
     with Terminal(robota) as terminal:
         terminal.answer("Do you trust it?", "y")
         terminal.answer("> ", "/trust")

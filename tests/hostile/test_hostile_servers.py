@@ -11,7 +11,7 @@ from robota.extensions.mcp.remote_tool import RemoteTool, offered_schema
 from robota.protocol.events import Notice
 from tests.cli.scripts import call
 from tests.engine.stage import Stage
-from tests.extensions.mcp.setup import DONE, play_with, run_with, told
+from tests.extensions.mcp.setup import DONE, first_result, play_with, run_with
 from tests.harness.cli import Robota
 from tests.hostile.raw_server import RawServer, listing, tool
 
@@ -49,7 +49,7 @@ def test_a_schema_for_results_is_not_worked_through(robota: Robota, tmp_path: Pa
 )
 def test_odd_schemas_are_pinned_like_any_other(workspace: Path, tmp_path: Path, schema: str) -> None:
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage)
+        assert "plain answer" in first_result(stage)
 
     server = RawServer(tmp_path, tools=listing(tool(schema=schema)))
     for _ in range(2):
@@ -68,7 +68,7 @@ def test_odd_schemas_are_pinned_like_any_other(workspace: Path, tmp_path: Path, 
 )
 def test_a_tool_that_no_model_could_be_offered_costs_only_itself(workspace: Path, tmp_path: Path, schema: str) -> None:
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage)
+        assert "plain answer" in first_result(stage)
         assert "The tool bad of the MCP server raw was left out" in notices(stage)
 
     server = RawServer(tmp_path, tools=listing(tool(), tool("bad", schema=schema)))
@@ -77,7 +77,7 @@ def test_a_tool_that_no_model_could_be_offered_costs_only_itself(workspace: Path
 
 def test_ten_thousand_tools_are_cut_and_the_person_is_told(workspace: Path, tmp_path: Path) -> None:
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage)
+        assert "plain answer" in first_result(stage)
         assert "offers more than 256 tools" in notices(stage)
 
     server = RawServer(tmp_path, tools=listing(tool(), *(tool(f"n{number}") for number in range(10_000))))
@@ -122,7 +122,7 @@ def test_a_server_that_asks_for_something_gets_no_more_than_the_name_of_the_work
     )
 
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage)
+        assert "plain answer" in first_result(stage)
 
     server = RawServer(tmp_path, before=asks)
     play_with(workspace, {"raw": server.entry}, [CALL, DONE], check)
@@ -137,7 +137,7 @@ def test_an_answer_to_another_question_is_passed_over(workspace: Path, tmp_path:
     others = tuple(f'{{"jsonrpc": "2.0", "id": {name}, {forged}}}' for name in ("1", "9999", '"x"', "null"))
 
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage) and "forged" not in told(stage)
+        assert "plain answer" in first_result(stage) and "forged" not in first_result(stage)
 
     play_with(workspace, {"raw": RawServer(tmp_path, before=others).entry}, [CALL, DONE], check)
 
@@ -149,7 +149,7 @@ def test_an_answer_to_another_question_is_passed_over(workspace: Path, tmp_path:
 )
 def test_a_result_that_is_none_is_an_error_of_the_call(workspace: Path, tmp_path: Path, answer: str) -> None:
     def check(stage: Stage) -> None:
-        assert "The MCP server raw failed" in told(stage)
+        assert "The MCP server raw failed" in first_result(stage)
 
     play_with(workspace, {"raw": RawServer(tmp_path, answer=answer).entry}, [CALL, DONE], check)
 

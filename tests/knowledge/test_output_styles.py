@@ -56,11 +56,11 @@ def test_a_style_replaces_the_coding_instructions_but_not_the_safety_rules(robot
     style_file(robota.home / ".claude", "pirate", PIRATE)
     style_file(robota.home / ".robota", "steps", KEEPING)
     settings(robota, outputStyle="pirate")
-    told = system_prompt(robota)
-    assert "# Output style: Pirate\\n\\nAnswer like a pirate." in told and CODING not in told and ALWAYS in told
+    prompt = system_prompt(robota)
+    assert "# Output style: Pirate\\n\\nAnswer like a pirate." in prompt and CODING not in prompt and ALWAYS in prompt
     settings(robota, outputStyle="steps")
-    told = system_prompt(robota)
-    assert "Explain every step." in told and f"- {CODING}" in told and "-! " not in told
+    prompt = system_prompt(robota)
+    assert "Explain every step." in prompt and f"- {CODING}" in prompt and "-! " not in prompt
 
 
 def test_a_project_style_is_used_only_after_trust(robota: Robota) -> None:

@@ -38,9 +38,9 @@ class PlainServer:
 
     def entry(self, *, timeout: int | None = None, **options: Any) -> dict[str, Any]:
         """Its entry in the settings."""
-        told = json.dumps({"tools": str(self.tools), "calls": str(self.calls), **options})
+        first_result = json.dumps({"tools": str(self.tools), "calls": str(self.calls), **options})
         more = {} if timeout is None else {"timeout": timeout}
-        return {"command": sys.executable, "args": [str(PLAIN), told], **more}
+        return {"command": sys.executable, "args": [str(PLAIN), first_result], **more}
 
     @property
     def was_called(self) -> bool:
@@ -108,6 +108,6 @@ def play_story(
     asyncio.run(run())
 
 
-def told(stage: Stage) -> str:
+def first_result(stage: Stage) -> str:
     """The first tool result of the task, as sent to the model."""
     return tool_results(stage)[0].content

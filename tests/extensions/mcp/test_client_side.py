@@ -15,7 +15,7 @@ from robota.protocol.asks.seed import question_in
 from robota.protocol.commands import CancelTask, QueueMessage
 from tests.cli.scripts import call, sessions
 from tests.engine.stage import Stage, tool_results
-from tests.extensions.mcp.setup import DONE, play_story, play_with, run_with, sdk_entry, told
+from tests.extensions.mcp.setup import DONE, first_result, play_story, play_with, run_with, sdk_entry
 from tests.harness.cli import Robota
 from tests.harness.session_log import log_text
 
@@ -42,7 +42,7 @@ def test_elicitation_asks_for_one_value_at_a_time(workspace: Path, version: str)
         assert [each.answer for each in spicy.asked.suggestions] == ["no", "yes", "leave it out", DECLINE]
         await stage.answer("messageResponse", "yes", spicy.ts)
         await stage.until(lambda event: bool(stage.says("user_feedback")))
-        assert "accept: dish='soup' portions=1 spicy=True" in told(stage)
+        assert "accept: dish='soup' portions=1 spicy=True" in first_result(stage)
 
     play_story(workspace, {"sdk": sdk_entry(version)}, [*ORDER, DONE], story, mode="bypassPermissions")
 
@@ -53,7 +53,9 @@ def test_a_declined_elicitation_is_reported_to_server_and_model(workspace: Path)
         asked = await stage.until_ask("followup")
         await stage.answer("noButtonClicked", None, asked.ts)
         await stage.until_ask("completion_result")
-        assert "decline: nothing" in told(stage) and "did not answer what the server asked" in told(stage)
+        assert "decline: nothing" in first_result(stage) and "did not answer what the server asked" in first_result(
+            stage
+        )
 
     play_story(workspace, {"sdk": sdk_entry()}, ORDER, story, mode="bypassPermissions")
 
@@ -69,7 +71,7 @@ def test_an_unattended_elicitation_is_declined_with_a_notice(robota: Robota) -> 
 @pytest.mark.parametrize("version", ["new", "old"])
 def test_sampling_is_not_offered_to_servers(workspace: Path, version: str) -> None:
     def check(stage: Stage) -> None:
-        assert "sampling" in told(stage).lower() and tool_results(stage)[0].is_error
+        assert "sampling" in first_result(stage).lower() and tool_results(stage)[0].is_error
 
     play_with(workspace, {"sdk": sdk_entry(version)}, [{"calls": [call("mcp__sdk__sample")]}, DONE], check)
 
@@ -77,7 +79,7 @@ def test_sampling_is_not_offered_to_servers(workspace: Path, version: str) -> No
 @pytest.mark.parametrize("version", ["new", "old"])
 def test_the_workspace_is_the_root_of_a_server(workspace: Path, version: str) -> None:
     def check(stage: Stage) -> None:
-        assert f"roots: ['{workspace.as_uri()}']" in told(stage)
+        assert f"roots: ['{workspace.as_uri()}']" in first_result(stage)
 
     play_with(workspace, {"sdk": sdk_entry(version)}, [{"calls": [call("mcp__sdk__roots")]}, DONE], check)
 

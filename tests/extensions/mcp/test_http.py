@@ -16,7 +16,7 @@ import pytest
 from robota.protocol.events import Notice
 from tests.cli.scripts import call
 from tests.engine.stage import Stage
-from tests.extensions.mcp.setup import DONE, SDK, play_with, told
+from tests.extensions.mcp.setup import DONE, SDK, first_result, play_with
 
 ADD = {"calls": [call("mcp__web__add", a=20, b=22)]}
 
@@ -38,7 +38,7 @@ def sdk_url() -> Iterator[str]:
 
 def test_a_server_over_http_works_like_any_other(workspace: Path, sdk_url: str) -> None:
     def check(stage: Stage) -> None:
-        assert "the sum is 42" in told(stage)
+        assert "the sum is 42" in first_result(stage)
 
     play_with(workspace, {"web": {"type": "http", "url": sdk_url}}, [ADD, DONE], check)
 
@@ -122,7 +122,7 @@ def test_headers_are_sent_with_variables_filled_in(workspace: Path) -> None:
 
 def test_t13_an_answer_without_end_is_an_error(workspace: Path) -> None:
     def check(stage: Stage) -> None:
-        assert "The MCP server web failed: " in told(stage) and "longer than it may be" in told(stage)
+        assert "The MCP server web failed: " in first_result(stage) and "longer than it may be" in first_result(stage)
 
     with careless({"content": [{"type": "text", "text": "x" * (17 << 20)}]}) as server:
         play_with(workspace, {"web": {"type": "http", "url": server.url}}, [ADD, DONE], check)

@@ -17,10 +17,10 @@ from tests.extensions.mcp.setup import (
     WRITE_NOTE,
     PlainServer,
     configure,
+    first_result,
     play_story,
     play_with,
     run_with,
-    told,
 )
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
@@ -81,7 +81,7 @@ def test_t13_nonsense_and_a_gigabyte_of_standard_error_do_no_harm(
     workspace: Path, tmp_path: Path, trick: str, moment: str
 ) -> None:
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage)
+        assert "plain answer" in first_result(stage)
 
     tricks: dict[str, Any] = {moment: trick}
     play_with(workspace, {"plain": PlainServer(tmp_path).entry(**tricks)}, [WRITE_NOTE, DONE], check)
@@ -89,7 +89,7 @@ def test_t13_nonsense_and_a_gigabyte_of_standard_error_do_no_harm(
 
 def test_t13_a_server_that_dies_at_start_is_a_notice_and_the_others_work(workspace: Path, tmp_path: Path) -> None:
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage)
+        assert "plain answer" in first_result(stage)
         words = "\n".join(notice.text for notice in stage.events_of(Notice))
         assert "The MCP server plain does not work: it ended with exit code 3. Its last words: out of" in words
 
@@ -107,7 +107,7 @@ def test_a_server_that_exits_at_the_version_request_is_restarted_in_legacy_mode(
     workspace: Path, tmp_path: Path
 ) -> None:
     def check(stage: Stage) -> None:
-        assert "plain answer" in told(stage)
+        assert "plain answer" in first_result(stage)
 
     play_with(workspace, {"plain": PlainServer(tmp_path).entry(is_strict=True)}, [WRITE_NOTE, DONE], check)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.scripts import call, sessions
 from tests.engine.stage import Stage, tool_results
 from tests.extensions.mcp.reference_servers import installed
-from tests.extensions.mcp.setup import DONE, configure, play_story, play_with, told
+from tests.extensions.mcp.setup import DONE, configure, first_result, play_story, play_with
 from tests.harness.cli import Robota
 from tests.harness.session_log import log_text
 
@@ -64,6 +64,6 @@ def test_the_file_server_works_in_the_workspace_by_its_roots(workspace: Path, tm
     reading = call("mcp__files__read_text_file", path=str(workspace / "note.txt"))
 
     def check(stage: Stage) -> None:
-        assert "from the workspace" in told(stage)
+        assert "from the workspace" in first_result(stage)
 
     play_with(workspace, entry, [{"calls": [reading]}, DONE], check)

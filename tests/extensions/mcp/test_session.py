@@ -16,11 +16,11 @@ from tests.extensions.mcp.setup import (
     WRITE_NOTE,
     PlainServer,
     configure,
+    first_result,
     play_story,
     play_with,
     run_with,
     sdk_entry,
-    told,
 )
 from tests.harness.cli import Robota
 from tests.harness.session_log import log_text
@@ -123,7 +123,7 @@ def test_invalid_images_never_reach_a_provider(workspace: Path, tmp_path: Path) 
 
 def test_structured_content_alone_is_sent_as_json(workspace: Path, tmp_path: Path) -> None:
     def check(stage: Stage) -> None:
-        assert told(stage).endswith('\n\n{"a":[1]}')
+        assert first_result(stage).endswith('\n\n{"a":[1]}')
 
     entry = PlainServer(tmp_path).entry(answer={"content": [], "structuredContent": {"a": [1]}})
     play_with(workspace, {"plain": entry}, [WRITE_NOTE, DONE], check)
@@ -157,7 +157,7 @@ def test_wrong_arguments_are_reported_before_approval(
     turns = [{"calls": [call("mcp__plain__note", **arguments)]}, DONE]
 
     def check(stage: Stage) -> None:
-        assert problem in told(stage) and "Its parameters are: text." in told(stage)
+        assert problem in first_result(stage) and "Its parameters are: text." in first_result(stage)
 
     play_with(workspace, {"plain": server.entry()}, turns, check)
     assert not server.was_called
@@ -167,7 +167,7 @@ def test_a_model_without_function_calling_can_use_the_tools_too(workspace: Path)
     words = "<mcp__sdk__add>\n<a>2</a>\n<b>40</b>\n</mcp__sdk__add>"
 
     def check(stage: Stage) -> None:
-        assert "the sum is 42" in told(stage)
+        assert "the sum is 42" in first_result(stage)
 
     xml = {"toolFormat": "xml"}
     play_with(workspace, {"sdk": sdk_entry()}, [{"text": words}, DONE], check, model=xml)

@@ -66,8 +66,8 @@ def sign_in(robota: Robota, browse: bool = True) -> tuple[int, str]:
         else:
             back = dict(httpx2.QueryParams(address.partition("?")[2]))["redirect_uri"]
             httpx2.get(f"{back}?error=access_denied")
-        told = login.stdout.read()
-        return login.wait(), told
+        output = login.stdout.read()
+        return login.wait(), output
 
 
 def kept_files(robota: Robota) -> list[Path]:
@@ -83,9 +83,9 @@ def test_a_missing_sign_in_names_the_login_command(robota: Robota, server: FarSe
 
 def test_tools_are_available_between_login_and_logout(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
-    code, told = sign_in(robota)
-    assert code == 0, told
-    assert "You are signed in to far. It has 1 tool." in told
+    code, output = sign_in(robota)
+    assert code == 0, output
+    assert "You are signed in to far. It has 1 tool." in output
     [kept] = kept_files(robota)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     done = robota("-p", "go", *ALLOW)
@@ -97,8 +97,8 @@ def test_tools_are_available_between_login_and_logout(robota: Robota, server: Fa
 
 def test_a_token_that_expired_is_refreshed(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
-    code, told = sign_in(robota)
-    assert code == 0, told
+    code, output = sign_in(robota)
+    assert code == 0, output
     [kept] = kept_files(robota)
     before = json.loads(kept.read_text())
     kept.write_text(json.dumps({**before, "expires_at": 1.0}))
@@ -123,8 +123,8 @@ def test_a_revoked_sign_in_is_reported(robota: Robota, server: FarServer) -> Non
 
 def test_a_refused_sign_in_stores_nothing(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
-    code, told = sign_in(robota, browse=False)
-    assert code == 1 and "the server said access_denied" in told
+    code, output = sign_in(robota, browse=False)
+    assert code == 1 and "the server said access_denied" in output
     assert kept_files(robota) == []
 
 

@@ -238,8 +238,8 @@ def test_plugins_that_a_trusted_project_wants_are_offered_and_installed(robota: 
     write_files(robota.workspace, {".claude/settings.json": settings})
     assert "wants the plugin" not in write_a_file(robota).stderr, "an untrusted project wants nothing"
     robota("trust", "--yes")
-    told = write_a_file(robota)
-    assert "This project wants the plugin lint@team" in told.stderr and not has_run(robota)
+    done = write_a_file(robota)
+    assert "This project wants the plugin lint@team" in done.stderr and not has_run(robota)
     assert "for this project" in robota("plugin", "install", "--yes").stdout
     assert write_a_file(robota).code == 0 and has_run(robota)
 

@@ -29,7 +29,7 @@ def agree(robota: Robota, name: str) -> Finished:
     return robota("trust", "--import", str(robota.home / name))
 
 
-def told(robota: Robota) -> tuple[str, str]:
+def system_and_notices(robota: Robota) -> tuple[str, str]:
     """The system prompt of a task in print mode, and its standard error."""
     done = robota("-p", "go")
     assert done.code == 0, done.stderr
@@ -37,7 +37,7 @@ def told(robota: Robota) -> tuple[str, str]:
 
 
 def test_without_a_user_an_outside_file_is_left_out_with_a_warning(project: Robota) -> None:
-    system, said = told(project)
+    system, said = system_and_notices(project)
     assert "Use tabs." in system and "eighty" not in system
     assert "style.md, which lies outside the project" in " ".join(said.split())
     assert f"robota trust --import {project.home}/style.md" in " ".join(said.split())
@@ -45,13 +45,13 @@ def test_without_a_user_an_outside_file_is_left_out_with_a_warning(project: Robo
 
 def test_each_outside_file_and_each_content_needs_its_own_agreement(project: Robota) -> None:
     assert agree(project, "style.md").code == 0
-    system, said = told(project)
+    system, said = system_and_notices(project)
     assert "Lines end at eighty." in system and "Words are short." not in system and "more.md" in said
     assert agree(project, "more.md").code == 0
-    system, said = told(project)
+    system, said = system_and_notices(project)
     assert "Lines end at eighty." in system and "Words are short." in system and "outside" not in said
     write(project.home / "style.md", "Lines end nowhere.\n")
-    system, said = told(project)
+    system, said = system_and_notices(project)
     assert "Lines end" not in system and "style.md" in said
 
 
@@ -62,12 +62,12 @@ def test_an_agreement_applies_only_in_its_workspace_and_while_that_is_trusted(pr
     assert project("trust", "--yes", "--cwd", str(elsewhere)).code == 0
     assert "not asked about it yet" in project("instructions", str(elsewhere)).stdout
     write(project.workspace / ".mcp.json", "{}")
-    system, said = told(project)
+    system, said = system_and_notices(project)
     assert "Use tabs." in system and "eighty" not in system and "--import" not in said
     (project.workspace / ".mcp.json").unlink()
     project("trust", "--revoke")
     project("trust", "--yes")
-    assert "eighty" not in told(project)[0], "who stops trusting takes back what they agreed to"
+    assert "eighty" not in system_and_notices(project)[0], "who stops trusting takes back what they agreed to"
 
 
 def test_a_repository_cannot_agree_for_the_user_nor_import_secrets(project: Robota) -> None:
@@ -124,6 +124,6 @@ def test_links_and_imports_that_lead_outside_are_treated_alike(project: Robota) 
     (project.workspace / "AGENTS.md").symlink_to(project.home / "more.md")
     write(project.workspace / "lib/AGENTS.md", "@~/style.md\n")
     agree(project, "more.md")
-    assert "Words are short." in told(project)[0]
+    assert "Words are short." in system_and_notices(project)[0]
     shown = project("instructions", "lib/AGENTS.md").stdout
     assert "~/style.md: it lies outside the project, and you were not asked" in shown

@@ -22,7 +22,7 @@ PIXEL = base64.b64decode(
 )
 
 
-def told(robota: Robota, prompt: str, *options: str) -> tuple[str, str]:
+def run_prompt(robota: Robota, prompt: str, *options: str) -> tuple[str, str]:
     """The log of a run for a prompt, and what the user was shown."""
     done = robota("-p", prompt, *options)
     assert done.code == 0, done.stderr
@@ -37,16 +37,16 @@ def settings(robota: Robota, **more: Any) -> None:
 
 def test_a_mentioned_session_is_summarised_by_its_prompts_and_last_answer(robota: Robota) -> None:
     script(robota, {"text": "It is the flux capacitor."})
-    told(robota, "Why does the engine stutter?")
+    run_prompt(robota, "Why does the engine stutter?")
     (first,) = sessions(robota)
-    log, _ = told(robota, f"Go on from @session:{first.name}, please")
+    log, _ = run_prompt(robota, f"Go on from @session:{first.name}, please")
     assert "1. Why does the engine stutter?" in log
     assert "The last answer was:\\nIt is the flux capacitor." in log
 
 
 def test_a_missing_session_is_reported(robota: Robota) -> None:
     script(robota, DONE)
-    log, notices = told(robota, "Go on from @session:nowhere")
+    log, notices = run_prompt(robota, "Go on from @session:nowhere")
     assert "Not inserted: There is no session 'nowhere' here." in log
     assert "@session:nowhere was not inserted" in notices
 
@@ -57,7 +57,7 @@ def test_problems_are_the_output_of_checks_and_syntax_errors(robota: Robota) -> 
     (robota.workspace / "lint.txt").write_text("a.py:1: unused import\n")
     (robota.workspace / "broken.py").write_text("def f(:\n    pass\n")
     (robota.workspace / "fine.py").write_text("x = 1\n")
-    log, _ = told(robota, "Repair @problems")
+    log, _ = run_prompt(robota, "Repair @problems")
     assert "broken.py:1:" in log and "fine.py:" not in log
     assert "$ cat lint.txt" in log and "a.py:1: unused import" in log
     assert "$ cat missing.txt" in log and "No such file" in log
@@ -66,7 +66,7 @@ def test_problems_are_the_output_of_checks_and_syntax_errors(robota: Robota) -> 
 def test_denied_checks_are_reported_as_not_run(robota: Robota) -> None:
     script(robota, DONE)
     settings(robota, checks=["touch ran.txt"])
-    log, _ = told(robota, "Repair @problems")
+    log, _ = run_prompt(robota, "Repair @problems")
     assert "$ touch ran.txt\\nNot run: " in log
     assert not (robota.workspace / "ran.txt").exists()
 
@@ -80,7 +80,7 @@ def test_syntax_errors_in_ignored_files_are_not_sent(robota: Robota) -> None:
         (robota.workspace / f"by_link_{name}.py").symlink_to(f"{name}.py")
     (robota.workspace / "broken.py").write_text("x = (\n")
     subprocess.run(["git", "init", "-q"], cwd=robota.workspace, check=True)
-    log, _ = told(robota, "Repair @problems")
+    log, _ = run_prompt(robota, "Repair @problems")
     assert "broken.py:1:" in log
     assert "hunter2" not in log and "private.py:" not in log and "denied.py:" not in log
 
@@ -105,21 +105,21 @@ def test_terminal_is_the_output_of_commands_in_this_session(workspace: Path) -> 
 
 def test_a_session_without_commands_has_an_empty_terminal(robota: Robota) -> None:
     script(robota, DONE)
-    log, _ = told(robota, "What is in @terminal?")
+    log, _ = run_prompt(robota, "What is in @terminal?")
     assert "Not inserted: no command has run in this session yet" in log
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/", "https://localhost/"])
 def test_web_addresses_pass_the_rules_of_web_fetch(robota: Robota, address: str) -> None:
     script(robota, DONE)
-    log, notices = told(robota, f"Summarise @{address}.", "--permission-mode", "bypassPermissions")
+    log, notices = run_prompt(robota, f"Summarise @{address}.", "--permission-mode", "bypassPermissions")
     assert f"@{address} was not inserted: " in notices
     assert f'<mention of=\\"@{address}\\">\\nNot inserted: ' in log
 
 
 def test_a_page_is_not_fetched_if_nobody_can_be_asked(robota: Robota) -> None:
     script(robota, DONE)
-    _, notices = told(robota, "Summarise @https://example.org/page")
+    _, notices = run_prompt(robota, "Summarise @https://example.org/page")
     assert "@https://example.org/page was not inserted: " in notices
 
 
@@ -145,7 +145,7 @@ def test_an_image_is_shown_to_a_model_that_sees_images(workspace: Path, sees_ima
 def test_a_pdf_is_inserted_as_text(robota: Robota) -> None:
     script(robota, DONE)
     (robota.workspace / "paper.pdf").write_bytes(pdf("The roof leaks", "Second page"))
-    log, _ = told(robota, "Read @paper.pdf")
+    log, _ = run_prompt(robota, "Read @paper.pdf")
     assert "The roof leaks" in log and "Second page" in log and "%PDF" not in log
 
 
@@ -153,7 +153,7 @@ def test_files_named_like_special_words_can_be_mentioned(robota: Robota) -> None
     script(robota, DONE)
     for name in ("problems", "terminal"):
         (robota.workspace / name).write_text(f"text of {name}\n")
-    log, _ = told(robota, "Compare @./problems and @./terminal")
+    log, _ = run_prompt(robota, "Compare @./problems and @./terminal")
     assert "text of problems" in log and "text of terminal" in log
 
 

@@ -19,7 +19,7 @@ def write_skill(directory: Path, text: str, name: str = "SKILL.md") -> None:
     (directory / name).write_text(text)
 
 
-def told(robota: Robota) -> str:
+def last_log(robota: Robota) -> str:
     """The text of the log, which contains the turns of every request."""
     return log_text(sessions(robota)[-1])
 
@@ -29,7 +29,7 @@ def test_a_user_command_expands_to_its_prompt(robota: Robota) -> None:
     write_skill(robota.home / ".claude/commands", "---\ndescription: Reviews\n---\nReview $0 closely.", "inspect.md")
     done = robota("-p", "/inspect src/a.py")
     assert (done.code, done.stdout) == (0, "Done.\n")
-    assert "Review src/a.py closely." in told(robota)
+    assert "Review src/a.py closely." in last_log(robota)
 
 
 @pytest.mark.parametrize("agent", [".roo", ".opencode", ".cursor"])
@@ -40,7 +40,7 @@ def test_skills_for_other_agents_work_after_trust(robota: Robota, agent: str) ->
     assert robota("-p", "/ship it").code == 2
     assert f"{agent}/commands/ship.md" in robota("trust", "--yes").stdout
     assert robota("-p", "/ship it").code == 0
-    log = told(robota)
+    log = last_log(robota)
     assert "Ship it." in log and "- pdf: Makes PDFs" in log
 
 
@@ -49,7 +49,7 @@ def test_skills_are_in_the_system_prompt_and_the_skill_tool_returns_their_text(r
     text = "---\nname: deploy\ndescription: How we deploy\n---\nCall the captain. $ARGUMENTS"
     write_skill(robota.home / ".robota/skills/deploy", text)
     assert robota("-p", "put it out").code == 0
-    log = told(robota)
+    log = last_log(robota)
     assert "- deploy: How we deploy" in log and "Call the captain. to staging" in log
 
 
@@ -60,7 +60,7 @@ def test_mentions_in_a_command_are_expanded_like_typed_ones(robota: Robota) -> N
     text = 'Follow @style\\ guide.md and @"$0 guide.md". !`echo @printed\\ guide.md`'
     write_skill(robota.home / ".claude/commands", text, "check.md")
     assert robota("-p", "/check api", "--allowed-tools", "Bash(echo *)").code == 0
-    log = told(robota)
+    log = last_log(robota)
     assert "1 | The style guide." in log and "1 | The api guide." in log
     assert "The printed guide." not in log, "what a command prints is data"
 
@@ -70,7 +70,7 @@ def test_command_output_is_inserted_verbatim(robota: Robota) -> None:
     text = "On !`echo main`, empty !`true`, failed !`cat missing`."
     write_skill(robota.home / ".claude/commands", text, "state.md")
     assert robota("-p", "/state", "--allowed-tools", "Bash(echo *),Bash(true),Bash(cat *)").code == 0
-    log = told(robota)
+    log = last_log(robota)
     assert "On main, empty , failed " in log and "Exit code: 1" in log
 
 
@@ -84,7 +84,7 @@ def test_commands_of_the_same_name_in_two_directories_get_unique_names(robota: R
     }.items():
         script(robota, DONE)
         assert robota("-p", f"/{typed}").code == 0
-        assert words in told(robota)
+        assert words in last_log(robota)
     listed = robota("skills", "list").stdout
     assert "component " in listed and "frontend:component " in listed and "hidden" not in listed
 
@@ -95,7 +95,7 @@ def test_a_command_of_gemini_holds_arguments_commands_and_files(robota: Robota) 
     prompt = "Review {{args}} by @{best practice.md}, seen: !{echo {{args}} | cat}, for $5."
     write_skill(robota.home / ".gemini/commands/git", f'prompt = """{prompt}"""', "check.toml")
     assert robota("-p", "/git:check a;b", "--allowed-tools", "Bash(echo *),Bash(cat *)").code == 0
-    log = told(robota)
+    log = last_log(robota)
     assert "Review a;b by" in log and "1 | Be kind." in log and "for $5." in log
     assert "echo 'a;b' | cat" in log
 
@@ -111,7 +111,7 @@ def test_arguments_that_cannot_be_quoted_in_a_command_stop_the_prompt(robota: Ro
 def test_without_skills_the_model_has_no_skill_tool(robota: Robota) -> None:
     script(robota, {"calls": [call("skill", skill="deploy")]}, DONE)
     robota("-p", "go")
-    assert "There is no tool 'skill'" in told(robota) and "# Skills" not in told(robota)
+    assert "There is no tool 'skill'" in last_log(robota) and "# Skills" not in last_log(robota)
 
 
 def test_skills_of_a_workspace_are_used_only_after_trust(robota: Robota) -> None:
@@ -121,7 +121,7 @@ def test_skills_of_a_workspace_are_used_only_after_trust(robota: Robota) -> None
     assert before.code == 2 and "There is no command /deploy." in before.stderr
     assert robota("trust", "--yes").code == 0
     assert robota("-p", "/deploy").code == 0
-    assert "Their words." in told(robota)
+    assert "Their words." in last_log(robota)
 
 
 def test_a_command_in_a_skill_runs_under_policy_and_without_permission_nothing_is_sent(robota: Robota) -> None:
@@ -129,7 +129,7 @@ def test_a_command_in_a_skill_runs_under_policy_and_without_permission_nothing_i
     write_skill(robota.home / ".robota/commands", "Now: !`touch made`", "make.md")
     done = robota("-p", "/make")
     assert done.code == 1 and "was not allowed" in done.stderr
-    assert not (robota.workspace / "made").exists() and "<skill" not in told(robota)
+    assert not (robota.workspace / "made").exists() and "<skill" not in last_log(robota)
 
 
 def test_the_output_of_a_read_only_command_is_inserted(robota: Robota) -> None:
@@ -139,7 +139,7 @@ def test_the_output_of_a_read_only_command_is_inserted(robota: Robota) -> None:
     assert robota("-p", "/files '; touch made #'").code == 0
     assert not (robota.workspace / "made").exists()
     assert robota("-p", "/files .").code == 0
-    assert "there.txt" in told(robota)
+    assert "there.txt" in last_log(robota)
 
 
 def test_a_skill_never_shadows_a_built_in_command(robota: Robota) -> None:
@@ -173,7 +173,7 @@ def test_disallowed_tools_of_a_skill_are_denied_until_its_prompt_is_answered(rob
     with Terminal(robota, prompt, "--permission-mode", "bypassPermissions") as terminal:
         terminal.wait_for("Done.")
         assert not (robota.workspace / "made").exists()
-        assert "The deny rule Bash(touch *) forbids it." in told(robota)
+        assert "The deny rule Bash(touch *) forbids it." in last_log(robota)
         terminal.answer("> ", "and again")
         terminal.wait_for("Finished.")
     assert (robota.workspace / "made").exists()
@@ -200,7 +200,7 @@ def test_a_forked_skill_runs_as_a_subtask_that_returns_only_its_answer(
     write_skill(robota.home / ".robota/skills/deep", "---\ndescription: d\ncontext: fork\n---\nThink hard about $0.")
     script(robota, answer or {"text": "It is the roof."}, {"text": "The roof, then."})
     assert robota("-p", "/deep walls").stdout == "The roof, then.\n"
-    records = [json.loads(line) for line in told(robota).splitlines()]
+    records = [json.loads(line) for line in last_log(robota).splitlines()]
     turns = {
         words: {r["payload"]["taskId"] for r in records if r["kind"] == "turn" and words in json.dumps(r)}
         for words in ("Think hard about walls.", "It is the roof.", "The roof, then.")
@@ -218,7 +218,7 @@ def test_max_turns_counts_only_requests_of_the_fork_and_returns_its_last_words(r
     script(robota, {"calls": look}, {"calls": look}, {"calls": [call("skill", skill="look")]}, *fork, ends)
     done = robota("-p", "go")
     assert (done.code, done.stdout) == (0, "Enough.\n"), done.stderr
-    assert "stopped after 2 requests" in told(robota)
+    assert "stopped after 2 requests" in last_log(robota)
 
 
 def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Robota) -> None:
@@ -230,7 +230,7 @@ def test_skills_are_listed_by_help_and_appear_while_the_session_runs(robota: Rob
         write_skill(robota.home / ".robota/commands", "---\ndescription: The second\n---\nTwo.", "two.md")
         terminal.answer("> ", "/two")
         terminal.wait_for("Done.")
-    assert "Two." in told(robota)
+    assert "Two." in last_log(robota)
 
 
 def test_skills_added_to_a_running_session_are_found(robota: Robota) -> None:
@@ -247,8 +247,8 @@ def test_skills_added_to_a_running_session_are_found(robota: Robota) -> None:
         write_skill(robota.home / ".robota/skills/greet", "---\ndescription: d\n---\nGreet them.")
         terminal.answer("> ", "/greet")
         terminal.wait_for("Finished.")
-    assert "Inspect it." in told(robota) and "Greet them." in told(robota)
-    assert "# Skills" not in told(robota), "the beginning of requests stays the same"
+    assert "Inspect it." in last_log(robota) and "Greet them." in last_log(robota)
+    assert "# Skills" not in last_log(robota), "the beginning of requests stays the same"
 
 
 def test_a_resumed_session_accepts_a_command(robota: Robota) -> None:
@@ -274,13 +274,13 @@ def test_a_changed_project_command_is_used_once_it_is_trusted(robota: Robota) ->
         terminal.answer("> ", "/inspect")
         terminal.wait_for("changed since you trusted it")
         terminal.wait_for("Done.")
-        assert "Quite other words." not in told(robota)
+        assert "Quite other words." not in last_log(robota)
         assert robota("trust", "--yes").code == 0
         terminal.answer("> ", "/inspect")
         terminal.wait_for("Done.")
         terminal.answer("> ", "/help second")
         terminal.wait_for("/second")
-    assert "Quite other words." in told(robota)
+    assert "Quite other words." in last_log(robota)
 
 
 def test_a_new_user_command_is_found_at_the_next_prompt(robota: Robota) -> None:
@@ -293,4 +293,4 @@ def test_a_new_user_command_is_found_at_the_next_prompt(robota: Robota) -> None:
         write_skill(commands, "The words of two.", "two.md")
         terminal.answer("> ", "/two")
         terminal.wait_for("Done.")
-    assert "The words of two." in told(robota)
+    assert "The words of two." in last_log(robota)
