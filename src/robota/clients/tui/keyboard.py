@@ -152,12 +152,12 @@ class ConversationKeys:
             approval.has_focus = True
 
     def older(self) -> None:
-        """The prompt before; with nothing written, first what waits in the queue is taken back."""
+        """A row up, on the first one the prompt before; with nothing written, first the queue is opened."""
         conversation = self._conversation
         self._pressed()
         if conversation.view.queue and not conversation.input.text:
             self.queue.open()
-        else:
+        elif not conversation.input.move_by_row(-1, conversation.region.input_columns):
             conversation.input.older()
 
     def has_queue(self) -> bool:
@@ -188,9 +188,10 @@ class ConversationKeys:
         self._conversation.input.begin_range()
 
     def newer(self) -> None:
-        """The prompt after."""
+        """A row down, on the last one the prompt after."""
         self._pressed()
-        self._conversation.input.newer()
+        if not self._conversation.input.move_by_row(1, self._conversation.region.input_columns):
+            self._conversation.input.newer()
 
     def paste(self, text: str) -> None:
         """Put a paste in."""

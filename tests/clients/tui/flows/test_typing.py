@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from robota.clients.tui.flows.dropped_paths import dropped_paths
 from robota.clients.tui.flows.entered_text import TypeAgain, Written, is_working, meaning_of_entry
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory, prompts_in
+from robota.clients.tui.flows.visual_rows import moved_by_row
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Reject, Say
@@ -179,3 +181,29 @@ def test_prompts_of_a_resumed_session_can_be_recalled() -> None:
     ]
     rows.append(Message(ts=3, type="say", say="user_feedback", text="second"))
     assert prompts_in(rows) == ("first", "second")
+
+
+@pytest.mark.parametrize(
+    ("text", "caret", "by", "wanted"),
+    [
+        ("abcdefghij", 7, -1, 3),  # rows: abcd efgh ij
+        ("abcdefghij", 1, 1, 5),
+        ("abcdefghij", 7, 1, 10),  # the row below is shorter
+        ("ab\nabcdefgh", 9, -1, 5),  # rows: ab, abcd, efgh
+        ("ab\nabcdefgh", 6, -1, 2),
+        ("漢字漢字", 3, -1, 1),  # two wide characters a row
+        ("a漢字漢", 3, -1, 1),  # a wide character that does not fit is in the next row
+        ("abcdefgh", 3, -1, None),
+        ("abcdefgh", 5, 1, None),
+        ("", 0, 1, None),
+    ],
+)
+def test_the_cursor_moves_by_the_rows_that_are_seen(text: str, caret: int, by: int, wanted: int | None) -> None:
+    assert moved_by_row(text, caret, 4, by) == wanted
+
+
+@given(st.text("ab \n漢e\u0301", max_size=40), st.integers(0, 40), st.integers(1, 9), st.sampled_from([-1, 1]))
+def test_a_move_by_a_row_stays_in_the_text_and_goes_that_way(text: str, caret: int, room: int, by: int) -> None:
+    caret = min(caret, len(text))
+    place = moved_by_row(text, caret, room, by)
+    assert place is None or (0 <= place <= len(text) and (place > caret) is (by > 0) and place != caret)

@@ -9,6 +9,7 @@ from robota.clients.tui.flows.completion_popup import CompletionPopup, popup_for
 from robota.clients.tui.flows.entered_text import Written
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory
+from robota.clients.tui.flows.visual_rows import moved_by_row
 from robota.protocol.completion import CandidateKind, PromptCompletion
 
 
@@ -91,6 +92,16 @@ class InputArea:
     def erase_label(self) -> None:
         """Take the label before the cursor out, whole: half a label stands for nothing."""
         self._buffer.delete_before_cursor(len(self._chips.label_before(self.text, self.caret)))
+
+    def move_by_row(self, by: int, room: int) -> bool:
+        """Move the cursor by a row of the text; False if there is none, or a prompt of the history was not touched."""
+        is_untouched = self._history.place is not None and self.text == self._history.text
+        if is_untouched and self.caret == len(self.text):
+            return False
+        place = moved_by_row(self.text, self.caret, room, by)
+        if place is not None:
+            self._buffer.cursor_position = place
+        return place is not None
 
     def older(self) -> None:
         """Show the prompt before."""

@@ -124,8 +124,6 @@ def _bind_popup(bindings: KeyBindings, keyboard: Keyboard) -> None:
 def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     in_input = ~Condition(keyboard.dialog_takes_keys)
     without_popup = in_input & ~Condition(keyboard.has_popup)
-    on_first_line = Condition(lambda: get_app().current_buffer.document.on_first_line)
-    on_last_line = Condition(lambda: get_app().current_buffer.document.on_last_line)
     is_empty = Condition(lambda: not get_app().current_buffer.text)
 
     @bindings.add("c-m", filter=in_input)
@@ -143,8 +141,8 @@ def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     bindings.add(":", filter=behind_file)(lambda event: keyboard.begin_range())
     for newline in (("c-j",), ("escape", "c-m")):
         bindings.add(*newline, filter=in_input)(lambda event: event.current_buffer.insert_text("\n"))
-    bindings.add("up", filter=without_popup & on_first_line)(lambda event: keyboard.older())
-    bindings.add("down", filter=without_popup & on_last_line)(lambda event: keyboard.newer())
+    bindings.add("up", filter=without_popup)(lambda event: keyboard.older())
+    bindings.add("down", filter=without_popup)(lambda event: keyboard.newer())
     bindings.add("c-i", filter=without_popup)(lambda event: keyboard.tab())
     bindings.add("escape", filter=in_input & ~vi_insert_mode)(lambda event: keyboard.escape())
     bindings.add("c-r", filter=in_input)(lambda event: keyboard.search_history())

@@ -115,6 +115,11 @@ class LiveRegion:
         return self.output.get_size().rows
 
     @property
+    def input_columns(self) -> int:
+        """The columns of a row of the input."""
+        return max(1, self.width - SIGN_WIDTH)
+
+    @property
     def room(self) -> int:
         """The rows that are left above the input."""
         edges = 2 if self.has_edges else 0
@@ -247,7 +252,7 @@ class LiveRegion:
         return max(1, min(MOST_INPUT_ROWS, self.height // 2))
 
     def _input_rows(self) -> int:
-        room = max(1, self.width - SIGN_WIDTH)
+        room = self.input_columns
         return sum(columns_of(line) // room + 1 for line in self.input.document.lines[: MOST_INPUT_ROWS + 1])
 
     def _edge(self, columns: int) -> str:
