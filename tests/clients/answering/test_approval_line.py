@@ -157,7 +157,7 @@ def test_an_ask_without_a_diff_shows_what_it_has() -> None:
 def test_choices_name_what_else_a_rule_lets_through() -> None:
     editable = EditableField(name="command", text="x")
     lines = "\n".join(line.text for line in choice_lines(approval(editable=editable, choosable_hunks=2)))
-    assert "Bash(npm test *) (all commands that start like this)" in lines
+    assert "Bash(npm test *) for this session (all commands that start like this)" in lines
     assert "e edit it first" in lines and "h 1,2" in lines
     assert len(choice_lines(approval(verdict=ApprovalVerdict()))) == 1
 

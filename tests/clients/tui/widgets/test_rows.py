@@ -144,12 +144,12 @@ def test_a_card_in_a_low_window_says_why_before_it_explains_its_keys() -> None:
         "? Let this command past the sandbox?",
         "    $ id",
         "  It leaves the sandbox.",
-        "  y yes  n no  w words",
+        "  y yes  n no  w reply",
     ]
     dialog.press("down")
-    assert dialog.rows(PLAIN, low)[-1] == "  >y yes  n no  w words"
+    assert dialog.rows(PLAIN, low)[-1] == "  >y yes  n no  w reply"
     lowest = DialogDrawing(width=40, room=2, takes_keys=True, has_draft=False)
-    assert dialog.rows(PLAIN, lowest) == ["? Past the sandbox: Bash id", "  >y yes  n no  w words"]
+    assert dialog.rows(PLAIN, lowest) == ["? Past the sandbox: Bash id", "  >y yes  n no  w reply"]
 
 
 @pytest.mark.parametrize("width", [20, 33, 60, 80])
