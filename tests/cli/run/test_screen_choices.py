@@ -76,7 +76,7 @@ def test_models_of_the_provider_are_listed_with_their_windows(robota: Robota) ->
         terminal.press("/model\r")
         rows = terminal.sees("Enter select")
         assert any(row.endswith("tokens") for row in rows)
-        terminal.press("set one\r")
+        terminal.press("set up\r")
         terminal.sees("The provider is a")
         terminal.press("\x1b")
         terminal.sees("The model is")
