@@ -1,5 +1,6 @@
 """Shell commands in a guarded workspace: which files they write, and what of that needs a person."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,17 @@ def test_i16_what_a_command_changed_is_traced(guarded: Path) -> None:
     [record] = traced(guarded)
     assert record["files"][0]["path"] == "src/auth/a.py"
     assert record["files"][0]["conversations"][0]["ranges"][0]["start_line"] == 2
+
+
+def test_names_that_are_not_utf8_are_judged_and_traced(guarded: Path) -> None:
+    for directory in (guarded / "src/auth/odd", guarded / "odd"):
+        directory.mkdir()
+        (directory / os.fsdecode(b"bad\xff.txt")).write_text("x")
+    assert "Exit code: 0" in ran(guarded, "rm -rf src/auth/odd")
+    [record] = traced(guarded)
+    assert record["files"][0]["path"].startswith("src/auth/odd/bad")
+    assert told(ran(guarded, "rm odd/*"))["code"] == "REQ-001"
+    assert list((guarded / "odd").iterdir())
 
 
 def test_the_commands_of_its_criteria_may_be_run_for_an_intent(guarded: Path) -> None:

@@ -15,6 +15,7 @@ from robota.intents.intent_files import DIRECTORY
 from robota.intents.leases import LeaseBook, holder_among
 from robota.intents.refusal import RefusalKind, blocked, refusal
 from robota.intents.selection import IntentRefused, IntentSelection
+from robota.text.visible import as_utf8
 
 MOST_NAMED: Final = 5
 MOST_LOOKED_AT: Final = 100_000
@@ -133,8 +134,9 @@ class ScopeEnforcementHook:
             if self._is_for_people(place):
                 return _for_people(place, intent)
             if (lease := holder_among(held, place)) is not None:
-                what = f"{path} is held by {lease.holder}. Wait until that session is done, or change other files."
-                return blocked(refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=path))
+                name = as_utf8(path)
+                what = f"{name} is held by {lease.holder}. Wait until that session is done, or change other files."
+                return blocked(refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=name))
         return _outside(outside, intent) if outside else Proceed()
 
     def _contents(self, inside: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -173,8 +175,9 @@ def _comparable_name(text: str) -> str:
 
 
 def _for_people(path: str, intent: Intent) -> BlockCall:
-    what = f"No intent may change {path}: only people do."
-    return blocked(refusal(RefusalKind.SCOPE_VIOLATION, what, intent.id, filename=path))
+    name = as_utf8(path)
+    what = f"No intent may change {name}: only people do."
+    return blocked(refusal(RefusalKind.SCOPE_VIOLATION, what, intent.id, filename=name))
 
 
 def _unknown(tool: AnyTool, intent: Intent) -> Proceed:
@@ -184,10 +187,11 @@ def _unknown(tool: AnyTool, intent: Intent) -> Proceed:
 
 
 def _outside(outside: Sequence[str], intent: Intent) -> Proceed:
-    named = ", ".join(outside[:MOST_NAMED]) + (" …" if len(outside) > MOST_NAMED else "")
+    names = list(map(as_utf8, outside))
+    named = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
     what = f"Scope violation: {intent.id} ({intent.name}) is not authorized to edit {named}; it owns {_owned(intent)}."
     message = f"{what} Request scope expansion."
-    refused = refusal(RefusalKind.SCOPE_VIOLATION, message, intent.id, filename=outside[0], filenames=list(outside))
+    refused = refusal(RefusalKind.SCOPE_VIOLATION, message, intent.id, filename=names[0], filenames=names)
     return Proceed(ask_reason=what, refusal=refused)
 
 

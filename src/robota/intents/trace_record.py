@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.intents.mutation_class import ClassifiedChange
+from robota.text.visible import as_utf8
 from robota.version import VERSION
 
 TRACE_VERSION: Final = "0.1.0"
@@ -131,7 +132,7 @@ def changed_between(path: str, before: bytes | None, after: bytes | None) -> Tra
     if before == after:
         return None
     hashes = [None if data is None else content_hash(data) for data in (before, after)]
-    change = TracedChange(path=path, before_hash=hashes[0], after_hash=hashes[1])
+    change = TracedChange(path=as_utf8(path), before_hash=hashes[0], after_hash=hashes[1])
     if not after:
         return change
     old, new = (before or b"").splitlines(keepends=True), after.splitlines(keepends=True)

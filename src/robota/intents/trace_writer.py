@@ -19,6 +19,7 @@ from robota.intents.scope_enforcement import ScopeEnforcementHook
 from robota.intents.selection import IntentRefused, IntentSelection
 from robota.intents.trace_file import TRACE, TraceFile, TraceProblem
 from robota.intents.trace_record import TracedChange, TraceOrigin, changed_between
+from robota.text.visible import as_utf8
 
 MOST_TOLD: Final = 5
 WRITTEN: Final = frozenset({TRACE, LESSONS, MAP})
@@ -166,7 +167,7 @@ class TraceWriterHook:
                     continue
                 if change.kind is not None and change.kind.differs:
                     warnings.append(
-                        f"{file.path} was declared {change.kind.declared}, but its syntax tree says "
+                        f"{change.path} was declared {change.kind.declared}, but its syntax tree says "
                         f"{change.kind.checked}. It is recorded as {change.kind.checked}."
                     )
                 self._trace.append(change, self._origin(completed, before.intent, file.path, revision))
@@ -229,7 +230,7 @@ def _with(result: ToolResult, warnings: Sequence[str]) -> ToolResult:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_TOLD]) + (" …" if len(names) > MOST_TOLD else "")
+    return ", ".join(map(as_utf8, names[:MOST_TOLD])) + (" …" if len(names) > MOST_TOLD else "")
 
 
 def _kept_by_people(root: Path) -> dict[str, tuple[int, int]]:

@@ -96,6 +96,11 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def as_utf8(name: str) -> str:
+    """A file name in which bytes that are not UTF-8 are escaped, so that it can be written as JSON."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
+
+
 def _unseen(text: str, keep: Set[str]) -> list[str]:
     """Each character that cannot be seen once, in the order in which they come: a long text has few different ones."""
     if text.isascii() and text.isprintable():
