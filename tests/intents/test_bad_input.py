@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from robota.intents.intent import IntentProblem, read_intents
@@ -44,6 +44,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @given(st.text(max_size=30))
+@example("**")
+@example("*")
 def test_a_pattern_never_owns_what_lies_outside(pattern: str) -> None:
     try:
         [intent] = read_intents(json.dumps({"active_intents": [{**GOOD, "owned_scope": [pattern]}]}))

@@ -22,8 +22,8 @@ class Scope:
             raise ScopeProblem(str(problem)) from problem
 
     def covers(self, path: str) -> bool:
-        """Whether a path, relative to the workspace and without symlinks, is in scope."""
-        return matches(self._patterns, path)
+        """Whether a path, relative to the workspace and without symlinks, is in scope. What is outside never is."""
+        return not path.startswith(("/", "../")) and path != ".." and matches(self._patterns, path)
 
 
 def matches(patterns: GitIgnore, path: str, *, is_directory: bool = False) -> bool:

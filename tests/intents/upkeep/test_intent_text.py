@@ -88,6 +88,14 @@ def test_any_words_can_be_a_name_or_a_constraint(name: str, constraint: str) -> 
     assert (intent.name, intent.constraints) == (name, (constraint,))
 
 
+def test_a_byte_order_mark_stays(tmp_path: Path) -> None:
+    (tmp_path / ".orchestration").mkdir()
+    path = tmp_path / ".orchestration/active_intents.yaml"
+    path.write_text(COMMENTED, encoding="utf-8-sig")
+    set_status(IntentFiles(tmp_path), "INT-001", IntentStatus.BLOCKED)
+    assert path.read_bytes() == COMMENTED.replace('"PENDING"', "BLOCKED").encode("utf-8-sig")
+
+
 def test_a_file_behind_a_link_is_not_written(tmp_path: Path) -> None:
     (tmp_path / ".orchestration").mkdir()
     (tmp_path / "elsewhere").write_text(COMMENTED)

@@ -1,7 +1,9 @@
 """Edits `active_intents.yaml` as text, so that everything else in it, comments included, is preserved."""
 
 import json
+import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +12,7 @@ import msgspec
 
 from robota.config.durable_file import only_writer, replace_file
 from robota.intents.intent import ROOT_KEY, Intent, IntentProblem, IntentStatus, read_intents
-from robota.intents.intent_files import DIRECTORY, INTENTS, IntentFiles
+from robota.intents.intent_files import DIRECTORY, INTENTS, IntentFiles, open_plain
 
 NUMBERED: Final = re.compile(r"(.*?)(\d+)")
 HEADER: Final = f"# What agents may work on here. docs/intents.md of Robota explains it.\n{ROOT_KEY}:\n"
@@ -87,7 +89,16 @@ def _write(files: IntentFiles, text: str) -> None:
     path = files.home / INTENTS
     if path.is_symlink():
         raise IntentProblem(f"{INTENTS} is a link")
-    replace_file(path, text.encode(), mode=_mode(path))
+    replace_file(path, _byte_order_mark(files.home) + text.encode(), mode=_mode(path))
+
+
+def _byte_order_mark(home: Path) -> bytes:
+    """The byte order mark of the file, which its text does not have."""
+    try:
+        with os.fdopen(open_plain(home, INTENTS), "rb") as file:
+            return BOM_UTF8 if file.read(len(BOM_UTF8)) == BOM_UTF8 else b""
+    except FileNotFoundError:
+        return b""
 
 
 def _mode(path: Path) -> int:
