@@ -117,7 +117,7 @@ BLUE_AND_YELLOW_LIGHT: Final = {
 class Palette(msgspec.Struct, frozen=True, kw_only=True):
     """How each role looks, as the SGR codes of a terminal.
 
-    `code_style` names the highlighting of code; `accent`, `added` and `removed` the colours of Markdown.
+    `code_style` names the highlighting of code; `accent`, `added`, `removed` and `faint` the looks of Markdown.
     """
 
     codes: Mapping[Role, str]
@@ -126,24 +126,37 @@ class Palette(msgspec.Struct, frozen=True, kw_only=True):
     accent: str = "cyan"
     added: str = "green"
     removed: str = "red"
+    faint: str = "dim"
 
 
 NO_COLOURS: Final = Palette(codes=WITHOUT_COLOURS, code_style="bw", has_colours=False)
 ON_DARK: Final = Palette(codes=DARK)
-ON_LIGHT: Final = Palette(codes=LIGHT, code_style="ansi_light", accent="blue")
+ON_LIGHT: Final = Palette(codes=LIGHT, code_style="ansi_light", accent="blue", faint="bright_black")
 PALETTES: Final = {
     ThemeName.AUTO: (ON_DARK, ON_LIGHT),
     ThemeName.DARK: (ON_DARK, ON_DARK),
     ThemeName.LIGHT: (ON_LIGHT, ON_LIGHT),
     ThemeName.HIGH_CONTRAST: (
-        Palette(codes=CONTRAST_DARK, accent="bright_cyan", added="bright_green", removed="bright_red"),
+        Palette(codes=CONTRAST_DARK, accent="bright_cyan", added="bright_green", removed="bright_red", faint=""),
         Palette(
-            codes=CONTRAST_LIGHT, code_style="ansi_light", accent="bold blue", added="bold green", removed="bold red"
+            codes=CONTRAST_LIGHT,
+            code_style="ansi_light",
+            accent="bold blue",
+            added="bold green",
+            removed="bold red",
+            faint="",
         ),
     ),
     ThemeName.COLOUR_BLIND: (
         Palette(codes=BLUE_AND_YELLOW_DARK, added="bright_blue", removed="yellow"),
-        Palette(codes=BLUE_AND_YELLOW_LIGHT, code_style="ansi_light", accent="blue", added="blue", removed="yellow"),
+        Palette(
+            codes=BLUE_AND_YELLOW_LIGHT,
+            code_style="ansi_light",
+            accent="blue",
+            added="blue",
+            removed="yellow",
+            faint="bright_black",
+        ),
     ),
     ThemeName.NONE: (NO_COLOURS, NO_COLOURS),
 }

@@ -1,5 +1,7 @@
 """What a model writes is shown whole: nothing that Markdown means for a browser may vanish in a terminal."""
 
+import re
+
 import pytest
 
 from robota.clients.tui.markdown.answer import StreamedAnswer
@@ -26,3 +28,35 @@ def shown(text: str, width: int = 60) -> str:
 )
 def test_nothing_of_an_answer_is_lost(written: str, seen: str) -> None:
     assert shown(written) == seen
+
+
+EVERYTHING_FAINT = """\
+> quoted
+
+[words](http://x.example)
+
+---
+
+| a |
+|---|
+| 1 |
+
+```python
+x = 1  # why
+```
+
+```diff
++++ b
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("theme", "is_dim"), [("dark", True), ("light", False), ("high-contrast", False), ("colour-blind", True)]
+)
+def test_only_themes_for_dark_backgrounds_dim_anything(theme: str, is_dim: bool) -> None:
+    answer = StreamedAnswer(theme_for({"ROBOTA_THEME": theme}))
+    rows = [*answer.feed(EVERYTHING_FAINT, 60), *answer.finish(60)]
+    codes = {code for row in rows for found in re.findall(r"\x1b\[([0-9;]*)m", row) for code in found.split(";")}
+    assert ("2" in codes) is is_dim
+    assert ("90" in codes) is (theme == "light")

@@ -13,7 +13,8 @@ from rich.markdown import CodeBlock, Heading, HorizontalRule, ListItem, Markdown
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.segment import Segment
-from rich.syntax import Syntax
+from rich.style import Style
+from rich.syntax import RICH_SYNTAX_THEMES, ANSISyntaxTheme, Syntax, SyntaxTheme
 from rich.text import Text
 from rich.theme import Theme as RichTheme
 
@@ -29,21 +30,25 @@ STYLES: Final = {
     "markdown.h1": "bold underline",
     "markdown.h2": "bold underline",
     "markdown.h3": "bold",
-    "markdown.block_quote": "italic dim",
     "markdown.link": "underline",
-    "markdown.link_url": "underline dim",
-    "markdown.hr": "dim",
-    "markdown.table.border": "dim",
     "markdown.table.header": "bold",
+}
+# What is less important: by the theme dim, grey, or like the rest.
+FAINT: Final = {
+    "faint": "",
+    "markdown.block_quote": "italic ",
+    "markdown.link_url": "underline ",
+    "markdown.hr": "",
+    "markdown.table.border": "",
 }
 ACCENTED: Final = ("markdown.code", "markdown.item.number", "markdown.item.bullet", "diff.place")
 
 # The first that fits counts.
 DIFF_STYLES: Final = {
-    "+++": "dim",
-    "---": "dim",
-    "diff ": "dim",
-    "index ": "dim",
+    "+++": "faint",
+    "---": "faint",
+    "diff ": "faint",
+    "index ": "faint",
     "@@": "diff.place",
     "+": "diff.added",
     "-": "diff.removed",
@@ -98,8 +103,17 @@ class PlainCode(CodeBlock):
         if self.lexer_name == "diff":
             yield Padding(_coloured_diff(code), (0, 0, 0, 2))
             return
-        syntax = Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, background_color="default")
+        theme = _code_theme(self.theme, console.get_style("faint"))
+        syntax = Syntax(code, self.lexer_name, theme=theme, word_wrap=True, background_color="default")
         yield Padding(syntax, (0, 0, 0, 2))
+
+
+def _code_theme(name: str, faint: Style) -> SyntaxTheme:
+    """The highlighting of that name. It dims comments, which not every theme wants."""
+    styles = RICH_SYNTAX_THEMES.get(name)
+    if styles is None:
+        return Syntax.get_theme(name)
+    return ANSISyntaxTheme({token: faint if style.dim else style for token, style in styles.items()})
 
 
 def _coloured_diff(code: str) -> Text:
@@ -174,8 +188,10 @@ def _honest_links(tokens: Sequence[Token], file_address: FileAddress) -> Iterato
 
 
 @cache
-def _styles(accent: str, added: str, removed: str) -> RichTheme:
-    return RichTheme({**STYLES, **dict.fromkeys(ACCENTED, accent), "diff.added": added, "diff.removed": removed})
+def _styles(accent: str, added: str, removed: str, faint: str) -> RichTheme:
+    faintly = {name: (style + faint).strip() for name, style in FAINT.items()}
+    accented = dict.fromkeys(ACCENTED, accent)
+    return RichTheme({**STYLES, **faintly, **accented, "diff.added": added, "diff.removed": removed})
 
 
 class MarkdownRenderer:
@@ -208,7 +224,7 @@ class MarkdownRenderer:
             no_color=not palette.has_colours,
             width=max(width, 4),
             legacy_windows=False,
-            theme=_styles(palette.accent, palette.added, palette.removed),
+            theme=_styles(palette.accent, palette.added, palette.removed, palette.faint),
             emoji=False,
             markup=False,
             highlight=False,
