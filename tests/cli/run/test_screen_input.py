@@ -135,3 +135,13 @@ def test_vi_keys_edit_the_text_and_the_next_line_is_typed_at_once(robota: Robota
         terminal.sees("> greet them")
         terminal.press("j")
         terminal.sees("> and x")
+
+
+def test_two_prompts_in_one_go_are_sent_one_after_the_other(robota: Robota) -> None:
+    """The second one is entered before the screen knows that a task has begun."""
+    script(robota, {"text": "One heard."}, {"text": "Two heard.", "expect": {"user": "two"}})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("one\rtwo\r")
+        rows = terminal.sees("Two heard.")
+        assert "> two" in rows and not any(row.startswith("!") for row in rows)

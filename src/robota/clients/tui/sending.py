@@ -13,6 +13,7 @@ from robota.protocol.commands import (
     CompletePrompt,
     NewTask,
     QueueMessage,
+    Receipt,
     Refused,
     RunSlashCommand,
 )
@@ -41,7 +42,7 @@ class Sending:
         await self.send(words_for_session(written, conversation.view, is_steering=is_steering), written)
 
     async def send(self, command: Words, written: Written) -> None:
-        """Send text to the session; if the task has ended meanwhile, as a new task."""
+        """Send text to the session; if a task has ended or begun meanwhile, as a new task or to wait for its turn."""
         conversation = self._conversation
         if isinstance(command, TypeAgain):
             if command.hint:
@@ -51,9 +52,9 @@ class Sending:
         if written.images and session is not None and not session.sees_images:
             conversation.tell(f"! {session.model} {NO_IMAGES}", Role.WARNING)
         receipt = await conversation.session.submit(command)
-        if isinstance(receipt, Refused) and receipt.code == "no_active_task" and isinstance(command, QueueMessage):
-            new = NewTask(text=command.text, images=command.images, is_command=command.is_command)
-            receipt = await conversation.session.submit(new)
+        instead = _instead(command, receipt)
+        if instead is not None:
+            receipt = await conversation.session.submit(instead)
         if isinstance(receipt, Refused):
             conversation.show_refusal(receipt)
             conversation.input.put_back(written)
@@ -88,3 +89,14 @@ class Sending:
             await asyncio.sleep(RETRY_S)
             if (text, caret) == (area.text, area.caret):
                 await self.complete()
+
+
+def _instead(command: Words, receipt: Receipt) -> NewTask | QueueMessage | None:
+    """What to send after a refusal because the state of the task was not known here yet."""
+    match receipt, command:
+        case Refused(code="no_active_task"), QueueMessage(text=text, images=images, is_command=is_command):
+            return NewTask(text=text, images=images, is_command=is_command)
+        case Refused(code="task_busy"), NewTask(text=text, images=images, is_command=is_command):
+            return QueueMessage(text=text, images=images, after_turn=True, is_command=is_command)
+        case _:
+            return None
