@@ -8,13 +8,13 @@ Shape = Mapping[str, Any]
 
 
 def table(shape: Shape) -> Iterator[str]:
-    """A row for each property of an object: its type, its default and what it is for."""
+    """A row for each property of an object: its type, its default and description for."""
     properties: Mapping[str, Shape] = shape.get("properties", {})
     if not properties:
         return
     described = any("description" in each for each in properties.values())
     # What it is comes first: on a narrow page the last columns are out of sight.
-    yield "| key |" + (" what it is |" if described else "") + " type | default |"
+    yield "| key |" + (" description |" if described else "") + " type | default |"
     yield "|---|" + ("---|" if described else "") + "---|---|"
     required = set(shape.get("required", ()))
     for name, each in properties.items():

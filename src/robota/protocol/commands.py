@@ -15,7 +15,7 @@ class ClientCommand(OpenValue, frozen=True, kw_only=True, tag_field="type"):
 
 
 class NewTask(ClientCommand, frozen=True, kw_only=True, tag="newTask"):
-    """Start a task with a prompt, or with a shell command of the person (`is_command`)."""
+    """Start a task with a prompt, or with a shell command of the user (`is_command`)."""
 
     text: str
     images: tuple[str, ...] = ()
@@ -33,10 +33,10 @@ class CancelTask(ClientCommand, frozen=True, kw_only=True, tag="cancelTask"):
 
 
 class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
-    """An answer. `ts` names the ask; without it the pending ask is meant, as the seed's clients do.
+    """An answer. `ts` names the ask; without it, the pending ask is answered.
 
-    `answer` is the typed value. The other fields are the seed's form of the same, which counts where `answer` is
-    absent: with a yes, `grant` names rules of the ask's suggestions, for the `grant_scope` session, project or user. An
+    `answer` is the typed value. The other fields are the untyped form of the same, used if `answer` is absent: with
+    a yes, `grant` names rules of the ask's suggestions, for the `grant_scope` session, project or user. An
     `objectResponse` is a yes to something else: its text is JSON, either `{"input": {…}}` for another input, or
     `{"hunks": [0, 2]}` for only these changes of the diff.
     """
@@ -59,7 +59,7 @@ class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalO
 class QueueMessage(ClientCommand, frozen=True, kw_only=True, tag="queueMessage"):
     """Queue a message for the next model request, or with `after_turn` for the end of the turn.
 
-    With `is_command` the text is a shell command of the person: it is run, and the model gets its output.
+    With `is_command` the text is a shell command of the user: it is run, and the model gets its output.
     """
 
     text: str
@@ -108,7 +108,7 @@ class CondensePreviewRequest(ClientCommand, frozen=True, kw_only=True, tag="cond
 class RestoreContext(ClientCommand, frozen=True, kw_only=True, tag="restoreContext"):
     """Undo a condensation, a truncation or a cut, so that the model gets the hidden turns again.
 
-    `id` names it; without one the newest is meant.
+    `id` names it; the default is the newest.
     """
 
     id: str | None = None

@@ -1,4 +1,4 @@
-"""What may be typed next: the words that a client offers while a person writes a prompt."""
+"""Completions that a client offers while the user types a prompt."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from robota.protocol.wire import OpenValue
 
 
 class CandidateKind(StrEnum):
-    """What a word that is offered stands for."""
+    """What a completion is."""
 
     COMMAND = "command"
     ARGUMENT = "argument"  # a word behind a command
@@ -17,9 +17,9 @@ class CandidateKind(StrEnum):
 
 
 class CompletionCandidate(OpenValue, frozen=True, kw_only=True):
-    """One word that fits. `insert` goes into the text; `label` and `description` are for the person.
+    """One completion. `insert` goes into the text; `label` and `description` are for display.
 
-    `insert` ends with a blank where the word is complete and another may follow. `source` groups commands.
+    `insert` ends with a space if the word is complete and another may follow. `source` groups commands.
     """
 
     kind: CandidateKind
@@ -30,7 +30,7 @@ class CompletionCandidate(OpenValue, frozen=True, kw_only=True):
 
 
 class PromptCompletion(OpenValue, frozen=True, kw_only=True):
-    """The words that fit, the best first. Each would replace the characters of the text from `start` to before `end`.
+    """The completions, the best first. Each would replace the characters of the text from `start` to before `end`.
 
     Characters are Unicode code points. Unless it `is_complete`, files are still being listed: ask again soon.
     """

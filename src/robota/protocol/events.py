@@ -40,7 +40,7 @@ class UsedPlugin(Value, frozen=True, kw_only=True):
 
 
 class SessionState(OpenValue, frozen=True, kw_only=True):
-    """Everything a client needs to start drawing; `cline_messages` is the seed's name for the rows.
+    """Everything a client needs to start drawing; `cline_messages` are the rows of the task.
 
     Of a long task these are the newest rows; there are `older_rows` more before them, which the command `olderRows`
     requests. `calls` are the ended calls that belong to these rows.
@@ -145,7 +145,7 @@ class ToolStart(TaskEvent, frozen=True, kw_only=True, tag="toolStart"):
 
 
 class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):
-    """A call has ended. `status` is success, error, denied or interrupted; `reason` says why, for a person."""
+    """A call has ended. `status` is success, error, denied or interrupted; `reason` says why, for display."""
 
     call_id: str
     tool: str
@@ -216,7 +216,7 @@ class ContextReduced(TaskEvent, frozen=True, kw_only=True, tag="contextReduced")
 
 
 class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled"):
-    """The request failed and is retried after a pause; `RetryNow` ends the pause. `reason` is for a person."""
+    """The request failed and is retried after a pause; `RetryNow` ends the pause. `reason` is for display."""
 
     attempt: int
     max_retries: int
@@ -276,7 +276,7 @@ class TaskPaused(TaskEvent, frozen=True, kw_only=True, tag="taskPaused"):
 
 
 class TaskUnpaused(TaskEvent, frozen=True, kw_only=True, tag="taskUnpaused"):
-    """The subtask has ended, and the task goes on."""
+    """The subtask has ended, and the task continues."""
 
 
 class TaskSpawned(TaskEvent, frozen=True, kw_only=True, tag="taskSpawned"):
@@ -330,7 +330,7 @@ class TaskToolFailed(TaskEvent, frozen=True, kw_only=True, tag="taskToolFailed")
 
 
 class Notice(EngineEvent, frozen=True, kw_only=True, tag="notice"):
-    """A notice for the person that is not a row of the conversation. `level` is info or warning."""
+    """A notice for the user that is not a row of the conversation. `level` is info or warning."""
 
     level: str
     text: str

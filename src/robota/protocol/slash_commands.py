@@ -90,8 +90,8 @@ class CommandShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="shown"):
 class CommandOption(Value, frozen=True, kw_only=True):
     """One of several things to choose from: `line` is the command that chooses it, `preview` one that shows it.
 
-    A `line` that ends in a blank wants more words: the client lets the person write them. With an `appearance` the
-    client draws like that while the person looks at the option. If it `is_current`, it is what holds now.
+    If `line` ends with a space, the user adds text to it before it is run. With an `appearance`, the client uses it
+    while the option is highlighted. `is_current` marks the present choice.
     """
 
     label: str
@@ -123,7 +123,7 @@ class ContextShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="context"
 
 
 class RewindShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="rewind"):
-    """What going back would change; the client runs `line` if the person wants it. If it `is_done`, `rewound` told."""
+    """What a rewind would change; the client runs `line` if the user confirms. If `is_done`, it was done."""
 
     result: RewindResult
     line: str | None = None
@@ -149,7 +149,7 @@ class DiffShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="diff"):
 
 
 class TextCopied(CommandOutcomeValue, frozen=True, kw_only=True, tag="copy"):
-    """A text for the clipboard of the person; a client that has no way to it shows the text. `what` names it."""
+    """A text for the user's clipboard; a client without access to it shows the text. `what` names it."""
 
     text: str
     what: str
@@ -162,14 +162,14 @@ class CommandList(CommandOutcomeValue, frozen=True, kw_only=True, tag="commands"
 
 
 class ClientClosed(CommandOutcomeValue, frozen=True, kw_only=True, tag="leave"):
-    """The person wants to leave; the session stays as it is."""
+    """The user wants to quit; the session stays as it is."""
 
 
 class SessionWanted(CommandOutcomeValue, frozen=True, kw_only=True, tag="session"):
-    """The person wants to go on in another session, in a new one (without an id), or in this one with other settings.
+    """The user wants to continue in another session, in a new one (without an id), or in this one with other settings.
 
-    The client ends this session and opens that one, or says how to. With `sets_up` the person is asked about a new
-    provider first, of that type if it names one; with `decides_trust`, whether they trust the workspace.
+    The client closes this session and opens that one, or says how to. With `sets_up`, it first asks the user for a new
+    provider, of that type if it names one; with `decides_trust`, whether to trust the workspace.
     """
 
     session_id: str | None = None

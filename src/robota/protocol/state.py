@@ -22,7 +22,7 @@ class AgentState(StrEnum):
 
 
 class RequiredAction(StrEnum):
-    """What the agent needs from a person, if anything."""
+    """What the agent needs from the user, if anything."""
 
     NONE = "none"
     APPROVE = "approve"

@@ -47,7 +47,7 @@ class DiffsView(OpenValue, frozen=True, kw_only=True, tag="diffs", tag_field="ki
 
 
 class NamedText(Value, frozen=True, kw_only=True):
-    """A text behind its name."""
+    """A named text."""
 
     name: str
     text: str

@@ -98,7 +98,7 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"session": directory.name, "id": chosen, "prevContextTokens": before, "newContextTokens": after})
     else:
-        print(f"{chosen} no longer holds: the model is shown about {after:,} tokens instead of {before:,}.")
+        print(f"{chosen} was undone: the model gets about {after:,} tokens instead of {before:,}.")
     return DONE
 
 

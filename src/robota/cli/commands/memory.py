@@ -71,7 +71,7 @@ def parser() -> CommandParser:
         by_name[name].add_argument("id", metavar="ID", help="as the list shows it, or how it begins")
     for name in ("add", "note"):
         by_name[name].add_argument("--user", action="store_true", help="for all projects instead of this one")
-        by_name[name].add_argument("--run", metavar="COMMAND", help="a command that succeeds as long as it holds")
+        by_name[name].add_argument("--run", metavar="COMMAND", help="a command that succeeds while the entry is true")
     by_name["add"].add_argument("type", choices=tuple(MemoryType), metavar="TYPE", help=", ".join(MemoryType))
     by_name["add"].add_argument("topic", metavar="TOPIC", help="a word or two")
     for name in ("add", "note"):

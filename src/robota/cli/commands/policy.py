@@ -77,7 +77,7 @@ def parser() -> CommandParser:
     test.add_argument("--rules", type=Path, metavar="FILE", help=rules_help)
     test.add_argument("file", nargs="?", type=Path, metavar="FILE", help=f"default: {TEST_FILES[0]}")
     simulate = actions.add_parser("simulate", parents=[shared], help="apply other rules to the calls of past sessions")
-    simulate.add_argument("--rules", type=Path, metavar="FILE", help=f"{rules_help} (default: those that hold here)")
+    simulate.add_argument("--rules", type=Path, metavar="FILE", help=f"{rules_help} (default: the current rules)")
     return parser
 
 

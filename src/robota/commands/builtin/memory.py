@@ -13,12 +13,12 @@ INFO: Final = SlashCommandInfo(
     argument_hint="[list | show | add | note | pending | approve | reject | used | forget | check]",
     description="manage memory between sessions; # TEXT remembers something",
     subcommands=(
-        SubcommandInfo(name="list", description="list entries, and which no longer hold"),
+        SubcommandInfo(name="list", description="list entries, and which are stale"),
         SubcommandInfo(name="show", argument_hint="[TOPIC]", description="show the index, or a topic"),
         SubcommandInfo(
             name="add",
             argument_hint="[--user] TYPE TOPIC TEXT [--run COMMAND]",
-            description="remember something; --user: for all projects; --run: command that succeeds while it holds",
+            description="remember something; --user: for all projects; --run: command that succeeds while it is true",
         ),
         SubcommandInfo(
             name="note", argument_hint="[--user] TEXT", description="remember something without type and topic"

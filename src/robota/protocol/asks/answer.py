@@ -60,7 +60,7 @@ class Reject(AnswerDetails, frozen=True, kw_only=True, tag="reject"):
 class Say(AnswerDetails, frozen=True, kw_only=True, tag="say"):
     """A text: the answer to a question, or how to continue. As the answer to an approval it is a no.
 
-    If the task is done or was interrupted, it may be a shell command of the person (`is_command`): it is run, and the
+    If the task is done or was interrupted, it may be a shell command of the user (`is_command`): it is run, and the
     model gets its output with the next prompt.
     """
 

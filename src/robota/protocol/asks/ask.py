@@ -41,7 +41,7 @@ class ApprovalVerdict(Value, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class EditableField(Value, frozen=True, kw_only=True):
-    """The argument of a call that the person may edit before approving, and its present text."""
+    """The argument of a call that the user may edit before approving, and its current text."""
 
     name: str
     text: str
