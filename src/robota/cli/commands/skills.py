@@ -17,7 +17,8 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
-from robota.knowledge.skills.discovery import SkillFinder, SkillLibrary
+from robota.knowledge.skills.discovery import SkillFinder
+from robota.knowledge.skills.library import SkillLibrary
 from robota.knowledge.skills.skill import Skill, is_usable_name
 from robota.text.visible import single_line, visible
 
