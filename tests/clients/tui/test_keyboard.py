@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from robota.clients.tui.app import ScreenConversation
 from robota.clients.tui.flows import typing_pause
+from robota.clients.tui.flows.entered_text import blocking_ask
 from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.theme import DARK, Palette, Theme
-from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject
-from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, OfferedRules
+from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject, Say
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, ElicitationAsk, OfferedRules
 from robota.protocol.commands import AskResponse, Command, NewTask, SetPermissionMode
 from robota.protocol.events import MessageCreated, State, TaskAskResponded
 from robota.protocol.message import Message
@@ -46,13 +47,15 @@ KEYS = LETTERS | st.sampled_from(
 )
 
 
-def typed(keys: list[str], *steps: Step, begins: State | None = None) -> tuple[list[Command], str, object]:
-    """What was sent after these keys, what stands in the input, and how it ended."""
+def typed(
+    keys: list[str], *steps: Step, begins: State | None = None, screen: io.StringIO | None = None
+) -> tuple[list[Command], str, object]:
+    """What was sent after these keys, what stands in the input, and how it ended; `screen` gets what was drawn."""
     ours, theirs = pty.openpty()
     try:
         with os.fdopen(theirs) as stdin, pytest.MonkeyPatch.context() as patch:
             patch.setattr("sys.stdin", stdin)
-            patch.setattr("sys.stdout", io.StringIO())
+            patch.setattr("sys.stdout", screen or io.StringIO())
             return asyncio.run(_typed(ours, theirs, "".join(keys), begins or state(), *steps))
     finally:
         os.close(ours)
@@ -64,7 +67,7 @@ async def _typed(ours: int, theirs: int, keys: str, begins: State, *steps: Step)
     running = asyncio.ensure_future(conversation.run(None))
     await turns_until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON)
     await turns_until(lambda: conversation.view.session is not None)
-    await turns_until(lambda: not steps or conversation.approval is not None)
+    await turns_until(lambda: not steps or blocking_ask(conversation.view) is not None)
     for _ in range(20):
         await asyncio.sleep(0)  # everything that the session has to say is there
     os.write(ours, f"{keys}\x1b[200~{LAST}\x1b[201~".encode())
@@ -143,3 +146,12 @@ def test_of_two_requests_the_first_is_answered_first_and_one_answered_elsewhere_
         commands, left, _ = typed(["y", "n", "y"], ASK, second, third, elsewhere)
     answers = [(c.ts, type(c.answer)) for c in commands if isinstance(c, AskResponse)]
     assert answers == [(9, Approve), (11, Reject)] and left == "y"
+
+
+def test_an_answer_to_an_mcp_server_stays_on_the_screen() -> None:
+    asked = ElicitationAsk(server="kitchen", question="Which dish?", field="dish", field_type="string")
+    message = Message(ts=9, type="ask", ask="followup", text="Which dish?", asked=asked)
+    screen = io.StringIO()
+    commands, left, _ = typed([*"noodles", "\r"], MessageCreated(task_id=TASK, message=message), screen=screen)
+    assert [c.answer for c in commands if isinstance(c, AskResponse)] == [Say(text="noodles")] and not left
+    assert "\r\n\x1b[1m> noodles\x1b[0m" in screen.getvalue()

@@ -200,7 +200,7 @@ class ScreenConversation:
     # Output.
 
     def show_entered(self, line: str) -> None:
-        """Print a slash command as it was entered."""
+        """Print a slash command, or an answer to an MCP server, as it was entered."""
         self.scrollback.show_prompt(line)
 
     def show_lines(self, lines: Iterable[Line]) -> None:

@@ -3,9 +3,17 @@
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from robota.clients.tui.flows.entered_text import TypeAgain, Words, Written, meaning_of_entry, words_for_session
+from robota.clients.tui.flows.entered_text import (
+    TypeAgain,
+    Words,
+    Written,
+    blocking_ask,
+    meaning_of_entry,
+    words_for_session,
+)
 from robota.clients.tui.theme import Role
 from robota.protocol.asks.answer import Answer, ApproveEdited, ApproveHunks
+from robota.protocol.asks.ask import ElicitationAsk
 from robota.protocol.commands import (
     Accepted,
     AskResponse,
@@ -51,6 +59,9 @@ class Sending:
         session = conversation.view.session
         if written.images and session is not None and not session.sees_images:
             conversation.tell(f"! {session.model} {NO_IMAGES}", Role.WARNING)
+        ask = blocking_ask(conversation.view)
+        if isinstance(command, AskResponse) and ask is not None and isinstance(ask.asked, ElicitationAsk):
+            conversation.show_entered(written.text)  # other answers have a row of their own
         receipt = await conversation.session.submit(command)
         instead = _instead(command, receipt)
         if instead is not None:

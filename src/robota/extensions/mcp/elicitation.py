@@ -115,9 +115,9 @@ def _hint(field: RequestedField) -> str:
     """What can be typed, for a field without suggestions."""
     if field.options:
         return ""
-    usual = f" It is usually {field.default}." if field.default else ""
+    usual = f"The default is {field.default}. " if field.default else ""
     others = f"{DECLINE!r}" if field.is_required else f"{SKIP!r} or {DECLINE!r}"
-    return f"{usual} Type the value, or {others}."
+    return f"\n{usual}Type the value, or {others}."
 
 
 def _field(name: str, described: Any, is_required: bool) -> RequestedField:

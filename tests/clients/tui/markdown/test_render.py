@@ -30,6 +30,13 @@ def test_nothing_of_an_answer_is_lost(written: str, seen: str) -> None:
     assert shown(written) == seen
 
 
+def test_a_long_paragraph_fills_its_rows_though_it_is_drawn_in_parts() -> None:
+    words = " ".join(f"word{number}" for number in range(1000))
+    *rows, last = shown(words).split("\n")
+    assert " ".join([*rows, last]) == words
+    assert min(map(len, rows)) > 60 - len(" word1000")
+
+
 EVERYTHING_FAINT = """\
 > quoted
 

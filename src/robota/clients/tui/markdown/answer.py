@@ -21,7 +21,9 @@ class StreamedAnswer:
 
     def feed(self, text: str, width: int) -> list[str]:
         """The rows that this text finishes."""
-        return self._rows(self._blocks.feed(text), width)
+        blocks = self._blocks.feed(text)
+        rows = self._rows(blocks, width)
+        return self._without_begun_row(rows, blocks[-1]) if blocks and blocks[-1].is_cut else rows
 
     def finish(self, width: int) -> list[str]:
         """The rows that are left."""
@@ -37,6 +39,14 @@ class StreamedAnswer:
         if self._drawn[:2] != (block, width):
             self._drawn = (block, width, self._renderer().tail_rows(block, width))
         return self._drawn[2]
+
+    def _without_begun_row(self, rows: list[str], block: MarkdownBlock) -> list[str]:
+        """Draw the last row of a cut paragraph with the rest of it, if its words are exactly the last of the text."""
+        words = rows[-1].split() if len(rows) > 1 else []
+        if not words or not words[0][0].isalpha() or block.text.split()[-len(words) :] != words:
+            return rows
+        self._blocks.take_back(" ".join(words))
+        return rows[:-1]
 
     def _rows(self, blocks: list[MarkdownBlock], width: int) -> list[str]:
         if not blocks:

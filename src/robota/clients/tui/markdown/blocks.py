@@ -5,6 +5,7 @@ from enum import Enum, auto
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 FENCE: Final = r" {0,12}(`{3,}|~{3,})(.*)"
 HEADING: Final = r" {0,3}#{1,6}(\s|$)"
@@ -26,11 +27,15 @@ class BlockKind(Enum):
 
 
 class MarkdownBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of Markdown that can be drawn by itself. `has_gap`: an empty line comes before it."""
+    """A piece of Markdown that can be drawn by itself.
+
+    `has_gap`: an empty line comes before it. `is_cut`: its paragraph goes on in the next block.
+    """
 
     text: str
     kind: BlockKind
     has_gap: bool = False
+    is_cut: bool = False
 
 
 class BlockStream:
@@ -150,7 +155,14 @@ class BlockStream:
         head, _, rest = self._partial.rpartition(" ")
         self._lines.append(head or self._partial)
         self._partial = rest if head else ""
+        is_paragraph = self._kind is BlockKind.TEXT
         self._end_block()
+        if is_paragraph and head:
+            self._done[-1] = replace(self._done[-1], is_cut=True)
+
+    def take_back(self, words: str) -> None:
+        """Let the next block begin with these words, the last ones of a block that was cut."""
+        self._partial = f"{words} {self._partial}"
 
     def _needs_gap(self, text: str) -> bool:
         return not self._is_first and (self._gap or bool(re.match(HEADING, text)))
