@@ -6,6 +6,12 @@ from typing import Any
 
 import pytest
 
+from robota.contracts.verdict import Decision, Verdict
+from robota.log.chain.reader import load
+from robota.log.record import Record
+from robota.policy.testing.replay import recorded_calls, replay
+from robota.proof.audit.session_account import account_of_session
+from robota.proof.calls.call_story import Approver
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.message import Message
@@ -13,6 +19,14 @@ from tests.cli.scripts import script
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.harness.cli import Robota
 from tests.intents.project import INTENTS, SELECT, intents, results, told, traced, turns, write
+
+ALLOWED = Verdict(decision=Decision.ALLOW, reason="")
+
+
+def records(workspace: Path) -> list[Record]:
+    """The log of the only session."""
+    [log] = (workspace / ".robota/sessions").glob("*/log.jsonl")
+    return list(load(log).records)
 
 
 def test_nothing_is_changed_before_an_intent_is_selected(workspace: Path) -> None:
@@ -81,6 +95,9 @@ def test_a_person_who_says_no_to_a_violation_is_the_end_of_it(workspace: Path) -
     assert "INT-001" in row.asked.verdict.reason and "other/a.py" in row.asked.verdict.reason
     assert told(said[1])["error_type"] == "scope_violation"
     assert not (workspace / "other/a.py").exists()
+    # Other rules would not have spared the question: only the intent asks.
+    again = replay(recorded_calls("", records(workspace)), lambda call, rules: ALLOWED)
+    assert again.now[Decision.ASK] == 1 and again.refused_allowed == 0
 
 
 def test_a_yes_holds_for_that_call_alone_and_leaves_the_file_of_intents_as_it_is(workspace: Path) -> None:
@@ -129,6 +146,9 @@ def test_an_intent_that_was_set_back_is_selected_no_more(workspace: Path) -> Non
     calls = turns(SELECT, write("src/auth/a.py"), write("src/auth/b.py"))
     play(workspace, calls, story, permission_mode="default")
     assert not (workspace / "src/auth/a.py").exists() and not (workspace / "src/auth/b.py").exists()
+    # An audit does not say that the user refused what they approved.
+    account = account_of_session("", records(workspace))
+    assert account.refused == {Approver.HOOK: 2} and "no longer IN_PROGRESS" in account.refusals[0].reason
 
 
 def test_a_new_task_begins_without_an_intent(workspace: Path) -> None:

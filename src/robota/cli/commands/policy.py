@@ -196,7 +196,7 @@ def _print_replayed(replayed: Replayed, sessions: int) -> None:
     for name, words in ((Decision.ALLOW, "allowed"), (Decision.ASK, "asked about"), (Decision.DENY, "denied")):
         print(f"  {words:<12} {replayed.now.get(name, 0):>5}  (before {replayed.before.get(name, 0)})")
     if replayed.unknown:
-        print(f"{replayed.unknown} could not be judged again: the log does not say what they were called with.")
+        print(f"{replayed.unknown} could not be judged again: their tool or their arguments are not known here.")
     if replayed.refused_allowed:
         print(f"You refused {counted(replayed.refused_allowed, 'call')} that would be allowed now.")
     _print_sparing(replayed)

@@ -19,12 +19,14 @@ from robota.protocol.permission_mode import PermissionMode
 YES = "yesButtonClicked"
 # Yes to something else than what was asked: to some hunks, to another command.
 CHANGED = "objectResponse"
+HOOK = "hook"
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that policy once judged. `input` is None if the log does not say what it was called with.
 
-    `said_yes` is what a person answered about it; None if no person did.
+    `said_yes` is what a person answered about it; None if no person did. With `is_asked_by_hook` a hook or the intents
+    required the question, which no rule can answer.
     """
 
     session: str
@@ -33,6 +35,7 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     permission_mode: PermissionMode
     said_yes: bool | None = None
+    is_asked_by_hook: bool = False
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +87,7 @@ def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCal
                     decision=decision,
                     permission_mode=mode,
                     said_yes=answers.get(key) if decision is Decision.ASK else None,
+                    is_asked_by_hook=decision is Decision.ASK and payload.rule == HOOK,
                 )
             )
     return tuple(calls)
@@ -91,6 +95,7 @@ def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCal
 
 def replay(calls: Iterable[RecordedCall], judge: JudgeAgain) -> Replayed:
     """Judge every call again."""
+    judge = _with_hooks(judge)
     count = unknown = 0
     changed: list[Changed] = []
     before: Counter[str] = Counter()
@@ -121,6 +126,18 @@ def replay(calls: Iterable[RecordedCall], judge: JudgeAgain) -> Replayed:
         sparing=_sparing(asked, [call for call, _ in refused], judge),
         refused_allowed=sum(verdict.decision is Decision.ALLOW for _, verdict in refused),
     )
+
+
+def _with_hooks(judge: JudgeAgain) -> JudgeAgain:
+    """What hooks and the intents asked about is asked about again, unless it is denied."""
+
+    def judge_again(call: RecordedCall, rules: Sequence[str]) -> Verdict | None:
+        verdict = judge(call, rules)
+        if verdict is None or not call.is_asked_by_hook or verdict.decision is Decision.DENY:
+            return verdict
+        return Verdict(decision=Decision.ASK, reason="A hook or the intents require approval.", rule=HOOK)
+
+    return judge_again
 
 
 def _sparing(

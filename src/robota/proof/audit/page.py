@@ -19,7 +19,7 @@ UNASKED: Final = "there, calls run without a question, and commands without the 
 DECIDERS: Final = {
     Approver.PERSON: "a person",
     Approver.RULE: "a rule",
-    Approver.HOOK: "a hook",
+    Approver.HOOK: "a hook or the intents",
     Approver.MODE: "the permission mode",
     Approver.NOBODY: "the log does not say",
 }

@@ -7,6 +7,7 @@ import msgspec
 
 APPROVED = "yesButtonClicked"
 REJECTED = "noButtonClicked"
+CHANGED = "objectResponse"  # approved with another input
 
 
 class Approver(StrEnum):
@@ -23,8 +24,9 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
     """A call as recorded in its log; fields that the log lacks have their defaults.
 
     `prompt` is that of the user, `said` the text of the model before the call, `intent` the selected intent. `reason`
-    and `rule` are those of the policy. `asked_ms` and `answered_ms` are the times of an approval. `cost` is that of the
-    request whose reply contained the call.
+    and `rule` are those of the policy. `refusal` is why a hook or the intents refused the call, before the policy was
+    asked or after the user approved it. `asked_ms` and `answered_ms` are the times of an approval. `cost` is that of
+    the request whose reply contained the call.
     """
 
     call_id: str
@@ -41,6 +43,7 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
     decision: str = ""
     reason: str = ""
     rule: str = ""
+    refusal: str = ""
     asked_ms: int = 0
     answered_ms: int = 0
     answer: str = ""
@@ -52,6 +55,8 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
     @property
     def approver(self) -> Approver:
         """Who decided, if the log says."""
+        if self.refusal:
+            return Approver.HOOK
         if self.answer:
             return Approver.PERSON
         if self.rule == "hook" or " hook" in self.reason[:20].lower():

@@ -19,7 +19,7 @@ from robota.log.kinds.requests import RequestRecord
 from robota.log.kinds.rewinds import RewindStartRecord
 from robota.log.kinds.session import OriginRecord, SessionHeader, TaskRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
-from robota.proof.calls.call_story import CallChanges, CallStory, ShownChange
+from robota.proof.calls.call_story import APPROVED, CHANGED, CallChanges, CallStory, ShownChange
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
 from robota.protocol.message import Message
 from robota.protocol.state import is_request_row
@@ -199,8 +199,14 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
             chosen = story.input.get("intent_id")
             self.intent = chosen[:LONGEST_TEXT] if isinstance(chosen, str) else ""
         self.asks = {row: call for row, call in self.asks.items() if call != record.call_id}
+        is_decided = story.decision and story.answer not in (APPROVED, CHANGED)
+        refusal = "" if record.status != "denied" or is_decided else (record.reason or "")[:LONGEST_TEXT]
         story = msgspec.structs.replace(
-            story, intent=self.intent, permission_mode=self.permission_mode, started_ms=story.started_ms or ts
+            story,
+            refusal=refusal,
+            intent=self.intent,
+            permission_mode=self.permission_mode,
+            started_ms=story.started_ms or ts,
         )
         yield story
         if record.call_id in self.before:
