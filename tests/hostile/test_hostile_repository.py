@@ -127,7 +127,7 @@ COMMANDS = (
     "worktree list --json",
     "worktree remove planted",
     "tool run read_file path=README.md",
-    "init --print --take-in",
+    "init --print --import",
     "why tracked.txt:1",
     "why tracked.txt --commit HEAD",
     "audit",

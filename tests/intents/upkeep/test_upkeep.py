@@ -16,8 +16,8 @@ RUN = "test -f 'src/auth/token.py'"  # no rule can say this, so the user's appro
 @pytest.fixture
 def team(robota: Robota) -> Robota:
     made = robota(
-        "intents", "new", "Sign in", "--owns", "src/auth/**", "--keep-to", "No new dependency", "--done-when",
-        f"run: {RUN}", "--done-when", "It is pleasant", "--start",
+        "intents", "new", "Sign in", "--owns", "src/auth/**", "--constraint", "No new dependency", "--criterion",
+        f"run: {RUN}", "--criterion", "It is pleasant", "--start",
     )  # fmt: skip
     assert (made.code, made.stdout.split()[:3]) == (0, ["INT-001", "is", "IN_PROGRESS."])
     return robota

@@ -52,12 +52,12 @@ def test_agents_md_is_never_overwritten(robota: Robota) -> None:
     write(robota.workspace / "Makefile", "test:\n")
     write(robota.workspace / "GEMINI.md", "Gemini says so.")
     done = robota("init")
-    assert done.code == 0 and "Not taken in: GEMINI.md" in done.stdout
+    assert done.code == 0 and "Not imported: GEMINI.md" in done.stdout
     file = robota.workspace / "AGENTS.md"
     assert "- test: `make test`" in file.read_text() and "GEMINI" not in file.read_text()
     file.write_text("Mine.")
     again = robota("init")
-    assert again.code == 1 and "left as it is" in again.stderr and "@GEMINI.md" in again.stderr
+    assert again.code == 1 and "was not changed" in again.stderr and "@GEMINI.md" in again.stderr
     assert file.read_text() == "Mine."
     file.unlink()
     (robota.workspace / "AGENTS.md").symlink_to(robota.home / "elsewhere")
@@ -68,7 +68,7 @@ def test_instruction_files_of_other_agents_are_imported_on_request(robota: Robot
     write(robota.workspace / "GEMINI.md", "Gemini says so.")
     write(robota.workspace / ".cursor/rules/style.mdc", "Cursor says so.")
     with Terminal(robota, "init") as terminal:
-        terminal.answer("Shall AGENTS.md take them in? [y/N]", "y")
+        terminal.answer("Import them into AGENTS.md? [y/N]", "y")
         assert terminal.end() == 0
     listed = json.loads(robota("instructions", "--json").stdout)
     texts = [file["text"] for file in listed["files"]]

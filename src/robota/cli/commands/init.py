@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     if os.path.lexists(path) and not options.print:
         return _tell_it_is_there(path, scan, options)
     try:
-        text = first_instructions(scan, scan.other_agents if _takes_in(scan, options) else ())
+        text = first_instructions(scan, scan.other_agents if _imports_others(scan, options) else ())
     except Cancelled:
         print("Nothing was written.", file=sys.stderr)
         return REFUSED
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota init`."""
+    """The arguments of `robota init`."""
     parser = CommandParser(
         prog="robota init",
         description="Write a first AGENTS.md by inspecting the project. /init in a conversation, or "
@@ -56,29 +56,29 @@ def parser() -> CommandParser:
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the project (default: here)")
     parser.add_argument("--print", action="store_true", help="print it instead of writing a file")
     parser.add_argument(
-        "--take-in", action="store_true", help="import the instruction files of other agents without asking"
+        "--import", dest="imports", action="store_true", help="import instruction files of other agents without asking"
     )
     parser.add_argument("--json", action="store_true", help="print what was found and written as JSON")
     return parser
 
 
-def _takes_in(scan: ProjectScan, options: argparse.Namespace) -> bool:
-    """Files of other agents are never taken in silently: a person, or an option, says so."""
-    if not scan.other_agents or options.take_in:
-        return bool(options.take_in)
+def _imports_others(scan: ProjectScan, options: argparse.Namespace) -> bool:
+    """Files of other agents are never imported silently: the user, or an option, says so."""
+    if not scan.other_agents or options.imports:
+        return bool(options.imports)
     if options.json or not at_terminal():
         return False
-    print(f"There are instructions for other agents: {_named(scan.other_agents)}")
-    return confirm("Shall AGENTS.md take them in?", default=False)
+    print(f"Found instruction files of other agents: {_named(scan.other_agents)}")
+    return confirm("Import them into AGENTS.md?", default=False)
 
 
 def _tell_it_is_there(path: Path, scan: ProjectScan, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"written": None, "found": scan})
         return REFUSED
-    print(f"robota: {path} is there and was left as it is.", file=sys.stderr)
+    print(f"robota: {path} already exists and was not changed.", file=sys.stderr)
     if scan.other_agents:
-        print("To take in what other agents are told, add to it:", file=sys.stderr)
+        print("To import the instruction files of other agents, add to it:", file=sys.stderr)
         print(single_line(import_lines(scan.other_agents).replace("\n", "  "), 2000), file=sys.stderr)
     print('To let the model improve it: robota -p "/init"', file=sys.stderr)
     return REFUSED
@@ -94,10 +94,10 @@ def _write(path: Path, text: str, scan: ProjectScan, options: argparse.Namespace
     if options.json:
         print_json({"written": str(path), "found": scan})
         return DONE
-    print(f"{path} was written. Say in it what an agent could not guess.")
+    print(f"Wrote {path}. Add to it what an agent could not guess.")
     left = [name for name in scan.other_agents if f"@{name}" not in text]
     if left:
-        print(f"Not taken in: {_named(left)}. robota init --print --take-in shows how they would be.")
+        print(f"Not imported: {_named(left)}. robota init --print --import shows how they would be.")
     return DONE
 
 

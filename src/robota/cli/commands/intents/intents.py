@@ -87,9 +87,9 @@ def parser() -> CommandParser:
     new.add_argument(
         "--owns", action="append", default=[], metavar="PATTERN", help="glob of files in its scope (repeatable)"
     )
-    new.add_argument("--keep-to", action="append", default=[], metavar="TEXT", help="a constraint to keep (repeatable)")
+    new.add_argument("--constraint", action="append", default=[], metavar="TEXT", help="a constraint (repeatable)")
     new.add_argument(
-        "--done-when",
+        "--criterion",
         action="append",
         default=[],
         metavar="TEXT",
@@ -126,8 +126,8 @@ def _order(options: argparse.Namespace) -> IntentRequest:
                 NewIntent(
                     name=options.name,
                     owned_scope=tuple(options.owns),
-                    constraints=tuple(options.keep_to),
-                    acceptance_criteria=tuple(options.done_when),
+                    constraints=tuple(options.constraint),
+                    acceptance_criteria=tuple(options.criterion),
                     status=IntentStatus.IN_PROGRESS if options.start else IntentStatus.PENDING,
                 )
             )
