@@ -23,7 +23,8 @@ def test_diff_shows_the_changes_of_the_session(robota: Robota) -> None:
 
 def test_background_commands_are_listed_and_stopped(robota: Robota) -> None:
     start = call("background_process", action="start", command="sleep 600")
-    script(robota, {"calls": [start]}, {"text": "Started."})
+    count = call("background_process", action="start", command="seq 1 300; touch counted")
+    script(robota, {"calls": [start, count]}, {"text": "Started."})
     with Terminal(robota, "--allowed-tools", "Bash") as terminal:
         terminal.answer("> ", "/background")
         terminal.wait_for("There are no background processes.")
@@ -31,6 +32,11 @@ def test_background_commands_are_listed_and_stopped(robota: Robota) -> None:
         terminal.wait_for("Started.")
         terminal.answer("> ", "/background")
         terminal.wait_for("sleep 600")
+        terminal.wait_until((robota.workspace / "counted").exists)
+        terminal.answer("> ", "/background read bg2 80")
+        assert "\n    81\n" in terminal.wait_for("... +20 lines (/background read bg2 280)")
+        terminal.answer("> ", "/background read 2 300")
+        terminal.wait_for("bg2 has no output after line 300.")
         terminal.answer("> ", "/background stop 7")
         terminal.wait_for("There is no background process 7.")
         terminal.answer("> ", "/background stop 1")

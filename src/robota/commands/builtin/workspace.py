@@ -12,6 +12,7 @@ from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo, SubcommandInfo
 from robota.protocol.views import TableView
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
@@ -25,11 +26,13 @@ DIFF: Final = SlashCommandInfo(
 )
 BACKGROUND: Final = SlashCommandInfo(
     name="background",
-    argument_hint="[list | read ID | stop ID | close ID]",
+    argument_hint="[list | read ID [LINE] | stop ID | close ID]",
     description="manage background commands",
     subcommands=(
         SubcommandInfo(name="list", description="list those of this session, including finished ones"),
-        SubcommandInfo(name="read", argument_hint="ID", description="show the end of its output"),
+        SubcommandInfo(
+            name="read", argument_hint="ID [LINE]", description="show the end of its output, or what comes after LINE"
+        ),
         SubcommandInfo(name="stop", argument_hint="ID | all", description="stop one, or all"),
         SubcommandInfo(name="close", argument_hint="ID | all", description="remove a finished one from the list"),
     ),
@@ -54,18 +57,7 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
         return found if isinstance(found, Refused) else shown_diff(found, "Nothing was changed.")
 
     async def background(arguments: str) -> CommandOutcome | Refused:
-        match arguments.split():
-            case [] | ["list"]:
-                return _listed(processes.background)
-            case [("read" | "stop" | "cancel" | "close") as verb, name]:
-                found = _named(processes, name)
-                if not found and name != "all":
-                    return wrong_arguments(BACKGROUND, f"There is no background process {single_line(name)}.")
-                if verb == "read":
-                    return shown_text("\n".join(map(_output_tail, found)) or NO_PROCESSES)
-                return _close(found, processes) if verb == "close" else await _stop(found)
-            case _:
-                return wrong_arguments(BACKGROUND, "Invalid arguments for /background.")
+        return await _background(arguments.split(), processes)
 
     async def review(arguments: str) -> CommandOutcome | Refused:
         return await send_prompt(session, f"/review {arguments}".strip())
@@ -79,6 +71,28 @@ def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCom
     yield SlashCommand(info=DOCTOR, run=doctor)
 
 
+async def _background(words: list[str], processes: Processes) -> CommandOutcome | Refused:
+    match words:
+        case [] | ["list"]:
+            return _listed(processes.background)
+        case ["read", name, line] if line.isascii() and line.isdecimal() and name != "all":
+            found = _named(processes, name)
+            return shown_text(_output_after(found[0], int(line))) if found else _unknown(name)
+        case [("read" | "stop" | "cancel" | "close") as verb, name]:
+            found = _named(processes, name)
+            if not found and name != "all":
+                return _unknown(name)
+            if verb == "read":
+                return shown_text("\n".join(map(_output_tail, found)) or NO_PROCESSES)
+            return _close(found, processes) if verb == "close" else await _stop(found)
+        case _:
+            return wrong_arguments(BACKGROUND, "Invalid arguments for /background.")
+
+
+def _unknown(name: str) -> Refused:
+    return wrong_arguments(BACKGROUND, f"There is no background process {single_line(name)}.")
+
+
 def _named(processes: Processes, name: str) -> "list[BackgroundProcess]":
     """The process with this id, with or without `bg`, or all."""
     if name == "all":
@@ -90,6 +104,18 @@ def _named(processes: Processes, name: str) -> "list[BackgroundProcess]":
 def _output_tail(process: "BackgroundProcess") -> str:
     lines = process.last_text.rstrip("\n").split("\n")[-MAX_LINES:]
     return "\n".join(lines) if any(lines) else f"{process.id} has no output."
+
+
+def _output_after(process: "BackgroundProcess", line: int) -> str:
+    """The lines after this one; of a very long output only both ends are kept."""
+    output = process.output
+    left_out = output.total - len(output.head) - len(output.tail)
+    gap = f"\n({left_out:,} characters are left out here)\n" if left_out else ""
+    lines = f"{output.head}{gap}{output.tail}".rstrip("\n").split("\n")
+    shown = lines[line : line + MAX_LINES]
+    more = len(lines) - line - len(shown)
+    hint = [f"... +{counted(more, 'line')} (/background read {process.id} {line + len(shown)})"] if more > 0 else []
+    return "\n".join([*shown, *hint]) or f"{process.id} has no output after line {line:,}."
 
 
 def _close(found: "list[BackgroundProcess]", processes: Processes) -> CommandShown:

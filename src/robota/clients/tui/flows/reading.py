@@ -5,8 +5,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-HELP: Final = "q close  / search  n/N next/previous  Space/b page  g/G top/bottom"
-SECTION_HELP: Final = "q close  Tab next file  / search  n/N next/previous  Space/b page"
+HELP: Final = "q close  / search  n/N next/prev  Space/b page  g/G top/end"
+SECTION_HELP: Final = "q close  Tab next file  / search  n/N next/prev  Space/b page"
 
 
 class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
