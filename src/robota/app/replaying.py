@@ -67,9 +67,9 @@ from robota.workspace.git.run import GitError, open_git
 
 SCRATCH: Final = "robota-replay-"
 # How long to wait for the next event. Replies and results come from the log, so a longer silence is a hang.
-PATIENCE_S: Final = 60.0
-KEPT_WHOLE: Final = re.compile(r"the whole result is kept as ([0-9a-f]+) …\]")
-PLAYED: Final = Profile(type="scripted", name="recording", model="recorded", options={"turns": []})
+EVENT_TIMEOUT_S: Final = 60.0
+FULL_RESULT_REFERENCE: Final = re.compile(r"the whole result is kept as ([0-9a-f]+) …\]")
+RECORDED_PROFILE: Final = Profile(type="scripted", name="recording", model="recorded", options={"turns": []})
 
 
 class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +140,7 @@ class _Replay:
         self._compared: ComparedModel | None = None
         self._files: ReplayFiles | None = None
         self._person: RecordedPerson | None = None
-        self._head: Divergence | None = None
+        self._head_divergence: Divergence | None = None
         self._notes: list[str] = []
 
     async def report(self) -> ReplayReport:
@@ -155,7 +155,7 @@ class _Replay:
             first = await self._run(leg)
             if first is not None:
                 break
-        before = None if first is None or first is self._head else first.request
+        before = None if first is None or first is self._head_divergence else first.request
         limit = next((each for each in self._recording.not_repeated if before and each.request <= before), None)
         return ReplayReport(
             requests=self._replies_given,
@@ -182,8 +182,8 @@ class _Replay:
             if self._files is not None:
                 self._files.files = opened.services.files
             is_live = self._options.live_tools or self._options.live_model is not None
-            patience_s = None if is_live else PATIENCE_S
-            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.replies_given, patience_s)
+            timeout_s = None if is_live else EVENT_TIMEOUT_S
+            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.replies_given, timeout_s)
             await self._resume(opened, leg)
             await person.drive()
         finally:
@@ -213,7 +213,7 @@ class _Replay:
         header = self._recording.header
         return LaunchOptions(
             cwd=self._workspace,
-            profile=msgspec.structs.replace(PLAYED, model=header.model),
+            profile=msgspec.structs.replace(RECORDED_PROFILE, model=header.model),
             permission_mode=PermissionMode.DEFAULT if self._options.live_tools else header.permission_mode,
             completion=header.completion,
             settings=self._settings(),
@@ -267,7 +267,7 @@ class _Replay:
         self._compare_heads(services)
         manner = ReplayManner(
             talking=frozenset(tool.name for tool in builtin_tools() if tool.group is ToolGroup.TASK),
-            whole=self._whole,
+            whole=self._full_result,
             is_live=self._options.live_tools,
             counts_mistakes=recording.counts_mistakes,
             delegating=frozenset({new_task.TOOL.name, skill.TOOL.name}),
@@ -297,9 +297,9 @@ class _Replay:
             replay_environment=self._environment,
         )
 
-    def _whole(self, content: str) -> str:
+    def _full_result(self, content: str) -> str:
         """The whole of a result that was shortened for the model; the shortened text names the stored artifact."""
-        reference = KEPT_WHOLE.search(content) if len(content) > RESULT_CHARACTERS else None
+        reference = FULL_RESULT_REFERENCE.search(content) if len(content) > RESULT_CHARACTERS else None
         if reference is None:
             return content
         try:
@@ -324,7 +324,7 @@ class _Replay:
             today = project_instructions(self._workspace).prompt_section(head.mode)
             covered = Redactor()(today.encode()).decode()  # as logs have it
             found.append(first_instruction_divergence([head.system], [covered], self._in_recording, head.request))
-        self._head = _first([each for each in found if each is not None])
+        self._head_divergence = _first([each for each in found if each is not None])
 
     def _in_recording(self, text: str) -> str:
         return text.replace(str(self._workspace), self._recording.header.cwd)
@@ -368,7 +368,7 @@ class _Replay:
         )
         if self._compared is not None and self._compared.fault is not None:
             raise NotReplayable(f"The model did not answer: {self._compared.fault.message}")
-        first = decided or _first([each for each in (self._head, *found, *divergences) if each is not None])
+        first = decided or _first([each for each in (self._head_divergence, *found, *divergences) if each is not None])
         if trouble and first is not None and decided is None:
             self._notes.append(f"The replay stopped: {trouble}")
         return first

@@ -213,8 +213,8 @@ class McpConnection:
     async def _run_session(self, *, is_legacy: bool = False) -> None:
         from robota.extensions.mcp.sdk import LISTING_ERRORS, ClientCapabilities, RemoteSession
 
-        side = ClientCapabilities(roots=self._environment.roots, ask=self._ask_user)
-        async with RemoteSession(self._transport(), self.server.name, side, is_legacy=is_legacy) as session:
+        capabilities = ClientCapabilities(roots=self._environment.roots, ask=self._ask_user)
+        async with RemoteSession(self._transport(), self.server.name, capabilities, is_legacy=is_legacy) as session:
             tools = await session.tools()
             with suppress(TimeoutError, *LISTING_ERRORS):
                 async with asyncio.timeout(PROMPTS_S):

@@ -255,8 +255,8 @@ async def sign_in(server: HttpServer, sign_ins: SignInStore, browser: Browser) -
         return None
 
     transport = http_transport(server, new_sign_in(server.url, sign_ins, browser))
-    side = ClientCapabilities(roots=(), ask=nobody)
-    async with RemoteSession(transport, server.name, side, is_legacy=False) as session:
+    capabilities = ClientCapabilities(roots=(), ask=nobody)
+    async with RemoteSession(transport, server.name, capabilities, is_legacy=False) as session:
         return len(await session.tools())
 
 

@@ -107,7 +107,7 @@ class _Loader:
         self._home = places.home
         self._top = places.project[0] if places.project else None
         self._rules = rules
-        self._known: dict[tuple[int, int], str] = {}
+        self._loaded: dict[tuple[int, int], str] = {}
         self._texts: dict[bytes, str] = {}
         self._characters = 0
         self._imports = 0
@@ -125,10 +125,10 @@ class _Loader:
         path = str(candidate.path)
         try:
             content = self._content(candidate, importer)
-            if content.identity in self._known:
-                self._leave_out_duplicate(path, self._known[content.identity], importer)
+            if content.identity in self._loaded:
+                self._leave_out_duplicate(path, self._loaded[content.identity], importer)
                 return
-            self._known[content.identity] = path
+            self._loaded[content.identity] = path
             parts = self._parts(candidate, content)
         except FileMissing:
             if importer is not None and _is_clearly_a_path(path):
