@@ -47,6 +47,7 @@ def run_all(commands: Sequence[tuple[str, Mapping[str, str], Sequence[str]]], ba
         confined = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
         confined += ["--proc", "/proc", "--tmpfs", "/tmp", "--ro-bind", str(base), str(base)]
         confined += ["--bind", directory, directory, "--ro-bind", str(DRIVER), str(DRIVER)]
+        confined += ["--ro-bind", sys.prefix, sys.prefix]  # the checkout may be below /tmp
         watched = ["strace", "-f", "-qq", "-y", "-s", "4096", "--seccomp-bpf", "-e", "signal=none"]
         watched += ["-e", f"trace={','.join(TRACED)}", "-o", str(trace)]
         done = subprocess.run(
