@@ -80,7 +80,7 @@ def test_under_a_shell_that_restores_nothing_the_terminal_is_as_before(robota: R
         assert terminal.modes() == terminal.before
         terminal.press("echo al''ive\r")
         terminal.wait_for("alive")
-        assert not terminal.is_paste_marked
+        terminal.wait_until(lambda: not terminal.is_paste_marked)
         for off, on in (("?1049l", "?1049h"), ("?1004l", "?1004h"), ("?25h", "?25l"), ("?2026l", "?2026h")):
             assert terminal.screen.rfind(off) >= terminal.screen.rfind(on), (off, on)
 
@@ -134,4 +134,4 @@ def test_an_ordinary_end_leaves_no_guard(robota: Robota) -> None:
         terminal.press("\x04")
         terminal.ended(guard)
         terminal.wait_until(lambda: terminal.modes() == terminal.before)
-        assert not terminal.is_paste_marked
+        terminal.wait_until(lambda: not terminal.is_paste_marked)
