@@ -5,7 +5,8 @@ BENCH ?=
 FUZZ ?=
 TESTS ?= tests
 BIN := .venv/bin
-# The heaviest tests start processes and wait for them: on two cores four workers end earlier than two.
+# The heaviest tests start processes and wait for them: on two cores four workers end earlier than two. Each worker gets
+# neighbouring tests, which share fixtures, and reads the bytecode that another one has written, whatever the shell says.
 WORKERS ?= 4
 
 export PYTHON
@@ -36,7 +37,7 @@ imports: setup-dev
 	$(BIN)/lint-imports
 
 unit: setup-dev
-	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 bench: setup-dev ## measure speed against the targets; BENCH="--check --json FILE" for more
 	@$(BIN)/python -m benchmarks $(BENCH)
