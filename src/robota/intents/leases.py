@@ -69,6 +69,7 @@ class LeaseBook:
         ):
             return self._mine
         with only_writer(self._directory):
+            self._remove_dead()
             mine = Lease(
                 number=max((lease.number for lease in self.others()), default=0) + 1,
                 session_id=self._session_id,
@@ -97,7 +98,7 @@ class LeaseBook:
         self._held = self._mine = None
 
     def others(self) -> tuple[Lease, ...]:
-        """The leases of other live sessions, oldest first. Those of dead sessions are removed."""
+        """The leases of other live sessions, oldest first."""
         found = (lease for path in self._files() if (lease := _living(path)) is not None)
         return tuple(sorted(found, key=lambda lease: lease.number))
 
@@ -121,6 +122,13 @@ class LeaseBook:
     def is_in_the_way(self, lease: Lease) -> bool:
         """Whether both are in the same checkout and share files."""
         return lease.root == self._root
+
+    def _remove_dead(self) -> None:
+        """Remove the leases of dead sessions. Only one writer at a time: nobody takes one of that name meanwhile."""
+        for path in self._files():
+            with suppress(OSError), path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                path.unlink()
 
     @property
     def _path(self) -> Path:
@@ -168,14 +176,13 @@ def _covers(lease: Lease, place: str) -> bool:
 
 
 def _living(path: Path) -> Lease | None:
-    """The lease in a file, if a live session holds it; otherwise the file is removed."""
+    """The lease in a file, if a live session holds it."""
     try:
         with path.open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return _read(file.read(LARGEST))
-            path.unlink()
     except OSError:
         pass
     return None

@@ -74,13 +74,14 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
     def judge_for_intent(self, intent: str, name: str, arguments: dict[str, Any], verdict: Verdict) -> Verdict:
         """The same if an agent has selected that intent; `ConfigError` if it cannot."""
         from robota.app.intents import judge_scope
+        from robota.intents.refusal import message_of
         from robota.intents.selection import IntentRefused
 
         call = ToolCall(id="policy-test", name=name, input=arguments)
         try:
             said = asyncio.run(judge_scope(self.policy, intent, self.tools[name], call))
         except IntentRefused as refused:
-            problem = f"The intent {intent!r} cannot be selected: {refused} Nothing was evaluated."
+            problem = f"The intent {intent!r} cannot be selected: {message_of(str(refused))} Nothing was evaluated."
             raise ConfigError(problem) from refused
         if isinstance(said, BlockCall):
             return Verdict(decision=Decision.DENY, reason=said.reason, rule=INTENT_SCOPE)
