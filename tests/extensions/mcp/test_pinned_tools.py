@@ -10,7 +10,7 @@ from robota.extensions.mcp.remote_tool import RemoteTool
 from robota.protocol.events import Notice
 from tests.cli.scripts import call
 from tests.engine.stage import Stage, tool_results
-from tests.extensions.mcp.setup import DONE, NOTE, WRITE_NOTE, PlainServer, configure, play_with, run_with
+from tests.extensions.mcp.setup import DONE, NOTE, WRITE_NOTE, PlainServer, configure, play_with, run_with, sdk_entry
 from tests.harness.cli import Finished, Robota
 
 OTHER_TOOL: dict[str, Any] = {**NOTE, "name": "other"}
@@ -121,6 +121,18 @@ def test_t12_a_change_in_mid_session_blocks_the_tool_at_once(workspace: Path, tm
         assert server.calls.read_text().count("\n") == 2
 
     play_with(workspace, {"plain": server.entry(at_call="change_the_tools")}, turns, check)
+
+
+def test_t12_a_server_of_the_newest_protocol_announces_changes_to_subscribers(workspace: Path) -> None:
+    adding = {"calls": [call("mcp__sdk__add", a=1, b=2)]}
+    turns = [adding, {"calls": [call("mcp__sdk__change")]}, {"calls": [call("mcp__sdk__slow")]}, adding, DONE]
+
+    def check(stage: Stage) -> None:
+        first, changed, other, last = tool_results(stage)
+        assert "the sum is 3" in first.content and "changed" in changed.content and "finished" in other.content
+        assert "it changed this tool in mid-session, so the call was not made" in last.content
+
+    play_with(workspace, {"sdk": sdk_entry()}, turns, check)
 
 
 def test_t12_a_tool_cannot_take_the_name_of_another(workspace: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The client side of the MCP SDK: transports over stdio and HTTP, and a session that lists and calls tools."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -13,6 +14,7 @@ from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, IncomingMessage
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.message import SessionMessage
 from pydantic import FileUrl, TypeAdapter, ValidationError
 
@@ -33,6 +35,7 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
 
 MAX_RESOURCES: Final = 1000
 MAX_INPUT_ROUNDS: Final = 10
+MAX_SUBSCRIPTIONS: Final = 5
 # Errors in listing prompts, after which a server is still used for its tools.
 LISTING_ERRORS: Final = (MCPError, ValidationError)
 CALL_RESULT: Final = TypeAdapter[mcp_types.CallToolResult | mcp_types.InputRequiredResult](
@@ -83,10 +86,30 @@ class RemoteSession:
 
     async def __aenter__(self) -> "RemoteSession":
         await self._client.__aenter__()
+        self._watching = asyncio.create_task(self._watch_tools())
         return self
 
     async def __aexit__(self, *ended: Any) -> None:
+        # It is not waited for: where the connection broke, waiting would be cancelled, and the client never left.
+        self._watching.cancel()
         await self._client.__aexit__(*ended)
+
+    async def _watch_tools(self) -> None:
+        """Subscribe to changes: since 2026 servers announce them only to subscribers. `_on_message` gets them."""
+        offered = self._client.server_capabilities.tools
+        if offered is None or not offered.list_changed:
+            return
+        for _ in range(MAX_SUBSCRIPTIONS):
+            try:
+                async with self._client.listen(tools_list_changed=True) as changes:
+                    async for _change in changes:
+                        pass
+            except SubscriptionLost:
+                pass
+            except (ListenNotSupportedError, MCPError, TimeoutError):
+                return
+            # What changed while nobody listened is unknown.
+            self.list_is_stale = True
 
     async def tools(self) -> tuple[RemoteTool, ...]:
         """The current tools, up to one more than `MAX_TOOLS`, which shows that there are more."""
