@@ -160,7 +160,7 @@ def test_a_commit_keeps_its_records_as_a_note(worked: Robota) -> None:
     noted = json.loads(git(worked, "notes", "--ref=agent-trace", "show", "HEAD"))
     assert noted["files"][0]["path"] == "src/auth/a.py"
     assert noted["vcs"]["revision"] == git(worked, "rev-parse", "HEAD~1").strip()
-    assert "got no note" in worked("trace", "note", "HEAD~1").stdout
+    assert "no note was added" in worked("trace", "note", "HEAD~1").stdout
     assert worked("trace", "note", "--help").code == 0 and worked("trace", "note", "nothing").code == 1
 
 

@@ -96,7 +96,7 @@ def test_no_trace_is_said_plainly(robota: Robota) -> None:
 def test_a_trace_that_was_removed_is_missed(robota: Robota, trace: Path) -> None:
     trace.unlink()
     done = robota("trace", "verify")
-    assert done.code == 1 and "is gone, and this machine has written records to it" in done.stderr
+    assert done.code == 1 and "is missing, although this machine has written records to it" in done.stderr
 
 
 def test_intents_are_listed_and_shown(robota: Robota) -> None:

@@ -79,7 +79,11 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
         ("permissions.deny", "Bash", "a list"),
         ("langage", "de", "did you mean language?"),
         ("providers.x.timeout", "soon", "a number"),
-        ("permissons.deny", '["Bash(rm *)"]', "permissons: there is no such setting, it has no effect; did you mean"),
+        (
+            "permissons.deny",
+            '["Bash(rm *)"]',
+            "permissons: there is no such setting, so it has no effect; did you mean",
+        ),
         ("permissions.denny", '["Bash(rm *)"]', "did you mean deny?"),
         ("permissions.deny", '["Bash(rm"]', "Bash(rm"),
         ("permissions.deny", '["Shell(rm *)"]', "Shell"),

@@ -116,14 +116,14 @@ def test_what_others_could_read_is_closed_with_fix_and_only_then(robota: Robota)
     settings.chmod(0o644)
     log.chmod(0o644)
     ignore.unlink()
-    assert robota("doctor").stdout.count("Mend it: robota doctor --fix") == 4
+    assert robota("doctor").stdout.count("To repair it: robota doctor --fix") == 4
     assert settings.stat().st_mode & 0o777 == 0o644 and not ignore.exists()
     fixed = robota("doctor", "--fix")
     assert {path.stat().st_mode & 0o777 for path in (settings, log)} == {0o600}
     assert ignore.read_text() == "*\n"
     assert fixed.stdout.count("fixed") == 4, fixed.stdout
     again = robota("doctor", "--fix").stdout
-    assert "fixed" not in again and "Mend it" not in again
+    assert "fixed" not in again and "To repair it" not in again
 
 
 def test_the_only_profile_becomes_the_current_one_with_fix(robota: Robota) -> None:

@@ -168,7 +168,7 @@ def test_a_question_and_its_answer_are_read_once_afterwards(robota: Robota) -> N
 
 def test_who_watches_reads_the_question_in_words(robota: Robota) -> None:
     run_first(robota, QUESTION)
-    assert "? waits for an answer: Which?\n" in robota("sessions", "watch").stdout
+    assert "? waiting for an answer: Which?\n" in robota("sessions", "watch").stdout
     watched = robota("sessions", "watch", "--json")
     assert watched.stdout == "" and "--from-start prints its records" in watched.stderr
     lines = robota("sessions", "watch", "--json", "--from-start").stdout.splitlines()
@@ -189,7 +189,11 @@ def test_a_limit_is_told_in_words(robota: Robota) -> None:
     script(robota, {"calls": [call("list_files", path=".")]}, {"calls": [call("list_files", path="..")]})
     robota("-p", "go", "--max-turns", "1")
     shown = robota("state").stdout
-    assert "The limit of 1 request is reached." in shown and "yes, as much again:" in shown and "count" not in shown
+    assert (
+        "The limit of 1 request is reached." in shown
+        and "yes, the same amount again:" in shown
+        and "count" not in shown
+    )
 
 
 def test_a_question_of_a_subtask_is_shown_and_its_answer_is_told_to_the_parent(robota: Robota) -> None:

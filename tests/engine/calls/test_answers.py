@@ -275,7 +275,7 @@ def test_where_nobody_is_a_subtask_may_do_no_more(workspace: Path, way: list[str
         await stage.start()
         await stage.until_ask("completion_result")
         assert not (workspace / "a.py").exists()
-        assert "Nobody is there" in tool_results(stage)[0].content
+        assert "No user is present" in tool_results(stage)[0].content
 
     turns = [{"calls": [call("new_task", mode=way[0], message="build it")]}, DONE]
     play(workspace, turns, story, mode="ask", attended=False, permission_mode="acceptEdits")
@@ -316,7 +316,7 @@ def test_nobody_there_means_no_other_mode(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
-        assert "Nobody is there" in tool_results(stage)[0].content
+        assert "No user is present" in tool_results(stage)[0].content
 
     play(workspace, [SWITCH, DONE], story, mode="ask", attended=False)
 

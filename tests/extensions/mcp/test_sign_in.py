@@ -59,7 +59,7 @@ def sign_in(robota: Robota, browse: bool = True) -> tuple[int, str]:
         command, cwd=robota.workspace, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as login:
         assert login.stdout is not None
-        assert "Sign in at this address" in login.stdout.readline()
+        assert "Sign in at this URL" in login.stdout.readline()
         address = login.stdout.readline().strip()
         if browse:
             httpx2.get(address, follow_redirects=True)

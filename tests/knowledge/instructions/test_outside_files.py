@@ -10,8 +10,8 @@ from tests.harness.cli import Finished, Robota
 from tests.harness.terminal import Terminal
 from tests.knowledge.instructions.test_instructions_in_use import DONE, systems, write
 
-ASKED = "leads to a file outside of the project"
-QUESTION = "Shall the model be told what it says"
+ASKED = "refers to a file outside the project"
+QUESTION = "Include its content for the model"
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_the_user_is_asked_once_and_again_with_a_diff_after_a_change(project: Ro
     write(project.home / "style.md", "Lines end at ninety.\n")
     with Terminal(project, "go") as terminal:
         shown = terminal.wait_for(QUESTION)
-        assert "not as it was when you agreed" in shown
+        assert "changed since you agreed" in shown
         assert "-Lines end at eighty." in shown and "+Lines end at ninety." in shown
         terminal.press("\x04")
         terminal.wait_for("Not decided")

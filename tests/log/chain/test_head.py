@@ -72,4 +72,4 @@ def test_a_log_from_another_machine_says_what_cannot_be_known(
     elsewhere = tmp_path / "copied.jsonl"
     elsewhere.write_bytes(log.read_bytes())
     assert main(["verify", str(elsewhere)]) == 0
-    assert "would not show" in capsys.readouterr().out
+    assert "would not be noticed" in capsys.readouterr().out

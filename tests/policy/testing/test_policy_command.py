@@ -175,7 +175,7 @@ def test_simulate_shows_which_recorded_calls_other_rules_would_judge_otherwise(r
     changes = {changed["input"]["command"]: (changed["before"], changed["verdict"]) for changed in answer["changed"]}
     assert changes == {"ls -la": ("allow", "deny"), "touch made": ("ask", "allow")}
     text = robota("policy", "simulate", "--rules", rules).stdout
-    assert "2 calls of 1 session: 2 would be judged otherwise." in text
+    assert "2 calls of 1 session: 2 would be decided differently." in text
     assert "allowed          1  (before 1)" in text and "denied           1  (before 0)" in text
     same = json.loads(robota("policy", "simulate", "--json", "--rules", rules_file(robota)).stdout)
     assert same["changed"] == [] and same["before"] == same["now"] == {"allow": 1, "ask": 1}

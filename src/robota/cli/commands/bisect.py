@@ -114,7 +114,7 @@ def _when(state: WorkspaceState) -> str:
         return f"as the call {state.call_id} left them"
     if state.before == state.checkpoint:
         return "as they were before the session changed anything"
-    return "as you or another program left them, outside of any call"
+    return "as you or another program left them, outside any call"
 
 
 def _account(suspect: WorkspaceState, log: Path, history: RewindHistory, store: CheckpointStore) -> BisectedCall:
@@ -150,7 +150,7 @@ def _print_call(call: CallAccount) -> None:
     print(f"policy    {call.decision or 'unknown'}: {single_line(call.reason or '', SHOWN)}{rule}")
     if call.answer is not None:
         said = f": {single_line(call.answer_text, SHOWN)}" if call.answer_text else ""
-        print(f"approval  {ANSWERS.get(call.answer, call.answer)} by a person{said}")
+        print(f"approval  {ANSWERS.get(call.answer, call.answer)} by the user{said}")
 
 
 def _why_nothing(result: SearchResult) -> str:

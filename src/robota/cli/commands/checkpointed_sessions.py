@@ -23,7 +23,8 @@ def chosen_session(root: Path, wanted: str | None) -> CataloguedSession:
             tell(f"Using session {session.id}, the latest with checkpoints.")
             return session
     raise SessionNotFound(
-        f"No session of this machine in {root} has changed anything. Nothing was changed. Name one with --session."
+        f"No session on this machine has changed anything in {root}. Nothing was changed. Name a session with "
+        "--session."
     )
 
 

@@ -139,7 +139,7 @@ def _unset(options: argparse.Namespace, env: Mapping[str, str]) -> int:
         return NOT_SET
     within = _workspace_of(options)
     _write(options, env, path, lambda mode: remove_value(path, key, mode=mode, within=within))
-    print(f"{join_key(key)} is not set in {path} any more.")
+    print(f"{join_key(key)} was removed from {path}.")
     return DONE
 
 
@@ -151,7 +151,7 @@ def _path(options: argparse.Namespace, env: Mapping[str, str]) -> int:
         (Layer.MANAGED, MANAGED_SETTINGS),
     ]
     for layer, path in places:
-        print(f"{layer:<8} {path}{'' if path.exists() else '   (not there)'}")
+        print(f"{layer:<8} {path}{'' if path.exists() else '   (missing)'}")
     return DONE
 
 
@@ -182,12 +182,12 @@ def _target(options: argparse.Namespace, env: Mapping[str, str], key: KeyPath) -
         return settings_path(env)
     if not {key[:1], key[:2]} & (ALWAYS | AFTER_TRUST):
         raise ConfigError(
-            f"{join_key(key)} has no effect in {inside}: a repository cannot set that. Nothing was written. "
-            "Use --scope user."
+            f"{join_key(key)} has no effect in {inside}: a repository cannot set it. Nothing was written. Use --scope "
+            "user."
         )
     path = _root(options) / inside
     if path.resolve() != path:
-        raise ConfigError(f"{path} is a link to somewhere else. Nothing was written.")
+        raise ConfigError(f"{path} is a symbolic link to another place. Nothing was written.")
     return path
 
 
@@ -238,7 +238,7 @@ def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, writ
 def _say_if_overruled(options: argparse.Namespace, env: Mapping[str, str], key: KeyPath) -> None:
     origin = load_settings(_root(options), env).origin(key)
     if origin is not None and origin.layer != options.scope and not is_gathered(key):
-        print(f"It has no effect here: {origin.where} ({origin.layer}) sets it too, and wins.", file=sys.stderr)
+        print(f"It has no effect here: {origin.where} ({origin.layer}) overrides it.", file=sys.stderr)
 
 
 def _with_origins(settings: Settings) -> list[dict[str, Any]]:

@@ -108,7 +108,7 @@ def _file_readers() -> frozenset[str]:
 
 def _restore_parser() -> CommandParser:
     parser = CommandParser(
-        prog="robota context restore", description="Show the model again what was condensed, cut or left out."
+        prog="robota context restore", description="Restore to the context what was condensed or removed."
     )
     parser.add_argument(
         "session",
@@ -153,7 +153,7 @@ def _session_directory(root: Path, session: str | None) -> Path:
     )
     found = next(own, None)
     if found is None:
-        raise SessionNotFound(f"There is no session of this machine in {root}. Name another directory with --cwd.")
+        raise SessionNotFound(f"There is no session of this machine in {root}. Use --cwd to name another directory.")
     return found
 
 
@@ -166,5 +166,5 @@ def _newest_request(directory: Path, task: ReplayedTask | None) -> tuple[Replaye
         else newest_request(directory / LOG_NAME, task.task_id, lambda name: read_artifact(artifacts, name))
     )
     if task is None or request is None:
-        raise SessionNotFound(f"Nothing was sent to a model in the session {directory.name}, so nothing was in view.")
+        raise SessionNotFound(f"Nothing was sent to a model in the session {directory.name}, so its context is empty.")
     return task, request

@@ -98,7 +98,7 @@ def _print(instructions: Instructions, *, is_trusted: bool) -> None:
         print_columns([HEADINGS, *rows])
         print(f"About {sum(map(_tokens, instructions.files)):,} tokens in every request.")
     if any(file.scope is InstructionScope.PROJECT for file in instructions.files) and not is_trusted:
-        print("You have not trusted this workspace, so what it says is quoted as data: robota trust")
+        print("This workspace is not trusted, so its instructions are quoted as data. To review it: robota trust")
     if instructions.left_out:
         print("\nLeft out:")
         for each in instructions.left_out:

@@ -68,7 +68,7 @@ def parser() -> CommandParser:
     by_name = {name: actions.add_parser(name, parents=[shared], help=about) for name, about in HELP.items()}
     by_name["show"].add_argument("topic", nargs="?", default="", metavar="TOPIC", help="instead of the index")
     for name in ("approve", "reject", "forget"):
-        by_name[name].add_argument("id", metavar="ID", help="as the list shows it, or how it begins")
+        by_name[name].add_argument("id", metavar="ID", help="id or id prefix, as shown in the list")
     for name in ("add", "note"):
         by_name[name].add_argument("--user", action="store_true", help="for all projects instead of this one")
         by_name[name].add_argument("--run", metavar="COMMAND", help="a command that succeeds while the entry is true")

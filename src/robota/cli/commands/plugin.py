@@ -49,7 +49,7 @@ def _answer(reply: PluginReply, options: argparse.Namespace) -> int:
         print(reply.text)
     if reply.waits_for and not options.json and not at_terminal():
         digest = reply.waits_for[0].digest[:DIGEST_TYPED]
-        print(f"robota: Nobody is there to answer. To agree to exactly this: --agree {digest}", file=sys.stderr)
+        print(f"robota: Not a terminal. To agree to exactly this content: --agree {digest}", file=sys.stderr)
     return REFUSED if reply.waits_for or not reply.is_done else DONE
 
 

@@ -192,13 +192,13 @@ def _print_replayed(replayed: Replayed, sessions: int) -> None:
         before, after = changed.call.decision, changed.verdict.decision
         print_prose(f"{before:5} → {after:5}  {_line(_call_text(changed.call))}  ({changed.verdict.reason})", BELOW)
     calls = f"{counted(replayed.calls, 'call')} of {counted(sessions, 'session')}"
-    print(f"{calls}: {len(replayed.changed)} would be judged otherwise.")
+    print(f"{calls}: {len(replayed.changed)} would be decided differently.")
     for name, words in ((Decision.ALLOW, "allowed"), (Decision.ASK, "asked about"), (Decision.DENY, "denied")):
         print(f"  {words:<12} {replayed.now.get(name, 0):>5}  (before {replayed.before.get(name, 0)})")
     if replayed.unknown:
         print(f"{replayed.unknown} could not be judged again: their tool or their arguments are not known here.")
     if replayed.refused_allowed:
-        print(f"You refused {counted(replayed.refused_allowed, 'call')} that would be allowed now.")
+        print(f"You rejected {counted(replayed.refused_allowed, 'call')} that would be allowed now.")
     _print_sparing(replayed)
 
 
@@ -206,20 +206,20 @@ def _print_sparing(replayed: Replayed) -> None:
     sparing = replayed.sparing
     if not replayed.answered_yes:
         return
-    print(f"You said yes to {counted(replayed.answered_yes, 'question')} that would still be asked.")
+    print(f"You approved {counted(replayed.answered_yes, 'call')} that would still need approval.")
     if sparing.rules:
-        fewest = "The fewest rules" if sparing.is_fewest else "Rules"
-        print(f"{fewest} that would have spared {sparing.spared} of them, and allow nothing that you refused:")
+        fewest = "The smallest set of rules" if sparing.is_fewest else "Rules"
+        print(f"{fewest} that would have allowed {sparing.spared} of them, and nothing that you rejected:")
         for rule in sparing.rules:
             print(f"  {_line(rule)}")
     else:
-        print("No rule would have spared one of them without allowing something that you refused.")
+        print("No rule would have allowed one of them without allowing something that you rejected.")
 
 
 def _default_test_file(cwd: Path) -> Path:
     found = next((cwd / name for name in TEST_FILES if (cwd / name).is_file()), None)
     if found is None:
-        raise ConfigError(f"There are no policy tests here. Write {TEST_FILES[0]}, or name a file.")
+        raise ConfigError(f"There are no policy tests here. Create {TEST_FILES[0]}, or name a file.")
     return found
 
 

@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
         return ACTIONS[options.action](context)
     except LogInUse:
         print(
-            "robota: this session is open in another process. Nothing was changed. Type /rewind there, or close it.",
+            "robota: this session is open in another process. Nothing was changed. Use /rewind there, or close it.",
             file=sys.stderr,
         )
     except (ConfigError, LogError, RewindError) as error:
@@ -209,7 +209,7 @@ def _is_wanted(preview: RewindResult) -> bool:
         print(NOTHING_DIFFERS)
         return False
     if not at_terminal():
-        raise RewindError("Nobody is there to be asked. Nothing was changed. Use --yes, or --dry-run to look")
+        raise RewindError("Not a terminal, so nobody can confirm. Nothing was changed. Use --yes or --dry-run")
     _show(preview, as_json=False)
     return confirm(question_about(preview), default=False)
 

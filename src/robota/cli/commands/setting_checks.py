@@ -81,7 +81,7 @@ def _server_problems(servers: dict[str, Any], key: KeyPath) -> Iterator[str]:
         if problem is not None:
             yield problem
     elif key[2] not in SERVER_FIELDS:
-        yield f"there is no such setting, it has no effect; an MCP server has {', '.join(SERVER_FIELDS)}"
+        yield f"there is no such setting, so it has no effect; an MCP server has {', '.join(SERVER_FIELDS)}"
 
 
 def _variable_problems(variables: dict[str, Any], key: KeyPath) -> Iterator[str]:

@@ -29,7 +29,7 @@ NEW: Final = """---
 name: {name}
 description: What it does, and when to use it.
 ---
-Instructions for the model. $ARGUMENTS is what was typed behind /{name}.
+Instructions for the model. $ARGUMENTS is what was typed after /{name}.
 """
 
 
@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
         finder = skill_finder(settings, plugins, root, os.environ)
         library = SkillLibrary() if finder is None else finder.library()
         if not settings.is_trusted:
-            print(f"robota: {root} is not trusted, so its own skills are left out: robota trust", file=sys.stderr)
+            print(f"robota: {root} is not trusted, so its skills are ignored: robota trust", file=sys.stderr)
     except ConfigError as error:
         return _refuse(str(error))
     if options.action == "list":
@@ -89,7 +89,7 @@ def _list(library: SkillLibrary, options: argparse.Namespace) -> int:
 def _show(finder: SkillFinder | None, library: SkillLibrary, options: argparse.Namespace) -> int:
     skill = library.named(options.name.removeprefix("/"))
     if skill is None or finder is None:
-        return _refuse(f"There is no skill {options.name}. robota skills list shows those there are.")
+        return _refuse(f"There is no skill {options.name}. To list them: robota skills list")
     text = finder.text(skill)
     if options.json:
         print_json({**_as_json(library, skill), "text": text})
@@ -105,13 +105,13 @@ def _validate(library: SkillLibrary, options: argparse.Namespace) -> int:
     else:
         for skill in wrong:
             print(f"{single_line(skill.path, 4096)}: {single_line('; '.join(skill.problems), 1000)}")
-        print(f"{len(library.all)} found, {len(wrong)} with something that has no effect.")
+        print(f"{len(library.all)} found, {len(wrong)} with fields that have no effect.")
     return REFUSED if wrong else DONE
 
 
 def _new(root: Path, options: argparse.Namespace) -> int:
     if not is_usable_name(options.name):
-        return _refuse(f"{options.name!r} cannot be typed behind a slash. Nothing was written.")
+        return _refuse(f"{options.name!r} is not a valid command name. Nothing was written.")
     above = user_directory(os.environ) if options.user else root / ".robota"
     path = above / "skills" / options.name / "SKILL.md"
     try:
@@ -121,14 +121,14 @@ def _new(root: Path, options: argparse.Namespace) -> int:
         ):
             file.write(NEW.format(name=options.name))
     except FileExistsError:
-        return _refuse(f"{path} exists already. Nothing was written.")
+        return _refuse(f"{path} already exists. Nothing was written.")
     except OSError as error:
         return _refuse(f"Cannot write {path}: {error.strerror}.")
     if options.json:
         print_json({"path": str(path)})
     else:
         trust = "" if options.user else " agree to it with robota trust,"
-        print(f"{path} was written. Change it to say what you want,{trust} then type /{options.name} in robota.")
+        print(f"{path} was written. Edit it,{trust} then type /{options.name} in robota.")
     return DONE
 
 

@@ -50,7 +50,7 @@ SHOWN: Final = 2_000
 MOST_READ: Final = 16 * 1024 * 1024
 WORDS: Final = "WORDS"
 SUBTASK_IS_GONE: Final = (
-    "A subtask asked this, and ended with its process. The task that started it is told so, and what you answer."
+    "A subtask asked this and ended with its process. Your answer goes to the task that started it."
 )
 
 
@@ -135,7 +135,7 @@ def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
     for way in ways:
         print(f"{way.means}:\n  {way.command}\n  {encode(way.response).decode()}")
     if not ways and holder is None:
-        print(f"Continue it: robota --resume {session.id}")
+        print(f"To resume it: robota --resume {session.id}")
     return 0
 
 
@@ -150,7 +150,7 @@ def left_open(task: ReplayedTask) -> Message | None:
 def _way_to_parent(session_id: str) -> WayToAnswer:
     """Nobody waits for the answer to a subtask that is gone, but the task that started it can be told."""
     command = f"robota answer {session_id} {WORDS}"
-    return WayToAnswer(means="go on, with an answer", command=command, response=AskResponse(answer=Say(text=WORDS)))
+    return WayToAnswer(means="continue, with an answer", command=command, response=AskResponse(answer=Say(text=WORDS)))
 
 
 def ways_to_answer(session_id: str, waiting: Message) -> list[WayToAnswer]:
@@ -193,11 +193,11 @@ def _typed(number: int, answer: str) -> str:
 def _yes_and_no(asked: Ask | None) -> tuple[str, str]:
     match asked:
         case LimitAsk():
-            return "yes, as much again", "no, stop"
+            return "yes, the same amount again", "no, stop"
         case FailureAsk():
-            return "yes, try again", "no, give up"
+            return "yes, retry", "no, stop"
         case MistakesAsk():
-            return "yes, go on", "no, give up"
+            return "yes, continue", "no, stop"
         case _:
             return "yes", "no"
 
@@ -228,7 +228,7 @@ def _words(waiting: Message) -> str:
         from robota.clients.render.view_lines import whole_view
 
         shown = "\n".join(line.text for line in whole_view(asked.view)) if asked.view is not None else ""
-        return f"May this run? {single_line(asked.title, 200)}\n{shown}\n{visible(asked.verdict.reason)}"[:SHOWN]
+        return f"Approve this? {single_line(asked.title, 200)}\n{shown}\n{visible(asked.verdict.reason)}"[:SHOWN]
     if isinstance(asked, LimitAsk):
         what = counted(int(asked.count), "request") if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
         return f"The limit of {what} is reached."

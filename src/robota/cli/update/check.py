@@ -50,7 +50,7 @@ def check_now(env: Mapping[str, str]) -> int:
     checked = _look(env, load_settings(None, env).values.update_check, _now_ms())
     _store(env, checked)
     if checked.error_message is not None:
-        print(f"robota: whether there is a newer version cannot be found out: {checked.error_message}", file=sys.stderr)
+        print(f"robota: could not check for a newer version: {checked.error_message}", file=sys.stderr)
         return 1
     print(_notice(checked) or f"Robota {VERSION} is the newest version.")
     return 0
@@ -94,7 +94,7 @@ def _look(env: Mapping[str, str], wanted: UpdateCheck, now_ms: int) -> Checked:
     latest, problem = None, None
     try:
         latest = newest(versions_in(asyncio.run(_page(env, wanted))))
-        problem = None if latest else f"the index knows no release of {PACKAGE}"
+        problem = None if latest else f"the index has no release of {PACKAGE}"
     except (ConfigError, TimeoutError) as error:
         problem = str(error) or f"the package index did not answer within {PATIENCE_S:g} seconds."
     return Checked(
@@ -123,7 +123,7 @@ async def _page(env: Mapping[str, str], wanted: UpdateCheck) -> bytes:
             return await http.get(f"{index}/{PACKAGE}/", {"accept": SIMPLE_API})
     except ProviderFault as fault:
         said = (fault.reason or fault.message).rstrip(".")
-        raise ConfigError(f"the package index {_shown(index)} does not answer as it should: {said}.") from fault
+        raise ConfigError(f"the package index {_shown(index)} returned an unexpected answer: {said}.") from fault
     finally:
         await http.close()
 

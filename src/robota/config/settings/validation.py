@@ -165,7 +165,7 @@ def _unknown(place: Place, known: Iterable[str]) -> SettingFlaw:
 
     near = get_close_matches(str(place[-1]), list(known), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return SettingFlaw(place=place, text=f"there is no such setting, it has no effect{hint}", kind=FlawKind.UNKNOWN)
+    return SettingFlaw(place=place, text=f"there is no such setting, so it has no effect{hint}", kind=FlawKind.UNKNOWN)
 
 
 def _check_language(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:

@@ -32,7 +32,7 @@ FOLLOWED: Final = (
 
 LEFT_OUT: Final = (
     "{referenced_by} leads to {path}, which lies outside the project, so the model is not told it. "
-    "To let it be told as it is: robota trust --import {path}"
+    "To include it in its current state: robota trust --import {path}"
 )
 
 

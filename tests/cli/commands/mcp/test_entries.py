@@ -61,9 +61,9 @@ def test_an_entry_for_one_workspace_is_private(robota: Robota) -> None:
     ("arguments", "told"),
     [
         (("a b", "true"), "its name can have letters"),
-        (("ok",), "A command to start is missing"),
+        (("ok",), "Give a command to start"),
         (("ok", "-e", "NOVALUE", "--", "true"), "is not NAME=VALUE"),
-        (("ok", "https://h/", "-e", "A=B"), "has no arguments and no environment"),
+        (("ok", "https://h/", "-e", "A=B"), "takes no arguments and no environment"),
         (("ok", "--json", "[1]"), "needs a JSON object"),
         (("ok", "--json", '{"command": 3}'), "Expected `str"),
     ],

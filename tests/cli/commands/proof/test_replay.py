@@ -393,7 +393,7 @@ def test_what_cannot_be_run_again_is_said(robota: Robota, tmp_path: Path) -> Non
     assert robota("replay", "nothing").code == 3
     (robota.workspace / "no.zip").write_bytes(b"no zip")
     ended = robota("replay", "no.zip")
-    assert ended.code == 2 and "is no report" in ended.stderr
+    assert ended.code == 2 and "is not a report" in ended.stderr
     session = run(robota, "only words")
     lines = (session / "log.jsonl").read_bytes().splitlines(keepends=True)
     (session / "log.jsonl").write_bytes(b"".join([lines[0], b"\x00\xff{damage\n", b'{"half'])[:-1])

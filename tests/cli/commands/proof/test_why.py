@@ -168,7 +168,7 @@ def test_a_hand_a_rule_and_an_intent_are_told_apart_also_from_below(robota: Robo
     assert asked["agent"]["approval"]["by"] == "person" and asked["agent"]["approval"]["lookedMs"] > 0
     assert asked["agent"]["intent"] == ruled["agent"]["intent"] == "INT-007"
     shown = robota("why", "asked.txt").stdout
-    assert "intent    INT-007" in shown and "allowed   by hand, after " in shown
+    assert "intent    INT-007" in shown and "allowed   by the user, after " in shown
     (robota.workspace / "below").mkdir()
     below = Robota(robota.workspace / "below", robota.home)
     assert why(below, "../asked.txt")[0]["agent"]["prompt"] == "write notes"
@@ -249,11 +249,11 @@ def test_a_full_disk_leaves_the_answer_and_says_so(worked: Robota) -> None:
     ("words", "told"),
     [
         (("nothing.py",), "There is no file nothing.py"),
-        (("../outside.py:3",), "is not below"),
-        (("shapes.py:0",), "lines count from 1"),
-        (("shapes.py:5-2",), "the last one comes after the first"),
+        (("../outside.py:3",), "is not in /"),
+        (("shapes.py:0",), "line numbers start at 1"),
+        (("shapes.py:5-2",), "the last must not be before the first"),
         (("shapes.py:999",), "has 1 lines, not 999"),
-        (("empty.py",), "is empty or no text"),
+        (("empty.py",), "is empty or not text"),
         (("shapes.py", "--commit", "nonsense"), "cannot be read from the commit nonsense"),
         (("shapes.py", "--commit", "--output=x"), "--commit"),
     ],

@@ -22,8 +22,8 @@ def test_nothing_found_and_nothing_to_look_for(robota: Robota) -> None:
     assert robota("sessions", "search", "absent").code == 1
     for arguments in ((), ("--limit", "3"), ("***",)):
         finished = robota("sessions", "search", *arguments)
-        assert finished.code == 1 and "Say what to look for" in finished.stderr
-    assert "is no time" in robota("sessions", "search", "x", "--since", "yesteryear").stderr
+        assert finished.code == 1 and "Search for what?" in finished.stderr
+    assert "is not a time" in robota("sessions", "search", "x", "--since", "yesteryear").stderr
 
 
 def test_a_tool_is_named_by_its_id_or_as_on_screen(robota: Robota) -> None:

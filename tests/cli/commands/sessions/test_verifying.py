@@ -58,7 +58,7 @@ def test_a_script_gets_the_same_as_json(log_path: Path, tmp_path: Path, capsys: 
 
 def test_without_a_session_the_newest_of_this_machine_is_meant(robota: Robota) -> None:
     nothing = robota("sessions", "verify")
-    assert nothing.code == 3 and "Say which one is meant" in nothing.stderr
+    assert nothing.code == 3 and "Name a session" in nothing.stderr
     script(robota, {"text": "one"}, {"text": "two"})
     for _ in range(2):
         assert robota("-p", "go").code == 0

@@ -32,13 +32,13 @@ def test_a_change_is_noted_by_doctor_and_shown_as_a_difference(robota: Robota) -
     done = robota("-p", "go")
     assert done.code == 0 and "tidy" not in done.stderr, "a session does not ask about it"
     told = " ".join(robota("doctor").stdout.split())
-    assert "changed since you last looked at them" in told and "tidy/SKILL.md" in told and "hooks for Stop" in told
+    assert "changed since you last reviewed them" in told and "tidy/SKILL.md" in told and "hooks for Stop" in told
     with Terminal(robota, "trust", "--own") as terminal:
-        shown = terminal.wait_for("Is that as you want it?")
+        shown = terminal.wait_for("Accept these changes?")
         assert "-Sort the drawers." in shown and "+Throw everything away." in shown
         assert '+        "command": "curl example.invalid"' in shown
         terminal.press("n\n")
         assert terminal.end() == 1
-    assert "changed since you last looked" in " ".join(robota("doctor").stdout.split())
+    assert "changed since you last reviewed" in " ".join(robota("doctor").stdout.split())
     assert robota("trust", "--own").code == 0
     assert "your own files" not in robota("doctor").stdout

@@ -114,7 +114,7 @@ def _agents(settings: Settings, env: Mapping[str, str]) -> list[Check]:
     text = f"{len(found):,} not run yet, such as {single_line(found[0], 200)}"
     return [
         Check(
-            name="agents", health=Health.NOTE, text=text, advice="A skill with context: fork runs in a task of its own."
+            name="agents", health=Health.NOTE, text=text, advice="A skill with context: fork runs as a separate task."
         )
     ]
 
@@ -129,8 +129,8 @@ def _own_files(env: Mapping[str, str]) -> list[Check]:
         return []
     names = ", ".join(single_line(each.name, 200) for each in changed[:MOST_SKILLS_TOLD])
     more = f" and {len(changed) - MOST_SKILLS_TOLD:,} more" if len(changed) > MOST_SKILLS_TOLD else ""
-    text = f"changed since you last looked at them: {names}{more}"
-    return [Check(name="your own files", health=Health.NOTE, text=text, advice="robota trust --own shows how.")]
+    text = f"changed since you last reviewed them: {names}{more}"
+    return [Check(name="your own files", health=Health.NOTE, text=text, advice="To review: robota trust --own")]
 
 
 def _python() -> Check:
@@ -145,7 +145,7 @@ def _terminal(env: Mapping[str, str]) -> Check:
     encoding = (sys.stdout.encoding or "").lower()
     if not sys.stdout.isatty():
         return Check(
-            name="terminal", health=Health.NOTE, text=f"output goes to no terminal (TERM is {single_line(name)})"
+            name="terminal", health=Health.NOTE, text=f"output is not a terminal (TERM is {single_line(name)})"
         )
     if encoding not in ("utf-8", "utf8"):
         advice = "Set LANG to a UTF-8 locale, for example C.UTF-8."
@@ -184,7 +184,7 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     """The walls that a command in this workspace would really get, tried."""
     name = "sandbox"
     if not settings.values.sandbox.enabled:
-        advice = "Commands run with all your rights. Switch it on again: robota config unset sandbox.enabled"
+        advice = "Commands run with your full permissions. To enable it again: robota config unset sandbox.enabled"
         return Check(name=name, health=Health.NOTE, text="disabled in the settings", advice=advice)
     try:
         found = await asyncio.to_thread(_found_sandbox, root, env)
@@ -197,12 +197,13 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
         return Check(name=name, health=health, text=f"bubblewrap ({found.executable})", advice=unreachable)
     if found.kind is SandboxKind.LANDLOCK:
         advice = (
-            "It confines writing and the network and closes your secrets, but it protects no single names in the "
-            "workspace, such as .git, and hides no processes. bubblewrap does, where user namespaces are allowed."
+            "It restricts writing and the network and blocks access to your secrets, but it does not protect single "
+            "names in the workspace, such as .git, nor hide processes. bubblewrap does, where user namespaces are "
+            "allowed."
         )
         advice = f"{advice} {unreachable}".rstrip()
         return Check(name=name, health=Health.NOTE, text=f"Landlock, because {reason}", advice=advice)
-    advice = "Every command is asked about. Install bubblewrap; user namespaces may have to be switched on."
+    advice = "Every command needs approval. Install bubblewrap; user namespaces may have to be enabled."
     return Check(name=name, health=Health.NOTE, text=f"none, because {reason}", advice=advice)
 
 
@@ -213,7 +214,10 @@ def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
     if found.kind is SandboxKind.LANDLOCK:
         return "It cannot enforce sandbox.allowedHosts, so commands have no network at all."
     if found.kind is SandboxKind.BUBBLEWRAP and interpreter_inside(found.profile) is None:
-        return "No Python is seen inside, which sandbox.allowedHosts needs, so commands have no network at all."
+        return (
+            "Python, which sandbox.allowedHosts needs, is not visible in the sandbox, so commands have no network at "
+            "all."
+        )
     return ""
 
 
@@ -243,7 +247,7 @@ def _trust(settings: Settings) -> Check:
     if trust is None:
         return Check(name="trust", health=Health.NOTE, text="no project: nothing is loaded from here")
     health = Health.GOOD if trust.is_given else Health.NOTE
-    advice = "Look at it and decide: robota trust" if not trust.is_given else ""
+    advice = "To review it and decide: robota trust" if not trust.is_given else ""
     if trust.state is TrustState.REFUSED:
         advice = "To decide again: robota trust"
     return Check(name="trust", health=health, text=f"this workspace: {trust.state}", advice=advice)
@@ -258,7 +262,7 @@ async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
     except NoProviderError:
         return Check(name=name, health=Health.BAD, text="none is configured", advice="Set one up: robota --configure")
     except (ConfigError, ProviderFault) as error:
-        advice = "Correct the profile: robota --configure"
+        advice = "To correct the profile: robota --configure"
         return Check(name=name, health=Health.BAD, text=single_line(str(error), 500), advice=advice)
     model = f", model {profile.model}" if profile.model else ""
     text = f"{profile.name} (type {profile.type}{model}): {single_line(probed.text, 300)}"
@@ -274,8 +278,8 @@ def _other_models(wanted: str, offered: Sequence[str]) -> str:
 
     near = get_close_matches(wanted, offered, n=NEAR_MODELS, cutoff=0.4) or list(offered[:NEAR_MODELS])
     names = ", ".join(single_line(name) for name in near)
-    correct = "Correct the profile: robota --configure"
-    return f"The nearest it offers: {names}. {correct}" if names else correct
+    correct = "To correct the profile: robota --configure"
+    return f"Similar models: {names}. {correct}" if names else correct
 
 
 def _disk(root: Path, env: Mapping[str, str]) -> Check:
@@ -285,7 +289,7 @@ def _disk(root: Path, env: Mapping[str, str]) -> Check:
     text = f"{free[least] >> 20:,} MiB free for {least}"
     if free[least] >= LEAST_FREE_BYTES:
         return Check(name="disk", health=Health.GOOD, text=text)
-    advice = "Make room: a session's log cannot be written to a full disk."
+    advice = "Free some disk space: session logs cannot be written to a full disk."
     return Check(name="disk", health=Health.BAD, text=text, advice=advice)
 
 

@@ -52,7 +52,7 @@ def check_table(checks: Sequence[Check]) -> TableView:
 
 def _print(checks: Sequence[Check], is_well: bool) -> None:
     print_columns(list(_rows(checks)))
-    print("\nEverything Robota needs is there." if is_well else "\nSomething is wrong; the lines marked BAD say what.")
+    print("\nEverything Robota needs is available." if is_well else "\nProblems were found; see the lines marked BAD.")
 
 
 def _rows(checks: Sequence[Check]) -> Iterator[tuple[str, ...]]:

@@ -18,7 +18,7 @@ from robota.config.settings.writer import read_raw, set_value
 PRIVATE_DIRECTORY: Final = 0o700
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 IGNORE_ALL: Final = "*\n"
-HOW: Final = "Mend it: robota doctor --fix"
+HOW: Final = "To repair it: robota doctor --fix"
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def mend(root: Path, env: Mapping[str, str], *, really: bool) -> Sequence[Check]
             else:
                 checks.append(Check(name="fix", health=Health.NOTE, text=repair.found, advice=HOW))
     except (ConfigError, OSError) as error:
-        checks.append(Check(name="fix", health=Health.NOTE, text=f"not everything could be mended: {error}"))
+        checks.append(Check(name="fix", health=Health.NOTE, text=f"not everything could be repaired: {error}"))
     return checks
 
 
@@ -58,7 +58,7 @@ def _close(root: Path, env: Mapping[str, str]) -> Iterator[Repair]:
         if path.is_symlink() or not path.exists() or not path.stat().st_mode & OTHERS:
             continue
         closing = partial(path.chmod, mode)
-        yield Repair(found=f"{path} could be read by others", then="now only by you", make=closing)
+        yield Repair(found=f"{path} was readable by others", then="now readable only by you", make=closing)
 
 
 def _logs(root: Path) -> Iterator[Path]:
@@ -91,5 +91,5 @@ def _choose_provider(env: Mapping[str, str]) -> Iterator[Repair]:
     current = raw.get("currentProvider")
     if len(names) == 1 and current is not None and current != names[0]:
         choosing = partial(set_value, path, ["currentProvider"], names[0])
-        found = f"currentProvider names {current!r}, which is not there"
-        yield Repair(found=found, then=f"now it names {names[0]!r}", make=choosing)
+        found = f"currentProvider names {current!r}, which does not exist"
+        yield Repair(found=found, then=f"now set to {names[0]!r}", make=choosing)

@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         upkeep = intent_upkeep(launch, os.environ)
         if not isinstance(order := _order(options), CreateIntent) and not has_intents(upkeep.files.home):
-            return _fail(f"There are no intents here: no {INTENTS}. `robota intents new` makes one", FAILED)
+            return _fail(f"There are no intents here: no {INTENTS}. To create one: robota intents new", FAILED)
         if isinstance(order, CompleteIntent):
             upkeep = _allowed(upkeep, launch, order.id, is_sure=options.yes)
         answer = asyncio.run(upkeep.execute(order))
@@ -141,7 +141,7 @@ def _allowed(upkeep: "IntentUpkeep", launch: LaunchOptions, id: str, *, is_sure:
     if not commands or (not is_sure and not at_terminal()):
         return upkeep
     if not is_sure:
-        print(f"{id} is done when these succeed:", *(f"  {visible(command)}" for command in commands), sep="\n")
+        print(f"{id} is complete when these succeed:", *(f"  {visible(command)}" for command in commands), sep="\n")
         if not confirm("Run them?", default=True):
             raise Cancelled
     return intent_upkeep(launch, os.environ, approved=commands)
@@ -151,8 +151,8 @@ def _fail_for(problem: IntentProblem) -> int:
     problem_text = single_line(str(problem), LONGEST)
     if problem_text.startswith("There is no intent") or "only one that is IN_PROGRESS" in problem_text:
         return _fail(problem_text, FAILED)
-    _fail(f"{INTENTS} cannot be used: {problem_text}", CONFIGURATION)
-    print("Until it is put right, agents may change nothing here.", file=sys.stderr)
+    _fail(f"{INTENTS} is invalid: {problem_text}", CONFIGURATION)
+    print("Until it is fixed, agents may change nothing here.", file=sys.stderr)
     return CONFIGURATION
 
 

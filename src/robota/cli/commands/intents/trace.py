@@ -79,7 +79,7 @@ async def _note(revision: str) -> int:
     names = set(changed.split("\0"))
     records = await asyncio.to_thread(_records_of, parents, names)
     if not records:
-        print(f"No record of the trace belongs to {commit[:12]}, so it got no note.")
+        print(f"No record of the trace belongs to {commit[:12]}, so no note was added.")
         return DONE
     text = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
     named = msgspec.structs.replace(git, settings=(*git.settings, *IDENTITY))
@@ -108,15 +108,15 @@ def _home() -> Path:
 
 def _why_missing() -> str:
     if noted_newest(_home(), user_directory(os.environ)) is None:
-        return f"There is no {TRACE} here: no agent has changed anything under an intent"
-    return f"{TRACE} is gone, and this machine has written records to it"
+        return f"{TRACE} does not exist: no agent has changed anything under an intent"
+    return f"{TRACE} is missing, although this machine has written records to it"
 
 
 def _print(verified: VerifiedTrace) -> None:
     for finding in verified.findings:
         print(f"line {finding.line}: {finding.fault}: {finding.text}")
     foreign = f", {counted(verified.foreign, 'line')} of other tools" if verified.foreign else ""
-    merged = f", put together from {verified.merged + 1} lines of work" if verified.merged else ""
+    merged = f", merged from {verified.merged + 1} lines of work" if verified.merged else ""
     intact = "is not as it was written" if verified.findings else "is as it was written"
     print(f"The trace {intact}: {counted(verified.records, 'record')}{foreign}{merged}.")
 

@@ -88,9 +88,9 @@ def _add(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> int
         raise ConfigError(f"MCP server {single_line(options.server)}: {problem}. Nothing was written.")
     file = file_of_scope(options.scope, root, env)
     if options.server in file.entries() and not options.replace:
-        raise ConfigError(f"{options.server} is in {file.path} already. Nothing was written. To replace it: --replace")
+        raise ConfigError(f"{options.server} is already in {file.path}. Nothing was written. To replace it: --replace")
     file.write(options.server, entry, env)
-    print(f"{options.server} was added to {file.path}. To try it: robota mcp test {options.server}")
+    print(f"{options.server} was added to {file.path}. To test it: robota mcp test {options.server}")
     _say_if_overruled(options.server, file, root, env)
     return EXIT_SUCCESS
 
@@ -100,15 +100,15 @@ def _entry_in(options: argparse.Namespace) -> dict[str, Any]:
         return _entry_of_json(options.json)
     target, *args = (options.url, *options.command) if options.url else options.command or [""]
     if not target:
-        raise ConfigError("A command to start is missing, or the address of a server. Nothing was written.")
+        raise ConfigError("Give a command to start, or the URL of a server. Nothing was written.")
     timeout = {} if options.timeout is None else {"timeout": options.timeout}
     if options.transport == "http" or (options.transport is None and target.startswith(ADDRESS)):
         if args or options.env:
-            raise ConfigError("A server elsewhere has no arguments and no environment. Nothing was written.")
+            raise ConfigError("A remote server takes no arguments and no environment. Nothing was written.")
         headers = dict(_pair(each, ":", "--header") for each in options.header)
         return {"type": "http", "url": target, **({"headers": headers} if headers else {}), **timeout}
     if options.header:
-        raise ConfigError("Only a server elsewhere has headers. Nothing was written.")
+        raise ConfigError("Only a remote server takes headers. Nothing was written.")
     variables = dict(_pair(each, "=", "--env") for each in options.env)
     entry: dict[str, Any] = {"command": target}
     if args:
@@ -134,10 +134,10 @@ def _say_if_overruled(name: str, file: EntryFile, root: Path, env: Mapping[str, 
     settings = load_settings(root, env)
     winner = written_servers(settings)[0].get(name)
     if winner is None:
-        hint = "robota trust shows what it brings and lets you decide"
+        hint = "to review and trust it: robota trust"
         print(f"It has no effect yet, because this workspace is not trusted: {hint}.", file=sys.stderr)
     elif winner.where != str(file.path):
-        print(f"It has no effect here: {winner.where} has a server of that name too, and wins.", file=sys.stderr)
+        print(f"It has no effect here: the server of that name in {winner.where} overrides it.", file=sys.stderr)
 
 
 def _get(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> int:
@@ -153,7 +153,7 @@ def _get(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> int
     print_json(entry)
     problem = problem_with_server(options.server, found.entry)
     if problem is not None:
-        print(f"robota: It does not start: {problem}.", file=sys.stderr)
+        print(f"robota: The server does not start: {problem}.", file=sys.stderr)
     return EXIT_SUCCESS if problem is None else EXIT_FAILED
 
 
@@ -167,9 +167,9 @@ def _remove(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> 
         return EXIT_FAILED
     if len(holders) > 1:
         places = " and ".join(str(file.path) for file in holders)
-        raise ConfigError(f"{options.server} is in {places}. Nothing was changed. Say which with --scope.")
+        raise ConfigError(f"{options.server} is in {places}. Nothing was changed. Choose one with --scope.")
     holders[0].remove(options.server, env)
-    print(f"{options.server} is not in {holders[0].path} any more.")
+    print(f"{options.server} was removed from {holders[0].path}.")
     return EXIT_SUCCESS
 
 

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"robota: {options.agent} has no MCP server {single_line(name)!r}.", file=sys.stderr)
     wanted = [entry for entry in found if not options.names or entry.name in options.names]
     if not wanted:
-        print(f"There is no MCP server of {options.agent} to take over.")
+        print(f"{options.agent} has no MCP servers to import.")
     file = file_of_scope(options.scope, root, os.environ)
     there = file.entries()
     is_complete = not missing
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         problem = _problem_with(foreign, there, replace=options.replace)
         if problem is not None:
             is_complete = False
-            print(f"robota: {single_line(foreign.name)} was left out: {problem}.", file=sys.stderr)
+            print(f"robota: {single_line(foreign.name)} was skipped: {problem}.", file=sys.stderr)
             continue
         there[foreign.robota_name] = foreign.entry
         if not options.dry_run:
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 def _problem_with(foreign: ForeignEntry, there: dict[str, Any], *, replace: bool) -> str | None:
     problem = problem_with_server(foreign.robota_name, foreign.entry)
     if problem is None and foreign.robota_name in there and not replace:
-        return f"there is a server {foreign.robota_name} already (--replace replaces it)"
+        return f"there is already a server {foreign.robota_name} (--replace replaces it)"
     return problem
 
 
@@ -56,4 +56,4 @@ def _tell(foreign: ForeignEntry, what: str) -> None:
     print(f"{single_line(foreign.name)} of {single_line(foreign.where, 4096)} {what}{renamed}:")
     print_json(mask_settings(foreign.entry))
     if foreign.left_out:
-        print(f"  without {', '.join(map(single_line, foreign.left_out))}, which Robota does not have")
+        print(f"  without {', '.join(map(single_line, foreign.left_out))}, which Robota does not support")

@@ -73,7 +73,7 @@ def _approve(servers: "McpServers", report: "ServerReport") -> int:
         print("robota: Nothing was approved.", file=sys.stderr)
         return EXIT_FAILED
     servers.pins.pin(report.server, report.tools)
-    print(f"The tools of {report.server.name} are approved as they are shown here: {len(report.tools)}.")
+    print(f"Approved the tools of {report.server.name} as shown above: {len(report.tools)}.")
     return EXIT_SUCCESS
 
 
@@ -109,7 +109,7 @@ def _state(report: "ServerReport") -> str:
     if report.pin_problem is not None:
         return single_line(report.pin_problem, LONGEST_LINE)
     if report.changes:
-        return "changed since it was approved; what differs is blocked"
+        return "changed since it was approved; changed tools are blocked"
     return "not used yet" if report.pins is None else "works"
 
 

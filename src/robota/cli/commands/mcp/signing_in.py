@@ -47,7 +47,7 @@ def _server(name: str, root: Path) -> HttpServer:
         known = ", ".join(server.name for server in servers) or "none"
         raise ConfigError(f"There is no MCP server {single_line(name)!r} here. Available: {known}.")
     if not isinstance(found, HttpServer):
-        raise ConfigError(f"{name} is a program on this machine; there is nothing to sign in to.")
+        raise ConfigError(f"{name} is a local program; there is nothing to sign in to.")
     return found
 
 
@@ -60,7 +60,7 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
         port = listener.sockets[0].getsockname()[1]
 
         async def go_to(address: str) -> None:
-            print(f"Sign in at this address:\n{single_line(address, LONGEST_ADDRESS)}", flush=True)
+            print(f"Sign in at this URL:\n{single_line(address, LONGEST_ADDRESS)}", flush=True)
             if opens_browser and (sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))):
                 await asyncio.to_thread(webbrowser.open, address)
 

@@ -136,7 +136,7 @@ def _write(path: Path, text: str, *, force: bool) -> None:
         with path.open("w" if force else "x", encoding="utf-8") as out:
             out.write(text)
     except FileExistsError as error:
-        message = f"{path} is there already. It was left as it is. Choose another --output, or --force."
+        message = f"{path} already exists and was left unchanged. Choose another --output, or use --force."
         raise ConfigError(message) from error
     except OSError as error:
         raise ConfigError(f"{path} could not be written: {error.strerror}. Choose another --output.") from error

@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
         tell(f"{str(error).rstrip('.')}. Nothing was changed.")
         return NOT_RUN
     except OSError as error:
-        tell(f"The directory to run it in could not be made or used: {error.strerror}. Nothing was changed.")
+        tell(f"The directory to run it in could not be created or used: {error.strerror}. Nothing was changed.")
         return NOT_RUN
     except KeyboardInterrupt:
         tell("stopped. Nothing was changed.")
@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota replay`."""
-    about = "Run a recorded session again in a directory of its own, and name the first thing that is not as it was."
+    about = "Run a recorded session again in a separate directory, and report the first difference."
     parser = CommandParser(prog="robota replay", description=about)
     help_session = "session, or a file made by `robota report` (default: the newest session)"
     parser.add_argument("session", nargs="?", metavar="ID", help=help_session)
@@ -98,7 +98,7 @@ def _meant(wanted: str | None, options: argparse.Namespace) -> Iterator[tuple[Pa
         yield session.directory, session.is_own
         return
     if not zipfile.is_zipfile(path):
-        raise NotReplayable(f"{single_line(str(path), 400)} is no report")
+        raise NotReplayable(f"{single_line(str(path), 400)} is not a report")
     with tempfile.TemporaryDirectory(prefix="robota-report-") as place:
         yield _unpacked(path, Path(place)), False
 
@@ -164,10 +164,10 @@ def _print(report: ReplayReport, *, as_json: bool) -> None:
     if report.not_compared is not None:
         limit = report.not_compared
         after = f"after request {limit.request}" if limit.request else "from the beginning"
-        print(f"not comparable {after}: {limit.why}, which is not done again. What came before is as it was.")
+        print(f"not comparable {after}: {limit.why}, which cannot be repeated. Everything before it is identical.")
     elif report.divergence is None:
         compared = "prompts, arguments and file bytes" if report.compared_files else "prompts and arguments"
-        print(f"identical: {made}; {compared} are as they were.")
+        print(f"identical: {made}; {compared} are the same.")
     else:
-        print(f"different: {made}. The first thing that is not as it was:")
+        print(f"different: {made}. The first difference:")
         print(visible(report.divergence.text))

@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
         session = named_or_newest_session(options)
         path: Path = options.output or Path(f"robota-report-{session.id}.zip")
         if path.exists() and not options.force:
-            raise ConfigError(f"{path} is there already. It was left as it is. Choose another --output, or --force.")
+            raise ConfigError(f"{path} already exists and was left unchanged. Choose another --output, or use --force.")
         wanted = _part(options.turns, options.until_call)
         part = None if wanted.is_all else part_of(session.directory, wanted)
         notes = write_export(path, "bundle", session, own_cover(session, options.cover), part)
@@ -36,8 +36,8 @@ def main(argv: Sequence[str]) -> int:
     if notes.get("leftOut"):
         tell(f"{len(notes['leftOut'])} saved outputs are not text and were omitted.")
     what = "the session" if part is None else f"{len(part)} records of the session"
-    print(f"{path} holds {what} with home, user and host names, keys and passwords covered.")
-    print(f"Look through it before you send it. Anybody runs it again with: robota replay {path}")
+    print(f"{path} contains {what}, with home, user and host names, keys and passwords redacted.")
+    print(f"Review it before you send it. Anyone can run it again with: robota replay {path}")
     return WRITTEN
 
 

@@ -28,7 +28,7 @@ LARGEST_FILE: Final = 20 * 1024 * 1024
 SHOWN: Final = 300
 LINES_SHOWN: Final = 3
 PLACE: Final = re.compile(r"(?P<file>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?", re.DOTALL)
-NO_AGENT: Final = "no agent wrote this, as far as the logs here tell"
+NO_AGENT: Final = "no agent wrote this, according to the logs here"
 
 
 class NoAnswer(Exception):
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
         data = _content(root, path, options.commit, os.environ)
         texts = lines_of(data)
         if not texts:
-            raise NoAnswer(f"{single_line(path)} is empty or no text, so there are no lines to ask about")
+            raise NoAnswer(f"{single_line(path)} is empty or not text, so it has no lines to explain")
         wanted = _wanted(path, len(texts), first, last)
         origins = origins_of_lines(root, os.environ, path, data, wanted, _tell)
     except (ConfigError, NoAnswer) as error:
@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> CommandParser:
     """What may stand behind `robota why`."""
-    about = "Say which call wrote a line, what was said and asked for before it, who allowed it, and what it cost."
+    about = "Show which tool call wrote a line, the prompt and approval behind it, and what it cost."
     parser = CommandParser(prog="robota why", description=about)
     parser.add_argument(
         "place", metavar="FILE[:LINE[-LINE]]", help="a file of the project, optionally a line or a range of lines"
@@ -95,14 +95,14 @@ def _place(text: str, cwd: Path, root: Path) -> tuple[str, int | None, int | Non
     first = int(found["first"]) if found["first"] else None
     last = int(found["last"]) if found["last"] else first
     if first is not None and last is not None and (first < 1 or last < first):
-        raise NoAnswer(f"{single_line(text)}: lines count from 1, and the last one comes after the first")
+        raise NoAnswer(f"{single_line(text)}: line numbers start at 1, and the last must not be before the first")
     return _below(found["file"], cwd, root), first, last
 
 
 def _below(name: str, cwd: Path, root: Path) -> str:
     place = Path(os.path.normpath(cwd.resolve() / name))
     if not place.is_relative_to(root) or place == root:
-        raise NoAnswer(f"{single_line(name)} is not below {root}. Name a file of the project, or another with --cwd")
+        raise NoAnswer(f"{single_line(name)} is not in {root}. Name a file of the project, or use --cwd")
     return str(place.relative_to(root))
 
 
@@ -112,7 +112,7 @@ def _content(root: Path, path: str, commit: str | None, env: Mapping[str, str]) 
     place = root / path
     try:
         if not place.is_file():
-            raise NoAnswer(f"There is no file {single_line(path)} in {root}. --commit REV looks at one that was")
+            raise NoAnswer(f"There is no file {single_line(path)} in {root}. To look at a deleted file: --commit REV")
         if place.stat().st_size > LARGEST_FILE:
             raise NoAnswer(f"{single_line(path)} is larger than {LARGEST_FILE:,} bytes, which is too much to compare")
         return place.read_bytes()
@@ -122,7 +122,7 @@ def _content(root: Path, path: str, commit: str | None, env: Mapping[str, str]) 
 
 async def _committed(root: Path, path: str, commit: str, env: Mapping[str, str]) -> bytes:
     if commit.startswith("-") or ":" in commit:
-        raise NoAnswer(f"{single_line(commit)} is no commit")
+        raise NoAnswer(f"{single_line(commit)} is not a commit")
     try:
         git = await open_git(root, env)
         return os.fsencode(await git.run("cat-file", "blob", f"{commit}:./{path}"))
@@ -157,7 +157,7 @@ def _details(origin: LineOrigin) -> list[tuple[str, str]]:
     story = origin.story
     when = datetime.fromtimestamp(story.started_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     where = f", into {single_line(origin.path)}" if origin.is_moved else ""
-    mark = "" if origin.log.is_own else "  (not written on this machine; somebody else may have made it)"
+    mark = "" if origin.log.is_own else "  (not written on this machine; someone else may have created it)"
     rows = [
         ("written", f"{when} by {single_line(story.tool)} {_argument(story)}{where}".rstrip()),
         ("model", single_line(story.model)),
@@ -188,7 +188,7 @@ def _allowed(story: CallStory) -> str:
         case Approver.PERSON:
             looked = "" if story.looked_ms is None else f", after {story.looked_ms / 1000:.1f} s"
             said = f", saying: {single_line(story.answer_text, SHOWN)}" if story.answer_text else ""
-            return f"by hand{looked}{said}"
+            return f"by the user{looked}{said}"
         case Approver.RULE:
             return f"by the rule {single_line(story.rule)}"
         case Approver.HOOK:
@@ -196,7 +196,7 @@ def _allowed(story: CallStory) -> str:
         case Approver.MODE:
             return f"by the permission mode {single_line(story.permission_mode)}: {reason}"
         case Approver.NOBODY:
-            return "the log does not say by whom"
+            return "unknown: the log does not say"
 
 
 def _cost(story: CallStory) -> str:

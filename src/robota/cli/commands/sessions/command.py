@@ -49,9 +49,7 @@ def main(argv: Sequence[str]) -> int:
         if error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC):
             raise  # standard output, not a log
         place = "" if error.filename is None else f" ({error.filename})"
-        return _failed(
-            f"{error.strerror or error}{place}. The logs were left as they are; check the disk.", EXIT_FAILED
-        )
+        return _failed(f"{error.strerror or error}{place}. The logs were not changed; check the disk.", EXIT_FAILED)
     return code
 
 

@@ -18,15 +18,15 @@ def run(options: argparse.Namespace) -> int:
     if options.undo:
         back = find_trashed(trashed_sessions(chosen_places(options)), options.session)
         directory = undelete_session(back)
-        _tell(options, {"id": back.id, "path": str(directory)}, f"{back.id} is back.")
+        _tell(options, {"id": back.id, "path": str(directory)}, f"{back.id} was restored.")
         return 0
     directory = _directory(options)
     trashed = delete_session(directory, wall_clock_ms())
     user = person_directory()
     if user is not None:
         drop_snapshot(user, directory)
-    way_back = f"`robota sessions delete --undo {trashed.id}` brings it back"
-    text = f"{trashed.id} is in the trash. {way_back}, `robota sessions prune` removes it."
+    way_back = f"`robota sessions delete --undo {trashed.id}` restores it"
+    text = f"{trashed.id} was moved to the trash. {way_back}, `robota sessions prune` removes it for good."
     _tell(options, {"id": trashed.id, "path": str(trashed.directory)}, text)
     return 0
 

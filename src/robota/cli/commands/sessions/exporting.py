@@ -44,15 +44,15 @@ def run(options: argparse.Namespace) -> int:
         return 0
     path: Path = options.output or Path(f"robota-{session.id}.{file_ending(options.format)}")
     if path.exists() and not options.force:
-        raise ConfigError(f"{path} is there already. It was left as it is. Choose another --output, or --force.")
+        raise ConfigError(f"{path} already exists and was left unchanged. Choose another --output, or use --force.")
     notes = write_export(path, options.format, session, cover)
     if options.json:
         print_json({"id": session.id, "path": str(path.absolute()), "redacted": cover is not None, **notes})
     else:
-        covered = "Home, user and host names, keys and passwords are covered." if cover else "Nothing is covered."
+        covered = "Home, user and host names, keys and passwords are redacted." if cover else "Nothing is redacted."
         print(f"{session.id} was written to {path}. {covered}")
         if notes.get("leftOut"):
-            tell(f"{len(notes['leftOut'])} kept outputs are no text and were left out; --no-redact takes them along.")
+            tell(f"{len(notes['leftOut'])} saved outputs are not text and were omitted; --no-redact includes them.")
     return 0
 
 
@@ -123,7 +123,7 @@ def write_export(
 
 def _write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
     if path.exists() and not path.is_file():  # a device, a pipe: it would be gone
-        raise LogWriteError(f"{path} is no regular file. It was left as it is. Choose another --output.")
+        raise LogWriteError(f"{path} is not a regular file and was left unchanged. Choose another --output.")
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

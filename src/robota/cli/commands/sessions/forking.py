@@ -31,5 +31,5 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"id": new_id, "path": str(directory), "origin": session.id, "turn": options.at})
     else:
-        print(f"{new_id} is a fork of {session.id}. Continue it: robota --resume {new_id}")
+        print(f"{new_id} is a fork of {session.id}. To continue it: robota --resume {new_id}")
     return 0

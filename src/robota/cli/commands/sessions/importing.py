@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         for each in taken:
             print(
                 f"{each['id']} was imported from {each['file']} ({each['source']}). "
-                f"Continue: robota --resume {each['id']}"
+                f"To continue it: robota --resume {each['id']}"
             )
     return 0 if len(taken) == len(options.files) else REFUSED
 
@@ -46,7 +46,7 @@ def _take_in(path: Path, root: Path) -> dict[str, Any]:
     fresh_id = new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
     user = user_directory(os.environ)
     if not path.is_file():
-        raise ImportRefused(f"{path} is no file that can be read. Nothing was changed.")
+        raise ImportRefused(f"{path} is not a readable file. Nothing was changed.")
     if zipfile.is_zipfile(path):
         from robota.log.transfer.unbundle import read_manifest, take_in
 

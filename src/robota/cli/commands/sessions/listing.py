@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         headings = (*HEADINGS[:-1], DIRECTORY, HEADINGS[-1]) if options.all else HEADINGS
         print_columns([headings, *rows])
     if len(shown) < len(sessions):
-        print(f"{len(sessions) - len(shown)} older ones are not shown.")
+        print(f"{len(sessions) - len(shown)} older sessions are not shown.")
     for directory in _without_log(chosen_places(options), {each.directory for each in sessions}):
         print(f"There is no log in {single_line(directory, 300)}; `robota sessions delete` moves it to the trash.")
     return 0

@@ -52,7 +52,7 @@ def age_ms(text: str) -> int:
     """A length of time such as `30d` in milliseconds."""
     found = AGE.fullmatch(text.strip().lower())
     if found is None:
-        raise ConfigError(f"{text!r} is no length of time. Write it like 45m, 12h, 30d or 2w. Nothing was changed.")
+        raise ConfigError(f"{text!r} is not a duration. Use a form such as 45m, 12h, 30d or 2w. Nothing was changed.")
     return int(found[1]) * UNIT_MS[found[2]]
 
 

@@ -32,5 +32,5 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"id": session.id, "name": name})
     else:
-        print(f"{session.id} " + (f"is now called {single_line(name)}" if name else "has no name now") + ".")
+        print(f"{session.id} " + (f"is now called {single_line(name)}" if name else "has no name anymore") + ".")
     return 0

@@ -39,13 +39,13 @@ def run(options: argparse.Namespace) -> int:
         limit=options.limit,
     )
     if not match_expression(words) and (words or not any((options.since, options.file, options.tool, options.model))):
-        raise ConfigError("Say what to look for: words with letters or digits, --since, --file, --tool or --model.")
-    with reading_progress("reading what is new in the logs") as progress:
+        raise ConfigError("Search for what? Give words with letters or digits, --since, --file, --tool or --model.")
+    with reading_progress("indexing new log entries") as progress:
         found = search(chosen_sessions(options), query, person_directory(), tell, progress)
     if options.json:
         print_json([_found_json(each) for each in found])
     elif not found:
-        print("No session fits.")
+        print("No session matches.")
     else:
         for each in found:
             _print_found(each, now_ms)
@@ -59,7 +59,7 @@ def since_ms(text: str, now_ms: int) -> int:
     try:
         return int(datetime.fromisoformat(text.strip()).astimezone().timestamp() * 1000)
     except (ValueError, OverflowError, OSError) as error:
-        raise ConfigError(f"{text!r} is no time. Write it like 7d, 2026-10-31 or 2026-10-31T18:00.") from error
+        raise ConfigError(f"{text!r} is not a time. Use a form such as 7d, 2026-10-31 or 2026-10-31T18:00.") from error
 
 
 def _tool_id(name: str) -> str:

@@ -16,7 +16,7 @@ from robota.log.errors import SessionNotFound
 from robota.text.visible import single_line
 
 TITLE_SHOWN: Final = 80
-FROM_ELSEWHERE: Final = "was not written on this machine at this place; somebody else may have made it."
+FROM_ELSEWHERE: Final = "was not written on this machine in this directory; someone else may have created it."
 
 
 def chosen_places(options: argparse.Namespace) -> tuple[SessionsPlace, ...]:
@@ -25,7 +25,7 @@ def chosen_places(options: argparse.Namespace) -> tuple[SessionsPlace, ...]:
         root = options.cwd.resolve()
     except OSError as error:
         problem = f"The directory {options.cwd} cannot be used: {error.strerror}. Nothing was changed"
-        raise ConfigError(f"{problem}. Name another with --cwd.") from error
+        raise ConfigError(f"{problem}. Use --cwd to name another one.") from error
     user = person_directory()
     return all_places(root, user) if options.all else project_places(root, user)
 
@@ -56,8 +56,8 @@ def newest_session(options: argparse.Namespace) -> CataloguedSession:
     found = next(own, None)
     if found is None:
         raise SessionNotFound(
-            f"There is no session of this machine in {options.cwd.resolve()}. Nothing was changed. Say which one is "
-            "meant; `robota sessions list` shows those there are."
+            f"There is no session of this machine in {options.cwd.resolve()}. Nothing was changed. Name a session; "
+            "`robota sessions list` lists them."
         )
     return found
 

@@ -55,7 +55,7 @@ def _print_in_pages(lines: Iterable[Line]) -> None:
         needed = max(1, -(-columns_of(line.text) // columns))
         if needed > left and left < rows - 1:
             try:
-                if ask("Enter goes on, q ends").lower().startswith("q"):
+                if ask("Enter continues, q quits").lower().startswith("q"):
                     return
             except Cancelled:
                 return

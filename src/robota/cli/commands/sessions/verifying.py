@@ -16,7 +16,7 @@ from robota.text.counted import counted
 
 EXIT_SOUND: Final = 0
 EXIT_BROKEN: Final = 1
-NO_HEAD: Final = "Nothing was noted of it on this machine, so an end that was cut off would not show."
+NO_HEAD: Final = "This machine has no note of its length, so a truncated end would not be noticed."
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,13 +39,13 @@ def _print_report(path: Path, report: VerifyReport, noted: ChainHead | None) -> 
     rows = [("log", str(path)), ("records", str(report.records))]
     if report.broken is None:
         print_columns([*rows, ("chain", "ok"), ("head", report.head_hash)])
-        print(NO_HEAD if noted is None else f"Record {noted.seq}, noted outside the workspace, is in it.")
+        print(NO_HEAD if noted is None else f"It contains record {noted.seq}, which was noted outside the workspace.")
         return
     broken = report.broken
     reason = f"{broken.flaw}: {broken.explanation}"
     where = [("line", str(broken.line)), ("seq", str(broken.seq))]
     print_columns([*rows, ("chain", "BROKEN"), *where, ("reason", reason)])
-    print(f"Before it {counted(report.records, 'record')} can be believed. Nothing was changed.")
+    print(f"The {counted(report.records, 'record')} before it can be trusted. Nothing was changed.")
 
 
 def _log_path(options: argparse.Namespace) -> Path:

@@ -28,7 +28,7 @@ from robota.text.visible import single_line
 SHOWN_BEFORE: Final = 10
 READ_BEFORE: Final = 8 * 1024 * 1024
 ASK_SHOWN: Final = 200
-WENT_BACK: Final = "Somebody went back in the conversation; `robota sessions show` has what counts now."
+WENT_BACK: Final = "The conversation was rewound; `robota sessions show` prints its current state."
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,11 +91,11 @@ def _print_ask(record: Record | None) -> None:
     if row is not None and row.ask in INTERACTIVE_ASKS and not (row.partial or row.is_answered or row.interrupted):
         match asked := ask_of(row):
             case QuestionAsk():
-                words = f"waits for an answer: {single_line(asked.question, ASK_SHOWN)}"
+                words = f"waiting for an answer: {single_line(asked.question, ASK_SHOWN)}"
             case ApprovalAsk():
-                words = f"may this run? {single_line(asked.title, ASK_SHOWN)}"
+                words = f"waiting for approval: {single_line(asked.title, ASK_SHOWN)}"
             case _:
-                words = f"waits for an answer to {row.ask}: {single_line(row.text or '', ASK_SHOWN)}"
+                words = f"waiting for an answer to {row.ask}: {single_line(row.text or '', ASK_SHOWN)}"
         print_line(Line(f"? {words}", BOLD))
 
 

@@ -96,10 +96,10 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
         return TRUSTED if trust.is_given else UNTRUSTED
     if options.yes:
         remember("yes", trust.snapshot, env, _now_ms())
-        print_prose("This workspace is now trusted, as it is.")
+        print_prose("This workspace is now trusted in its current state.")
         return TRUSTED
     if not at_terminal():
-        print("Nobody is there to answer. To trust it as it is: robota trust --yes", file=sys.stderr)
+        print("Not a terminal, so nobody can answer. To trust it as it is: robota trust --yes", file=sys.stderr)
         return UNTRUSTED
     return TRUSTED if _ask(trust, env) else UNTRUSTED
 
@@ -116,7 +116,7 @@ def _agree(files: Sequence[Path], root: Path, env: Mapping[str, str]) -> int:
     agree_to_files(files, root, env)
     if is_trusted_by_person(load_settings(root, env).trust, env):
         return TRUSTED
-    print_prose("That counts once you trust the workspace: robota trust")
+    print_prose("This takes effect when you trust the workspace: robota trust")
     return UNTRUSTED
 
 
@@ -129,8 +129,10 @@ def _decide_on_outside_files(root: Path, options: argparse.Namespace, env: Mappi
         return ask_about_outside_files(settings, root, env)
     for file in undecided_files(settings, root, env):
         path = single_line(file.path, 4096)
-        print_prose(f"{single_line(file.referenced_by, 4096)} leads to {path}, outside of it, which is left out.")
-        print_prose(f"To let it be told as it is: robota trust --import {path}")
+        print_prose(
+            f"{single_line(file.referenced_by, 4096)} refers to {path}, outside the workspace, which is ignored."
+        )
+        print_prose(f"To include it in its current state: robota trust --import {path}")
     return None
 
 
@@ -142,15 +144,13 @@ def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env:
         return TRUSTED
     if is_trusted_by_person(trust, env):
         print_prose(
-            "You trust it: its instruction files are told to the model as yours. robota instructions shows them."
+            "It is trusted: its instruction files are sent to the model as yours. To see them: robota instructions"
         )
         return TRUSTED
-    print_prose(
-        "Its instruction files are quoted to the model, not given as instructions. robota instructions shows them."
-    )
+    print_prose("Its instruction files are quoted as data, not given as instructions. To see them: robota instructions")
     if options.yes:
         remember("yes", trust.snapshot, env, _now_ms())
-        print_prose("This workspace is now trusted, as it is.")
+        print_prose("This workspace is now trusted in its current state.")
     elif at_terminal():
         _ask(trust, env)
     return TRUSTED
@@ -177,13 +177,13 @@ def _describe(trust: Trust, env: Mapping[str, str]) -> None:
     if trust.state is TrustState.NOTHING:
         return
     if trust.state is TrustState.CHANGED:
-        print_prose("What is different from what you trusted:")
+        print_prose("Differences from what you trusted:")
         for change in changes(trust, env):
             print("\n".join(f"  {line}" for line in change_lines(change)))
         return
-    print_prose("It brings configuration that can run commands, allow calls and change what the model is told:")
+    print_prose("Its configuration can run commands, allow tool calls and change the model's instructions:")
     for source in trust.snapshot.sources:
-        size = f"{len(source.data):,} bytes" if source.data is not None else "a link, special or long: not read"
+        size = f"{len(source.data):,} bytes" if source.data is not None else "a link, special or too long: not read"
         print_prose(f"  {single_line(source.path, 200)}  ({size})")
 
 

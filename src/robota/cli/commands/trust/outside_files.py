@@ -39,10 +39,10 @@ def ask_about_outside_files(settings: Settings, root: Path, env: Mapping[str, st
             for file in undecided:
                 for line in _described(file, answers):
                     print_prose(line)
-                said = confirm("Shall the model be told what it says, as long as that does not change?", default=False)
+                said = confirm("Include its content for the model, as long as it does not change?", default=False)
                 answers.remember("yes" if said else "no", file.path, file.data, _now_ms())
     except Cancelled:
-        print("Not decided; what was not answered is left out this time.")
+        print("Not decided; unanswered files are ignored this time.")
 
 
 def agree_to_files(paths: Sequence[Path], root: Path, env: Mapping[str, str]) -> None:
@@ -51,7 +51,7 @@ def agree_to_files(paths: Sequence[Path], root: Path, env: Mapping[str, str]) ->
     for path in paths:
         content = _read(path)
         answers.remember("yes", content.path, content.data, _now_ms())
-        print_prose(f"{single_line(content.path, 4096)} may be told here, as it is now.")
+        print_prose(f"{single_line(content.path, 4096)} is now included here, in its current state.")
 
 
 def _read(path: Path) -> FileContent:
@@ -62,10 +62,10 @@ def _read(path: Path) -> FileContent:
 
 
 def _described(file: UndecidedFile, answers: OutsideFileAnswers) -> Iterator[str]:
-    yield f"{single_line(file.referenced_by, 4096)} leads to a file outside of the project:"
+    yield f"{single_line(file.referenced_by, 4096)} refers to a file outside the project:"
     yield f"  {single_line(file.path, 4096)}  ({len(file.data):,} bytes)"
     if (change := answers.change(file.path, file.data)) is not None:
-        yield "It is not as it was when you agreed to it:"
+        yield "It has changed since you agreed to it:"
         yield from (f"  {line}" for line in change_lines(change)[1:])
         return
     lines = file.data.decode("utf-8", "backslashreplace").splitlines()

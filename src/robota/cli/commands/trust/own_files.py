@@ -15,21 +15,21 @@ def look_at_own(env: Mapping[str, str]) -> bool:
     parts = own_parts(load_settings(None, env).values.hooks or {}, env)
     changes = own_changes(parts, env)
     if changes is None:
-        print("Your own skills, commands, styles and hooks; nothing was noted of them yet:")
+        print("Your own skills, commands, styles and hooks, not reviewed before:")
         print("\n".join(f"  {single_line(part.name, 4096)}" for part in parts) or "  none")
     elif not changes:
-        print("Your own skills, commands, styles and hooks are as you last saw them.")
+        print("Your own skills, commands, styles and hooks have not changed since you last reviewed them.")
         return True
     else:
-        print("What is different from when you last looked:")
+        print("Differences since you last reviewed them:")
         for change in changes:
             print("\n".join(f"  {line}" for line in change_lines(change)))
     try:
-        if at_terminal() and not confirm("Is that as you want it?", default=True):
-            print("Nothing was noted; robota doctor goes on telling you. Change or remove what you do not want.")
+        if at_terminal() and not confirm("Accept these changes?", default=True):
+            print("Nothing was saved; robota doctor keeps reporting it. Change or remove what you do not want.")
             return False
     except Cancelled:
         return False
     note_own(parts, env, time.time_ns() // 1_000_000)
-    print("Noted in robota.lock. robota doctor tells when something changes.")
+    print("Saved in robota.lock. robota doctor reports later changes.")
     return True
