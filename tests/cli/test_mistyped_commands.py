@@ -165,9 +165,9 @@ def test_a_setting_that_does_not_exist_is_named_with_the_one_that_does(robota: R
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["rewind", "list", "--last", "0"], "--last: '0' is no number from 1.\n"),
+        (["rewind", "list", "--last", "0"], "--last: '0' is not a number from 1.\n"),
         (["rewind", "restore", "two"], "N: 'two' is no whole number.\n"),
-        (["bisect", "--test", "true", "--timeout", "soon"], "--timeout: 'soon' is no number.\n"),
+        (["bisect", "--test", "true", "--timeout", "soon"], "--timeout: 'soon' is not a number.\n"),
     ],
 )
 def test_a_value_of_another_kind_is_named(robota: Robota, words: list[str], told: str) -> None:

@@ -66,7 +66,7 @@ CASES = {
     "resume": Case(line="/resume", shows="There is no other session", prints="There is no other session"),
     "clear": Case(line="/clear", shows="starts a new conversation", prints="starts a new conversation"),
     "fork": Case(line="/fork", shows="Nothing was copied.", prints="Nothing was copied.", code=1),
-    "language": Case(line="/language x9", shows="A language is needed", prints="A language is needed", code=2),
+    "language": Case(line="/language x9", shows="A language is required", prints="A language is required", code=2),
     "new": Case(line="/new", shows="", prints="To continue there: robota"),
     "exit": Case(line="/exit", shows="", prints=""),
 }

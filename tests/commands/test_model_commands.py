@@ -80,7 +80,7 @@ def test_a_language_applies_at_once_and_in_later_sessions(robota: Robota) -> Non
         terminal.answer("> ", "/language")
         terminal.wait_for("No language is set")
         terminal.answer("> ", "/language x9")
-        terminal.wait_for("A language is needed here")
+        terminal.wait_for("A language is required here")
         terminal.answer("> ", "Stimmt es?")
         terminal.wait_for("Ja.")
         terminal.answer("> ", "/language de")

@@ -83,4 +83,4 @@ def test_aliases_in_tests_of_a_policy_are_not_read(robota: Robota, arguments: st
     tests = f"tests: [{{tool: read_file, args: {arguments}, expect: deny}}]\n"
     (robota.workspace / ".robota/policy-tests.yaml").write_text(tests)
     done = robota("policy", "test")
-    assert done.code == 2 and "aliases are not read" in done.stderr
+    assert done.code == 2 and "aliases are not supported" in done.stderr

@@ -171,7 +171,7 @@ def test_S10_rules_are_kept_through_nothing(tmp_path: Path, outside: Path, plant
     (root / ".robota").mkdir(parents=True)
     plant(root / ".robota" / "settings.local.json", outside)
     said = keep_rules("project", ["Bash(npm test)"], root, {"ROBOTA_HOME": str(tmp_path / "home")})
-    assert "were not kept" in said
+    assert "were not saved" in said
     assert_untouched(outside)
 
 

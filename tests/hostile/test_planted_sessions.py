@@ -32,7 +32,7 @@ def test_its_permission_mode_is_nobodys(robota: Robota, way: str) -> None:
         done = resumed(robota, max(path.name for path in sessions(robota) if path.name != "planted"))
     elif way == "taken up":
         done = resumed(robota, "planted")
-        assert "acceptEdits. That is not restored" in done.stderr
+        assert "acceptEdits, which is not restored" in done.stderr
     else:
         done = resumed(robota, "planted", "--fork-session")
     assert done.code == 0 and not (robota.workspace / "PWNED").exists(), done.stderr
@@ -48,7 +48,7 @@ def test_it_does_not_say_where_to_work(robota: Robota, tmp_path: Path, place: st
     assert (robota.workspace / ".robota" / place).is_dir()
     plant(robota, cwd=f"{robota.workspace}/.robota/{place}")
     done = resumed(robota, "planted", "--permission-mode", "acceptEdits")
-    assert done.code == 0 and f"It goes on in {robota.workspace}" in done.stderr, done.stderr
+    assert done.code == 0 and f"It continues in {robota.workspace}" in done.stderr, done.stderr
     assert (robota.workspace / "PWNED").exists() and not list(outside.iterdir())
 
 

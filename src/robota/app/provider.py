@@ -42,8 +42,8 @@ def require_known_prices(launch: LaunchOptions, settings: Settings, profile: Pro
     if unpriced:
         key = join_key(("models", unpriced[0], "price"))
         raise ConfigError(
-            f"What {', '.join(unpriced)} costs is not known, so --max-budget-usd cannot be kept. Nothing was started. "
-            f"Say its price in US dollars per million tokens: robota config set '{key}' "
+            f"What {', '.join(unpriced)} costs is unknown, so --max-budget-usd cannot be enforced. Nothing was "
+            f"started. Set its price in US dollars per million tokens: robota config set '{key}' "
             '\'{"input": 1, "output": 2}\'. Or limit the requests: --max-turns N'
         )
 

@@ -246,13 +246,13 @@ class _Replay:
         cwd, start = self._recording.header.cwd, self._recording.start
         opening = checkpoint_opener(self._options.root, self._env)(cwd) if self._options.is_own and start else None
         if opening is None:
-            self._notes.append("Its files are not here, so results are taken from the log and no bytes are compared.")
+            self._notes.append("Its files are missing, so results are taken from the log and no bytes are compared.")
             return None
         try:
             with opening as store:
                 store.check_out(store.completed(start), self._workspace)
         except CheckpointError as error:
-            self._notes.append(f"Its files cannot be had ({error}), so no bytes are compared.")
+            self._notes.append(f"Its files are not available ({error}), so no bytes are compared.")
             return None
         settings = CheckpointSettings()
         original = checkpoint_store(settings, Path(cwd), self._env)
@@ -402,7 +402,7 @@ class _AsRecorded:
     def judge(
         self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
     ) -> Verdict:
-        return Verdict(decision=Decision.ALLOW, reason="It is run again in a directory of its own.")
+        return Verdict(decision=Decision.ALLOW, reason="It runs again in a separate directory.")
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
         return verdict

@@ -18,7 +18,7 @@ from robota.providers.environment_profile import environment_profiles
 from robota.text.visible import single_line
 
 NOT_RESTORED: Final = (
-    "The session ran with {mode}. That is not restored{reason}: add --permission-mode {mode} to have it again."
+    "The session ran with {mode}, which is not restored{reason}: to use it again, add --permission-mode {mode}."
 )
 NOT_OWN: Final = ", because its log is not as it was written here"
 
@@ -63,7 +63,7 @@ def _with_directory(launch: LaunchOptions, header: SessionHeader, notices: list[
     if was.is_dir() and lies_in_worktree(was, root):
         return msgspec.structs.replace(launch, cwd=was, kept_in=root)
     where = single_line(header.cwd, 4096)
-    notices.append(f"The session worked in {where}, which is not this directory. It goes on in {root}.")
+    notices.append(f"The session worked in {where}, which is not this directory. It continues in {root}.")
     return launch
 
 
@@ -76,7 +76,7 @@ def _with_model(
     if header.provider not in {*settings.values.providers, *environment_profiles(settings, env)}:
         known = single_line(header.provider)
         notices.append(
-            f"The session worked with {known!r}, and there is no such provider profile; the current one is used."
+            f"The session worked with {known!r}, which is not a configured provider profile; the current one is used."
         )
         return launch
     return msgspec.structs.replace(launch, provider=header.provider, model=launch.model or header.model)
@@ -91,6 +91,6 @@ def _with_mode(
     root = workspace_root(launch.cwd)
     modes, _ = task_modes(launch, settings_for(launch, root, env), root, env)
     if mode not in modes.roles:
-        notices.append(f"There is no mode {single_line(mode)!r} any more; the task goes on in the default one.")
+        notices.append(f"There is no mode {single_line(mode)!r} anymore; the task continues in the default mode.")
         return launch
     return msgspec.structs.replace(launch, mode=mode)

@@ -86,7 +86,7 @@ def _tools_to_describe(tools: Sequence[AnyTool], context_window: int) -> tuple[S
         return tools, ()
     message = (
         f"The {len(specs)} tools of the MCP servers would take about {estimated_tokens(specs):,} tokens of the context "
-        "window, more than a tenth of it. The model searches for them instead of being told of each."
+        "window, more than a tenth of it. The model searches for them instead of being given all of them."
     )
     return deferring_tools(specs), (Notice(level="info", text=message),)
 

@@ -38,7 +38,7 @@ async def in_worktree(
     worktree = await enter_worktree(request)
     try:
         for notice in (
-            f"This session works in the worktree {single_line(str(worktree.path), 4096)}",
+            f"This session uses the worktree {single_line(str(worktree.path), 4096)}",
             *worktree.notices,
         ):
             notify(notice)

@@ -161,7 +161,7 @@ def in_plain_words(message: str, help: str) -> str:
         name = "" if choice["name"].isupper() else f"{choice['name'].split('/')[-1]}: "
         return f"{name}{choice['said']!r} is not one of {', '.join(known)}.{did_you_mean(choice['said'], known)}"
     if value := INVALID_VALUE.fullmatch(message):
-        return f"{value['name'].split('/')[-1]}: {value['said']} is no {KINDS.get(value['kind'], value['kind'])}."
+        return f"{value['name'].split('/')[-1]}: {value['said']} is not a {KINDS.get(value['kind'], value['kind'])}."
     if unknown := UNRECOGNIZED.fullmatch(message):
         first = unknown["first"]
         if not first.startswith("-"):

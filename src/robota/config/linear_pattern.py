@@ -12,7 +12,7 @@ from pydantic_core import SchemaError, SchemaValidator, ValidationError
 def problem_with_pattern(pattern: object) -> str | None:
     """Why a pattern is invalid, as the end of a sentence; None if it is valid."""
     if not isinstance(pattern, str):
-        return "it is no text"
+        return "it is not text"
     try:
         _matcher(pattern)
     except SchemaError as error:

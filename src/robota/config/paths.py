@@ -38,7 +38,7 @@ def home_directory(env: Mapping[str, str]) -> Path:
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError as error:
-        raise ConfigError("There is no home directory: set HOME or ROBOTA_HOME to one.") from error
+        raise ConfigError("There is no home directory: set HOME or ROBOTA_HOME.") from error
 
 
 def known_home(env: Mapping[str, str]) -> Path | None:

@@ -56,9 +56,9 @@ def _check(yaml: Any, text: str) -> None:
     depth = 0
     for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         if isinstance(event, yaml.AliasEvent):
-            raise YamlProblem("aliases are not read; write each value where it belongs")
+            raise YamlProblem("aliases are not supported; write each value where it is used")
         if getattr(event, "tag", None) is not None:
-            raise YamlProblem("tags such as !!int are not read")
+            raise YamlProblem("tags such as !!int are not supported")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         is_too_long = isinstance(event, yaml.ScalarEvent) and event.style is None and len(event.value) > LONGEST_PLAIN
         if depth > DEEPEST or number > MOST_NODES or is_too_long:

@@ -103,7 +103,7 @@ def test_removing_never_loses_commits(robota: Robota) -> None:
 def test_commits_on_no_branch_are_not_even_lost_by_force(robota: Robota) -> None:
     run_in_worktree(robota, "x", "git checkout -q --detach && git commit -qm loose --allow-empty")
     refused = robota("worktree", "remove", "x", "--force")
-    assert refused.code == 1 and "no branch holds them" in refused.stderr
+    assert refused.code == 1 and "they are on no branch" in refused.stderr
     git(worktree(robota, "x"), "branch", "rescued")
     assert robota("worktree", "remove", "x").code == 0
     assert branches(robota.workspace) == ["main", "rescued"]
@@ -118,14 +118,14 @@ def test_a_name_that_is_not_there(robota: Robota) -> None:
 @pytest.mark.parametrize("name", ["../..", "-x", ".git"])
 def test_a_name_that_leads_elsewhere(robota: Robota, name: str) -> None:
     refused = robota("worktree", "remove", "--force", "--", name)
-    assert refused.code == 1 and "cannot be the name of a worktree" in refused.stderr
+    assert refused.code == 1 and "is not a valid worktree name" in refused.stderr
     assert (robota.workspace / "a.txt").exists()
 
 
 def test_files_that_somebody_deleted_are_cleared_up(robota: Robota) -> None:
     run_in_worktree(robota, "x", "touch stay")
     subprocess.run(["rm", "-r", str(worktree(robota, "x"))], check=True)
-    assert "its files are gone" in robota("worktree", "list").stdout
+    assert "its files are missing" in robota("worktree", "list").stdout
     assert robota("worktree", "remove", "x").code == 0
     assert branches(robota.workspace) == ["main"]
     assert "was removed" in run_in_worktree(robota, "x", "true").stderr
@@ -146,10 +146,10 @@ def test_what_is_no_worktree_is_removed_by_force_only(robota: Robota, tmp_path: 
 def test_two_sessions_cannot_have_the_same_worktree(robota: Robota, tmp_path: Path) -> None:
     with session_that_waits(robota, tmp_path):
         second = robota("-w", "x", "-p", "go")
-        assert second.code == 3 and "Another session works in the worktree x" in second.stderr
+        assert second.code == 3 and "Another session is using the worktree x" in second.stderr
         assert json.loads(robota("worktree", "list", "--json").stdout)[0]["inUse"] is True
         refused = robota("worktree", "remove", "x", "--force")
-        assert refused.code == 1 and "A session works in the worktree x" in refused.stderr
+        assert refused.code == 1 and "A session is using the worktree x" in refused.stderr
 
 
 def test_sessions_with_other_names_do_not_disturb_one_another(robota: Robota, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_killed_session_leaves_its_worktree_to_be_found(robota: Robota, tmp_pa
         process.wait()
         (entry,) = json.loads(robota("worktree", "list", "--json").stdout)
         assert (entry["name"], entry["inUse"], entry["files"]) == ("x", False, 1)
-    assert "goes on in it" in run_in_worktree(robota, "x", "test -e b.txt && rm b.txt").stderr
+    assert "continues in it" in run_in_worktree(robota, "x", "test -e b.txt && rm b.txt").stderr
     assert names_of_worktrees(robota) == []
 
 

@@ -78,7 +78,7 @@ def test_a_git_in_the_workspace_is_not_taken_for_git(robota: Robota) -> None:
 def test_a_branch_of_that_name_is_not_touched(robota: Robota) -> None:
     commit(robota.workspace, a_txt="a")
     git(robota.workspace, "branch", "worktree-x")
-    refused(robota, "There is a branch worktree-x already", "robota worktree remove x")
+    refused(robota, "There is already a branch worktree-x", "robota worktree remove x")
     assert "worktree-x" in branches(robota.workspace)
 
 
@@ -105,7 +105,7 @@ def test_something_else_of_that_name_is_not_touched(robota: Robota, kind: str, t
 def test_inside_a_worktree_it_says_where_the_repository_is(robota: Robota) -> None:
     commit(robota.workspace, a_txt="a")
     run_in_worktree(robota, "x", "touch stay")
-    words = refused(Robota(worktree(robota, "x"), robota.home), "is in a worktree already", name="y")
+    words = refused(Robota(worktree(robota, "x"), robota.home), "is already in a worktree", name="y")
     assert str(robota.workspace) in words
 
 

@@ -68,13 +68,13 @@ def test_a_path_may_be_relative_to_the_repository(robota: Robota) -> None:
     ("hook", "words"),
     [
         ("echo no room >&2; exit 1", "no room"),
-        ("echo /tmp; exit 3", "made no worktree"),
-        ("true", "made no worktree"),
+        ("echo /tmp; exit 3", "created no worktree"),
+        ("true", "created no worktree"),
         ("echo /does/not/exist", "does not exist"),
         ("echo a.txt", "is not a directory"),
         ("echo .", "is the project itself"),
-        ("echo /", "is the project itself or a directory around it"),
-        ("exec does-not-exist-anywhere", "made no worktree"),
+        ("echo /", "is the project itself or a parent directory of it"),
+        ("exec does-not-exist-anywhere", "created no worktree"),
     ],
 )
 def test_a_hook_that_fails_starts_nothing_and_nothing_else_makes_one(robota: Robota, hook: str, words: str) -> None:

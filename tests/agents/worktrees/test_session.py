@@ -143,14 +143,14 @@ def test_without_a_name_every_session_gets_a_place_of_its_own(robota: Robota) ->
 def test_a_kept_worktree_is_gone_on_with_under_its_name(robota: Robota) -> None:
     run_in_worktree(robota, "x", "echo one > b.txt")
     done = run_in_worktree(robota, "x", "echo two >> b.txt")
-    assert "goes on in it" in done.stderr
+    assert "continues in it" in done.stderr
     assert (worktree(robota, "x") / "b.txt").read_text() == "one\ntwo\n"
 
 
 def test_a_repository_that_keeps_its_git_elsewhere_works_too(robota: Robota, tmp_path: Path) -> None:
     git(robota.workspace, "init", "--quiet", "--separate-git-dir", str(tmp_path / "elsewhere"))
     assert "was kept: 1 changed" in run_in_worktree(robota, "x", "touch b.txt").stderr
-    assert "goes on in it" in run_in_worktree(robota, "x", "rm b.txt").stderr
+    assert "continues in it" in run_in_worktree(robota, "x", "rm b.txt").stderr
     assert names_of_worktrees(robota) == [] and branches(robota.workspace) == ["main"]
 
 

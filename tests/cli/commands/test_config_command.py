@@ -73,7 +73,7 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
 @pytest.mark.parametrize(
     ("key", "value", "shown"),
     [
-        ("language", "7 &", "a language is needed"),
+        ("language", "7 &", "a language is required"),
         ("completion", "maybe", "explicit, implicit"),
         ("permissions.defaultMode", "yolo", "acceptEdits, bypassPermissions, default, plan"),
         ("permissions.deny", "Bash", "a list"),

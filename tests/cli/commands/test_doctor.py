@@ -101,7 +101,7 @@ def test_fields_of_skills_that_have_no_effect_are_named(robota: Robota) -> None:
     (commands / "odd.md").write_text("---\ndescription: odd\neffort: high\nhooks: {}\nmodel: big\n---\nDo it.")
     said = checks(robota)["skills"]["text"]
     assert "the field effort has no effect; the field hooks has no effect" in said
-    assert "the field model counts only with context: fork" in said
+    assert "the field model applies only with context: fork" in said
     for number in range(10):
         (commands / f"more{number}.md").write_text("---\nshade: red\n---\nDo it.")
     assert "6 more have fields without effect" in robota("doctor").stdout

@@ -41,7 +41,7 @@ def test_a_budget_that_cannot_be_kept_is_refused_before_anything_is_sent(robota:
         unpriced(robota, server.url, models={"new-thing": {"price": PRICE}} if fallback else {})
         more = ("--fallback-model", "another-thing") if fallback else ()
         done = robota("-p", "go", "--max-budget-usd", "1", *more)
-        assert done.code == 3 and "--max-budget-usd cannot be kept" in done.stderr
+        assert done.code == 3 and "--max-budget-usd cannot be enforced" in done.stderr
         assert f"robota config set 'models.{'another' if fallback else 'new'}-thing.price'" in done.stderr
         assert not server.records and not (robota.workspace / ".robota").exists()
 

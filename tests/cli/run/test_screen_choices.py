@@ -129,7 +129,7 @@ def test_a_repository_with_a_package_of_our_name_is_not_run_when_its_trust_is_de
         terminal.press("n\r")
         terminal.sees("Idle")
         terminal.press("/trust decide\r")
-        terminal.sees("as you decided")
+        terminal.sees("by your decision")
     assert not (robota.workspace / "sprung").exists()
 
 

@@ -66,7 +66,7 @@ def test_r13_several_sessions_that_keep_rules_at_once(tmp_path: Path, env: dict[
 def test_rules_that_cannot_be_kept_are_said(tmp_path: Path, env: dict[str, str]) -> None:
     root = workspace_at(tmp_path / "work")
     (root / LOCAL).write_text("not json")
-    assert "hold for this session but were not kept" in keep_rules("project", ["Bash(make)"], root, env)
+    assert "apply to this session but were not saved" in keep_rules("project", ["Bash(make)"], root, env)
     assert (root / LOCAL).read_text() == "not json"
 
 
@@ -79,6 +79,6 @@ def test_a_link_that_a_repository_brings_is_not_written_through(tmp_path: Path, 
     root = tmp_path / "clone"
     (root / link).parent.mkdir(parents=True)
     (root / link).symlink_to(own if link == ".robota" else own / "settings.local.json")
-    assert "were not kept" in keep_rules("project", ["Bash(npm test)"], root, env)
+    assert "were not saved" in keep_rules("project", ["Bash(npm test)"], root, env)
     assert (own / "settings.local.json").read_text() == "{}"
     assert [path.name for path in own.iterdir() if path.name.startswith("settings")] == ["settings.local.json"]

@@ -38,7 +38,7 @@ def test_a_profile_of_today_wins_and_the_old_one_is_said_to_be_useless(tmp_path:
     settings = load(tmp_path, {"provider": OLD, "providers": new})
     assert select_profile(settings).name == "here"
     assert list(settings.values.providers) == ["here"]
-    assert "no effect beside providers" in settings.notices[0]
+    assert "no effect together with providers" in settings.notices[0]
 
 
 @pytest.mark.parametrize("wrong", ["anthropic", {}, {"name": 5}, ["anthropic"]])

@@ -212,4 +212,4 @@ def test_t06_home_and_root_are_no_projects(machine: Machine, place: str) -> None
     settings = load_settings(machine.home if place == "home" else Path("/"), machine.env)
     assert settings.trust is None and settings.values.language == "de" and settings.values.permissions.deny == ()
     (notice,) = settings.notices
-    assert "better start in a project" in notice
+    assert "start in a project instead" in notice

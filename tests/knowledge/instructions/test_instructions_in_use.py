@@ -157,7 +157,7 @@ def test_files_are_listed_by_the_paths_that_people_type(robota: Robota) -> None:
     shown = robota("instructions").stdout
     assert str(robota.workspace) not in shown and "~/.robota/AGENTS.md " in shown
     assert "docs/style.md " in shown and "imported by AGENTS.md" in shown
-    assert "docs/gone.md: it is not there; AGENTS.md imports it" in shown
+    assert "docs/gone.md: it does not exist; AGENTS.md imports it" in shown
 
 
 def test_control_characters_of_files_do_not_reach_the_terminal(robota: Robota) -> None:

@@ -90,7 +90,7 @@ def test_an_imported_file_follows_its_importer_and_is_loaded_once(tree: Tree) ->
     tree.write("pkg/AGENTS.md", "Deeper.")
     (tree.repo / "pkg/CLAUDE.md").symlink_to("../docs/style.md")
     assert [text.split()[0] for text in tree.texts()] == ["Agents.", "Style.", "Deeper.", "@AGENTS.md"]
-    assert "says the same" in tree.why("pkg/AGENTS.md") and "same file" in tree.why("pkg/CLAUDE.md")
+    assert "has the same content" in tree.why("pkg/AGENTS.md") and "same file" in tree.why("pkg/CLAUDE.md")
     assert tree.load().files[2].imported_by == str(tree.repo / "docs/style.md")
 
 
@@ -136,7 +136,7 @@ def test_special_files_and_link_loops_are_reported_and_not_opened(tree: Tree) ->
     tree.write("pkg/AGENTS.md", hostile.encode("utf-16"))
     assert tree.texts() == [hostile]
     assert tree.why("AGENTS.local.md") == "it is not a plain file"
-    assert "leads nowhere" in tree.why("CLAUDE.local.md")
+    assert "dangling" in tree.why("CLAUDE.local.md")
     assert "cannot be read" in tree.why("CLAUDE.md")
 
 
@@ -145,7 +145,7 @@ def test_long_files_are_cut_at_a_line_with_a_note(tree: Tree) -> None:
     for number in range(8):
         tree.write(f".robota/rules/{number}.md", f"rule {number}\n" * 6_000)
     loaded = tree.load()
-    note = f"[Cut here: of this file only its first {MAX_BYTES:,} of 8,000,000 bytes are told.]"
+    note = f"[Truncated: of this file only its first {MAX_BYTES:,} of 8,000,000 bytes are included.]"
     assert loaded.files[0].text.endswith(f"\nü line\n{note}")
     assert sum(len(file.text) for file in loaded.files) < MAX_CHARACTERS + 1_000
     assert "all files together are too long" in loaded.files[-1].text
@@ -186,7 +186,7 @@ def test_binary_files_are_left_out(tree: Tree) -> None:
     tree.write("AGENTS.md", b"\x7fELF\0\0\0")
     tree.write("CLAUDE.md", " \n<!-- nothing -->\n")
     assert tree.texts() == []
-    assert tree.why("AGENTS.md") == "it is no text" and tree.why("CLAUDE.md") == "it says nothing"
+    assert tree.why("AGENTS.md") == "it is not text" and tree.why("CLAUDE.md") == "it is empty"
 
 
 @pytest.mark.parametrize(

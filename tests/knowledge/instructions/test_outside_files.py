@@ -39,7 +39,7 @@ def system_and_notices(robota: Robota) -> tuple[str, str]:
 def test_without_a_user_an_outside_file_is_left_out_with_a_warning(project: Robota) -> None:
     system, said = system_and_notices(project)
     assert "Use tabs." in system and "eighty" not in system
-    assert "style.md, which lies outside the project" in " ".join(said.split())
+    assert "style.md, which is outside the project" in " ".join(said.split())
     assert f"robota trust --import {project.home}/style.md" in " ".join(said.split())
 
 
@@ -60,7 +60,7 @@ def test_an_agreement_applies_only_in_its_workspace_and_while_that_is_trusted(pr
     elsewhere = project.workspace.parent / "elsewhere"
     write(elsewhere / "CLAUDE.md", "@~/style.md\n")
     assert project("trust", "--yes", "--cwd", str(elsewhere)).code == 0
-    assert "not asked about it yet" in project("instructions", str(elsewhere)).stdout
+    assert "not allowed yet" in project("instructions", str(elsewhere)).stdout
     write(project.workspace / ".mcp.json", "{}")
     system, said = system_and_notices(project)
     assert "Use tabs." in system and "eighty" not in system and "--import" not in said
@@ -90,7 +90,7 @@ def test_a_repository_cannot_agree_for_the_user_nor_import_secrets(project: Robo
     listed = json.loads(project("instructions", "--json").stdout)
     assert [Path(file["path"]).name for file in listed["files"]] == ["CLAUDE.md"]
     reasons = {Path(each["path"]).name: each["why"] for each in listed["leftOut"]}
-    assert "not asked about it yet" in reasons["style.md"] and "no file on a disk" in reasons["version"]
+    assert "not allowed yet" in reasons["style.md"] and "not a regular file" in reasons["version"]
     assert all("must not be read" in reasons[name] for name in ("config", "id_rsa", "settings.json"))
 
 
@@ -126,4 +126,4 @@ def test_links_and_imports_that_lead_outside_are_treated_alike(project: Robota) 
     agree(project, "more.md")
     assert "Words are short." in system_and_notices(project)[0]
     shown = project("instructions", "lib/AGENTS.md").stdout
-    assert "~/style.md: it lies outside the project, and you were not asked" in shown
+    assert "~/style.md: it is outside the project and not allowed yet" in shown

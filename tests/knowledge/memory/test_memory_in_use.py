@@ -203,6 +203,6 @@ def test_memory_requests_work_in_print_mode(robota: Robota) -> None:
     assert "Don't forget make." in robota("-p", "/memory show build").stdout
     assert robota("-p", "/memory show nothing").code != 0
     refused = robota("-p", "/memory add project keys api_key=abcd1234")
-    assert refused.code != 0 and "not remembered" in refused.stderr
+    assert refused.code != 0 and "was not saved" in refused.stderr
     assert "holds" in robota("-p", "/memory check").stdout
     assert robota("-p", "/memory nonsense").code != 0

@@ -53,7 +53,7 @@ def test_an_argument_hint_is_shown_as_written(hint: str) -> None:
 def test_problems_name_the_unusable_name_and_value() -> None:
     skill = read_skill(COMMANDS, source("two words.md", b"---\ndescription: D\ncontext: fork\nmax-turns: true\n---\n"))
     assert skill is not None and skill.max_turns is None
-    assert skill.problems == ("the name 'two words' cannot be typed behind a slash", "max-turns is no number")
+    assert skill.problems == ("the name 'two words' is not a valid command name", "max-turns is not a number")
 
 
 @given(heads, st.text(max_size=80))
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_read_is_not_sent_as_an_empty_prompt(robota: Robot
     (commands / "broken.toml").write_text('prompt = "never ends\n')
     done = robota("-p", "/broken please")
     assert (done.code, done.stdout) == (1, "")
-    assert "The prompt was not sent: /broken has no instructions (it is no TOML: " in done.stderr
+    assert "The prompt was not sent: /broken has no instructions (it is not TOML: " in done.stderr
 
 
 @pytest.mark.parametrize("model", ["inherit", "sonnet", "opus", "haiku"])

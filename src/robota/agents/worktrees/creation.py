@@ -40,8 +40,8 @@ async def create_worktree(request: WorktreeRequest, repository: Repository, path
     branch = branch_of(path.name)
     if await repository.git.agrees("show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
         raise WorktreeError(
-            f"There is a branch {branch} already, perhaps of an earlier worktree. Nothing was changed. Choose another "
-            f"name, or if the branch is not needed any more: robota worktree remove {path.name}"
+            f"There is already a branch {branch}, perhaps of an earlier worktree. Nothing was changed. Choose another "
+            f"name, or if the branch is no longer needed: robota worktree remove {path.name}"
         )
     try:
         await _check_out(repository, path, branch, base)
@@ -50,8 +50,8 @@ async def create_worktree(request: WorktreeRequest, repository: Repository, path
         await _undo(repository, path, branch)
         if isinstance(error, GitError | OSError):
             raise WorktreeError(
-                f"The worktree {path.name} could not be made: {single_line(str(error), 500)}. "
-                "What was begun was removed again."
+                f"The worktree {path.name} could not be created: {single_line(str(error), 500)}. What was created was "
+                "removed again."
             ) from error
         raise
 
@@ -83,7 +83,7 @@ async def copy_files(request: WorktreeRequest, repository: Repository | None, ta
             included = await copy_included(git, request.snapshot, target)
     except GitError as error:
         raise WorktreeError(
-            f"git cannot say what it ignores: {single_line(str(error), 400)} Nothing was started."
+            f"git cannot list the ignored files: {single_line(str(error), 400)} Nothing was started."
         ) from error
     return (_not_copied(included),) if included.left_out else ()
 

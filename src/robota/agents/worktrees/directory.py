@@ -44,7 +44,7 @@ def prepare_directory(repository: Repository) -> Path:
             directory.mkdir(mode=0o700, exist_ok=True)
             _hide_from_git(directory)
     except OSError as error:
-        problem = f"{directory} cannot be made ({error.strerror})"
+        problem = f"{directory} cannot be created ({error.strerror})"
     if problem is not None:
         raise WorktreeError(f"There is no place for a worktree: {problem}. Nothing was changed. Start without -w.")
     return directory

@@ -13,7 +13,7 @@ async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Pat
     refused = result.blocked or result.stopped
     if refused is not None:
         raise WorktreeError(
-            f"The WorktreeCreate hook made no worktree: {single_line(refused, 500)} Nothing was started."
+            f"The WorktreeCreate hook created no worktree: {single_line(refused, 500)} Nothing was started."
         )
     lines = result.output.strip().splitlines()
     if not lines:
@@ -25,7 +25,7 @@ async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Pat
     if not path.is_dir():
         raise WorktreeError(_unusable(lines[-1], "is not a directory"))
     if project.is_relative_to(path):
-        raise WorktreeError(_unusable(lines[-1], "is the project itself or a directory around it"))
+        raise WorktreeError(_unusable(lines[-1], "is the project itself or a parent directory of it"))
     return path
 
 

@@ -42,7 +42,7 @@ async def remove_worktree(
     await _refuse_unknown(repository, name)
     lock = take_lock(prepare_directory(repository), name)
     if lock is None:
-        raise WorktreeError(f"A session works in the worktree {name}. Nothing was changed. End it first.")
+        raise WorktreeError(f"A session is using the worktree {name}. Nothing was changed. End it first.")
     path = worktrees_of(repository.top) / name
     try:
         await _refuse_loss(repository, path, force=force, is_unfinished=lock.is_unfinished)
@@ -68,7 +68,7 @@ async def _found(repository: Repository, name: str) -> FoundWorktree:
 
 async def _state(repository: Repository, path: Path) -> WorktreeState:
     if not exists_at(path):
-        return WorktreeState(obstacle="its files are gone")
+        return WorktreeState(obstacle="its files are missing")
     if not is_worktree_of(repository, path):
         return WorktreeState(obstacle="it is not, or not yet, a worktree of this repository")
     return await inspect_worktree(repository.git, path, branch_of(path.name), repository.env)
@@ -89,13 +89,13 @@ async def _refuse_loss(repository: Repository, path: Path, *, force: bool, is_un
     state = await _state(repository, path)
     if state.loose_commits:
         raise WorktreeError(
-            f"The worktree {path.name} has {state.words}, and no branch holds them. Nothing was changed. "
-            f"Give them one first: git -C {path} branch NAME"
+            f"The worktree {path.name} has {state.words}, and they are on no branch. Nothing was changed. Create one "
+            f"first: git -C {path} branch NAME"
         )
     if (state.files or state.obstacle) and not force and not (is_unfinished and state.lacks_only_files):
         raise WorktreeError(
-            f"The worktree {path.name} has something to lose: {state.words}. Nothing was changed. Look at it: "
-            f"git -C {path} status; to remove it all the same: robota worktree remove {path.name} --force"
+            f"The worktree {path.name} has unsaved work: {state.words}. Nothing was changed. To look at it: git -C "
+            f"{path} status; to remove it anyway: robota worktree remove {path.name} --force"
         )
 
 
@@ -105,6 +105,6 @@ async def _about_branch(repository: Repository, branch: str) -> str:
     if not await repository.git.agrees("show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
         return ""
     return (
-        f" Its branch {branch} stays, because it is in use or has commits that are nowhere else. "
-        f"To take them over: git merge {branch}; to delete it: git branch -D {branch}"
+        f" Its branch {branch} was kept, because it is in use or has commits that are nowhere else. To merge them: "
+        f"git merge {branch}; to delete it: git branch -D {branch}"
     )

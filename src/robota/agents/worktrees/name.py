@@ -21,7 +21,7 @@ def check_name(name: str) -> None:
     """Raise `WorktreeError` unless the text can name a directory and a branch, and nothing else."""
     if NAME.fullmatch(name) is None:
         raise WorktreeError(
-            f"{name!r} cannot be the name of a worktree. Use letters, digits, '_' and '-', begin with a letter or a "
+            f"{name!r} is not a valid worktree name. Use letters, digits, '_' and '-', begin with a letter or a "
             "digit, at most 64 characters. Nothing was started. A prompt right after -w is taken for the name: "
             'write robota -w -p "…"'
         )

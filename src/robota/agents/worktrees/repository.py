@@ -39,7 +39,7 @@ async def find_repository(directory: Path, env: Mapping[str, str]) -> Repository
     if own.resolve() != common:
         main = common.parent
         raise WorktreeError(
-            f"{single_line(str(directory), 4096)} is in a worktree already. {UNTOUCHED} "
+            f"{single_line(str(directory), 4096)} is already in a worktree. {UNTOUCHED} "
             f"Work here without -w, or go to the repository it belongs to: {single_line(str(main), 4096)}"
         )
     at_top = msgspec.structs.replace(git, directory=top)

@@ -47,7 +47,7 @@ async def enter_worktree(request: WorktreeRequest) -> Worktree:
     lock = take_lock(directory, name)
     if lock is None:
         raise WorktreeError(
-            f"Another session works in the worktree {name}. Nothing was changed. "
+            f"Another session is using the worktree {name}. Nothing was changed. "
             "Choose another name, or wait until it has ended."
         )
     try:
@@ -98,7 +98,7 @@ async def _open_or_create(
                 f"Choose another name, or look at it and remove it: robota worktree remove {path.name} --force"
             )
         await refresh_settings(request, repository, path)
-        notices = (f"There is a worktree {path.name} already; this session goes on in it.",)
+        notices = (f"The worktree {path.name} already exists; this session continues in it.",)
     else:
         notices = await _create(request, repository, base, lock, path)
     root = path / repository.inside
@@ -137,7 +137,7 @@ async def _clear_remains(repository: Repository, path: Path) -> None:
 async def _remove_if_clean(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
     repository = worktree.repository
     if not worktree.path.exists():
-        return f"The worktree {worktree.name} is gone: somebody else removed it."
+        return f"The worktree {worktree.name} no longer exists: it was removed by another program."
     if repository is None or not is_worktree_of(repository, worktree.path):
         return f"The worktree {worktree.name} was kept: {single_line(str(worktree.path), 4096)}"
     state = await inspect_worktree(repository.git, worktree.path, worktree.branch, repository.env)
@@ -150,15 +150,15 @@ async def _remove_if_clean(worktree: Worktree, hooks: LifecycleHooks | None) -> 
     await remove_checkout(repository, worktree.path)
     if worktree.branch is not None:
         await remove_branch(repository, worktree.branch)
-    return f"The worktree {worktree.name} had nothing to keep and was removed.{messages}"
+    return f"The worktree {worktree.name} had no changes and was removed.{messages}"
 
 
 def _next_steps(worktree: Worktree) -> str:
-    lines = [f"\n  it is here:     {single_line(str(worktree.path), 4096)}"]
+    lines = [f"\n  path:           {single_line(str(worktree.path), 4096)}"]
     if worktree.branch is not None:
         lines += [
-            f"  to go on:       robota -w {worktree.name} -p …",
-            f"  to take over:   commit in it, then: git merge {worktree.branch}",
+            f"  to continue:    robota -w {worktree.name} -p …",
+            f"  to merge:       commit in it, then: git merge {worktree.branch}",
             f"  to remove it:   robota worktree remove {worktree.name}",
         ]
     return "\n".join(lines)

@@ -44,7 +44,7 @@ class WorktreeState(msgspec.Struct, frozen=True, kw_only=True):
             result.append(f"{_counted(commits, 'commit')} that no other branch has")
         if self.obstacle:
             result.append(self.obstacle)
-        return ", ".join(result) or "nothing to lose"
+        return ", ".join(result) or "no changes"
 
 
 async def inspect_worktree(main: Git, path: Path, branch: str | None, env: Mapping[str, str]) -> WorktreeState:
@@ -87,7 +87,7 @@ def _ref(branch: str | None) -> list[str]:
 def _obstacle(git_directory: Path) -> str | None:
     begun = next((name for name in UNFINISHED if (git_directory / name).exists()), None)
     if begun is not None:
-        return f"an operation of git that is not finished ({begun})"
+        return f"an unfinished git operation ({begun})"
     return "submodules that were set up in it" if (git_directory / "modules").exists() else None
 
 

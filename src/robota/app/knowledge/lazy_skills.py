@@ -34,7 +34,7 @@ class LazySkills:
         return None if skills is None else await skills.expand(prompt, call)
 
     async def skill(self, name: str, arguments: str, call: CallTool) -> ExpandedPrompt:
-        raise PromptNotSent("There were no skills when this session began.")
+        raise PromptNotSent("There were no skills when this session started.")
 
     def _skills(self) -> KnowledgeService | None:
         if self._found is None and (stamps := self._stamps()) != self._last_stamps:

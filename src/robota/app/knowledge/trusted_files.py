@@ -12,8 +12,8 @@ from robota.config.trust.lock_file import lock_path
 from robota.config.trust.sources import DIRECTORIES, ConfigSource, take_snapshot
 
 CHANGED: Final = (
-    "The configuration of this workspace changed since you trusted it, so skills and commands are used as they were. "
-    "robota trust, in another terminal, shows what changed; they count at your next prompt after that."
+    "The configuration of this workspace changed since you trusted it, so skills and commands are used in their "
+    "trusted state. To review the changes, run robota trust in another terminal; they apply from your next prompt on."
 )
 
 # File times come from a clock with this resolution.

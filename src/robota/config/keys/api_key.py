@@ -20,7 +20,7 @@ def resolve_key(profile: Profile, env: Mapping[str, str]) -> str | None:
         source, key = _from_keyring(written.removeprefix(KEYRING_REFERENCE), profile)
     key = key.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError(f"{source} holds a character that no API key has. Nothing was sent. Set it again.")
+        raise ConfigError(f"{source} contains a character that no API key has. Nothing was sent. Set it again.")
     return key
 
 

@@ -50,4 +50,4 @@ def _keyring() -> Any:
     try:
         return import_module("keyring")
     except ImportError as error:
-        raise ConfigError(f"A key is kept in the system's keyring. Install what reads it: {HOW_TO_INSTALL}") from error
+        raise ConfigError(f"A key is stored in the system keyring. To read it, install: {HOW_TO_INSTALL}") from error

@@ -48,7 +48,7 @@ def profile_problem(settings: Settings) -> SettingsProblem | None:
 
 def _nothing_chosen(settings: Settings) -> ConfigError:
     if (problem := profile_problem(settings)) is not None:
-        return ConfigError(f"No provider can be chosen. {problem.message} The file was left as it is.")
+        return ConfigError(f"No provider can be chosen. {problem.message} The file was not changed.")
     known = ", ".join(sorted(settings.values.providers))
     if known:
         return ConfigError(f"No provider is chosen. Choose one with --provider: {known}. Add one with: {HOW_TO_ADD}")
@@ -59,7 +59,7 @@ def _no_such_profile(settings: Settings, wanted: str) -> ConfigError:
     wrong = join_key(("providers", wanted))
     for problem in settings.problems:
         if problem.key == wrong or problem.key.startswith(f"{wrong}."):
-            return ConfigError(f"{problem.message} The file was left as it is. Correct it and try again.")
+            return ConfigError(f"{problem.message} The file was not changed. Correct it and try again.")
     known = ", ".join(sorted(settings.values.providers)) or "none"
     origin = settings.origin(("currentProvider",))
     by_flag = origin is None or origin.layer is Layer.FLAGS

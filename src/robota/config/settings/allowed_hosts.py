@@ -47,10 +47,10 @@ class NoHost(ValueError):
 def allowed_host(text: str) -> AllowedHost:
     """Read an entry, or raise `NoHost`."""
     if text in ("*", "*.*"):
-        raise NoHost("this would be every host; name the hosts, or set sandbox.network to true instead")
+        raise NoHost("this matches every host; list the hosts, or set sandbox.network to true instead")
     found = ENTRY.fullmatch(text.lower())
     if found is None or not text.isascii():
-        raise NoHost(f"a host is needed here, without a scheme or a path and in ASCII (xn--…), as {EXAMPLES}")
+        raise NoHost(f"a host is required here, without a scheme or a path and in ASCII (xn--…), such as {EXAMPLES}")
     ports = _ports(found["port"])
     host = found["host"].removesuffix(".")
     if host.startswith("[") or NUMBER.fullmatch(host.rpartition(".")[2]):
@@ -58,7 +58,7 @@ def allowed_host(text: str) -> AllowedHost:
     if host.startswith(BELOW):
         parent = _name(host.removeprefix(BELOW))
         if "." not in parent:
-            raise NoHost(f"this would be every host of a whole top-level domain; name more of it, as {EXAMPLES}")
+            raise NoHost(f"this matches a whole top-level domain; be more specific, such as {EXAMPLES}")
         return NamesBelow(parent=parent, ports=ports)
     return AllowedName(name=_name(host), ports=ports)
 
@@ -83,5 +83,5 @@ def _address(host: str) -> str:
 
 def _name(host: str) -> str:
     if len(host) > MAX_CHARACTERS or not all(LABEL.fullmatch(label) for label in host.split(".")):
-        raise NoHost(f"a host is needed here, where * stands only for whole names at the beginning, as {EXAMPLES}")
+        raise NoHost(f"a host is required here, where * stands only for whole names at the start, such as {EXAMPLES}")
     return host

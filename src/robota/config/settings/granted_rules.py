@@ -19,14 +19,14 @@ def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, s
     The rules of a project are part of what was trusted; that the person added to it does not make it less so.
     """
     if scope not in ("project", "user"):
-        return f"The rules were not kept: {scope!r} is neither project nor user."
+        return f"The rules were not saved: {scope!r} is neither project nor user."
     try:
         if scope == "user":
             add_to_list(settings_path(env), ("permissions", "allow"), rules)
         else:
             _add_to_project(rules, root, env)
     except (ConfigError, OSError) as error:
-        return f"The rules hold for this session but were not kept: {error}"
+        return f"The rules apply to this session but were not saved: {error}"
     return ""
 
 

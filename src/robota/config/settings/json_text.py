@@ -51,7 +51,7 @@ def read_object(text: str) -> tuple[dict[str, Any], tuple[Duplicate, ...]]:
     except (RecursionError, ValueError) as error:
         raise NotAnObject(1, f"this is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise NotAnObject(1, "a JSON object is needed here")
+        raise NotAnObject(1, "a JSON object is required here")
     if (half := re.search(HALF_CHARACTER, text)) and not _can_be_written(value):
         raise NotAnObject(text.count("\n", 0, half.start()) + 1, f"{half[0]} is half of a character")
     return value, tuple(twice)

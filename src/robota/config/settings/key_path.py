@@ -17,13 +17,13 @@ def split_key(text: str) -> KeyPath:
     while True:
         found = re.compile(_PART).match(text, place)
         if found is None:
-            raise ConfigError(f"{text!r} cannot name a setting. Write names joined by dots: permissions.deny")
+            raise ConfigError(f"{text!r} is not a valid setting name. Write names joined by dots: permissions.deny")
         parts.append(re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL) if found[2] is None else found[2])
         place = found.end()
         if place == len(text):
             return tuple(parts)
         if text[place] != ".":
-            raise ConfigError(f"{text!r} cannot name a setting: a dot is missing after {text[:place]!r}.")
+            raise ConfigError(f"{text!r} is not a valid setting name: a dot is missing after {text[:place]!r}.")
         place += 1
 
 

@@ -33,7 +33,7 @@ def language_problem(text: str) -> str | None:
     words = text.replace("-", " ").replace("(", " ").replace(")", " ").split()
     if words and len(text) <= LONGEST and all(word.isalpha() for word in words) and "\n" not in text:
         return None
-    return f"a language is needed here: a code such as {', '.join(list(NAMES)[:4])}, or a name such as Korean"
+    return f"a language is required here: a code such as {', '.join(list(NAMES)[:4])}, or a name such as Korean"
 
 
 def response_sentence(language: str | None) -> str | None:

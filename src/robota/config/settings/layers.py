@@ -71,7 +71,7 @@ def read_layer(layer: Layer, path: Path) -> LayerText:
     except (FileNotFoundError, NotADirectoryError):
         return LayerText(origin=origin)
     except OSError as error:
-        return _unusable(origin, None, f"the file cannot be read ({error.strerror}); it was left as it is")
+        return _unusable(origin, None, f"the file cannot be read ({error.strerror}); it was not changed")
 
 
 def parse_file(origin: Origin, data: bytes) -> LayerText:
@@ -79,11 +79,11 @@ def parse_file(origin: Origin, data: bytes) -> LayerText:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return _unusable(origin, None, "the file cannot be read, because it is not UTF-8; it was left as it is")
+        return _unusable(origin, None, "the file cannot be read, because it is not UTF-8; it was not changed")
     try:
         raw, twice = read_object(text)
     except NotAnObject as error:
-        return _unusable(origin, error.line, f"{error.problem}; the file was left as it is, and all of it is left out")
+        return _unusable(origin, error.line, f"{error.problem}; the whole file is ignored and was not changed")
     problems = [_doubled(origin, duplicate.key) for duplicate in twice]
     return LayerText(origin=origin, text=text, raw=raw, problems=tuple(problems))
 
@@ -132,5 +132,5 @@ def _unusable(origin: Origin, line: int | None, text: str) -> LayerText:
 
 
 def _doubled(origin: Origin, key: str) -> SettingsProblem:
-    text = "it is given twice in one object; only the last one counts"
+    text = "it is given twice in one object; only the last value is used"
     return SettingsProblem(where=origin.where, key=key, text=text, severity=Severity.WARNING)

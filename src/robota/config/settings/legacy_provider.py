@@ -22,7 +22,7 @@ def with_legacy_provider(parsed: LayerText) -> LayerText:
         return parsed
     rest = {name: value for name, value in parsed.raw.items() if name != KEY}
     if not REPLACED_BY.isdisjoint(rest):
-        text = f"it has no effect beside providers and currentProvider; remove it: {HOW_TO_REMOVE}"
+        text = f"it has no effect together with providers and currentProvider; to remove it: {HOW_TO_REMOVE}"
         return _with_notice(parsed, rest, text)
     type_name = legacy.get("name") if isinstance(legacy, dict) else None
     if not isinstance(type_name, str) or not type_name:

@@ -81,7 +81,7 @@ def refuse_errors(settings: Settings) -> None:
     """Raise `ConfigError` if a problem could hide a rule of the user or administrator that forbids something."""
     if settings.errors:
         problems = "\n".join(problem.message for problem in settings.errors)
-        raise ConfigError(f"{problems}\nNothing was started. Correct it and try again; `robota doctor` checks it all.")
+        raise ConfigError(f"{problems}\nNothing was started. Correct it and try again; `robota doctor` checks it.")
     permissions = settings.values.permissions
     if permissions.disable_bypass_permissions_mode and permissions.default_mode is PermissionMode.BYPASS:
         origin = settings.origin(("permissions", "disableBypassPermissionsMode"))
@@ -96,6 +96,6 @@ def refuse_untrusted(settings: Settings) -> None:
     if settings.trust is not None and not settings.trust.is_given:
         why = settings.trust.state
         raise ConfigError(
-            f"This workspace is {why}, and --require-trust was given. Nothing was started. "
-            f"Look at what it would load and decide: robota trust"
+            f"This workspace is {why}, and --require-trust was given. Nothing was started. To review it and decide: "
+            "robota trust"
         )

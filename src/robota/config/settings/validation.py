@@ -144,12 +144,12 @@ def _flaw(error: msgspec.ValidationError, place: Place) -> SettingFlaw:
     wrong = re.fullmatch(r"Expected `(.+)`, got `(.+)`", text)
     if wrong:
         needed = " or ".join(_WORDS.get(word, word) for word in wrong[1].split(" | ") if word != "null")
-        return SettingFlaw(place=place, text=f"{needed} is needed here, not {_WORDS.get(wrong[2], wrong[2])}")
+        return SettingFlaw(place=place, text=f"{needed} is required here, not {_WORDS.get(wrong[2], wrong[2])}")
     missing = re.fullmatch(r"Object missing required field `(.+)`", text)
     if missing:
         return SettingFlaw(place=place, text=f"{missing[1]} is missing here", kind=FlawKind.MISSING)
     allowed = allowed_values(place)
-    return SettingFlaw(place=place, text=f"it can be {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:])
+    return SettingFlaw(place=place, text=f"use one of {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:])
 
 
 def _note_unknown_fields(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw]) -> None:

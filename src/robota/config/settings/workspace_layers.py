@@ -72,10 +72,10 @@ def _too_broad(root: Path, env: Mapping[str, str]) -> str | None:
     elif root == home_directory(env).resolve():
         place = "your home directory"
     elif root / ".robota" == user_directory(env).resolve():
-        place = "the directory that holds your own settings"
+        place = "the directory of your own settings"
     else:
         return None
-    return f"You are in {place}. No project configuration is read here; better start in a project."
+    return f"You are in {place}. No project configuration is read here; start in a project instead."
 
 
 def _parsed(trust: Trust, layer: Layer) -> LayerText:
@@ -94,8 +94,7 @@ def _parsed(trust: Trust, layer: Layer) -> LayerText:
 
 def _never_lines(kept_out: list[tuple[str, AdmittedSettings]]) -> list[str]:
     return [
-        f"{path}: ignored {_names(part.never)}: a repository cannot set that. "
-        "If you want it, set it in your own settings: robota config set"
+        f"{path}: ignored {_names(part.never)}: a repository cannot set it. To set it yourself: robota config set"
         for path, part in kept_out
         if part.never
     ]
@@ -116,7 +115,7 @@ def _untrusted_lines(trust: Trust, kept_out: list[tuple[str, AdmittedSettings]])
     problem = f" {trust.problem}" if trust.problem else ""
     return [
         f"This workspace {why}, so its configuration was ignored: {_some(named)}. "
-        f"Deny and ask rules still apply. Look at it and decide with: robota trust{problem}"
+        f"Deny and ask rules still apply. To review it and decide: robota trust{problem}"
     ]
 
 

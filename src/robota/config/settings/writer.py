@@ -74,7 +74,7 @@ def stored_profile(path: Path, name: str) -> Profile | None:
     try:
         return msgspec.structs.replace(msgspec.convert(raw, Profile), name=name)
     except msgspec.ValidationError as error:
-        text = f"{path}: providers.{name}: {error}. The file was left as it is. Correct it and try again."
+        text = f"{path}: providers.{name}: {error}. The file was not changed. Correct it and try again."
         raise ConfigError(text) from error
 
 
@@ -85,9 +85,9 @@ def read_raw(path: Path, *, follow: bool = True) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The settings file {path} cannot be read: {error}. It was left as it is.") from error
+        raise ConfigError(f"The settings file {path} cannot be read: {error}. It was not changed.") from error
     except NotAnObject as error:
-        text = f"{path}, line {error.line}: {error.problem}. The file was left as it is. Correct it and try again."
+        text = f"{path}, line {error.line}: {error.problem}. The file was not changed. Correct it and try again."
         raise ConfigError(text) from error
 
 
@@ -119,7 +119,7 @@ def change_text(path: Path, change: Callable[[str], str], *, mode: int = PRIVATE
     except (OSError, UnicodeDecodeError) as error:
         raise _cannot_write(path, error) from error
     except NotAnObject as error:
-        text = f"{path}, line {error.line}: {error.problem}. The file was left as it is. Correct it and try again."
+        text = f"{path}, line {error.line}: {error.problem}. The file was not changed. Correct it and try again."
         raise ConfigError(text) from error
 
 
@@ -141,8 +141,8 @@ def _settings_place(path: Path, within: Path | None) -> Iterator[Path]:
 
 def _cannot_write(path: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
     return ConfigError(
-        f"The settings file {path} cannot be written: {error}. What was there is unchanged. "
-        "Check the permissions of its directory, or set ROBOTA_HOME to another."
+        f"The settings file {path} cannot be written: {error}. It was not changed. "
+        "Check the permissions of its directory, or set ROBOTA_HOME to another directory."
     )
 
 
@@ -177,7 +177,7 @@ def _without_value(raw: dict[str, Any], key: list[str]) -> dict[str, Any]:
 def _object_at(raw: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     inner = raw.get(name, {})
     if not isinstance(inner, dict):
-        raise ConfigError(f"{path}: {name} must be an object. The file was left as it is. Correct it and try again.")
+        raise ConfigError(f"{path}: {name} must be an object. The file was not changed. Correct it and try again.")
     return inner
 
 
@@ -185,6 +185,6 @@ def _warnings(profile: Profile, path: Path) -> list[str]:
     if not profile.api_key or is_reference(profile.api_key):
         return []
     return [
-        f"The API key stands in {path} as plain text (only you can read the file). "
-        "With --api-key-env NAME it stays in the environment."
+        f"The API key is stored in {path} as plain text (readable only by you). With --api-key-env NAME it stays in "
+        "the environment."
     ]

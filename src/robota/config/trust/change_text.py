@@ -17,7 +17,7 @@ def change_lines(change: ChangedPart) -> list[str]:
     diff = list(unified_diff(before, after, lineterm="", n=2))[2:]
     lines = [f"  {single_line(line, LONGEST_LINE)}" for line in diff[:LONGEST_DIFF]]
     if len(diff) > LONGEST_DIFF:
-        lines.append(f"  … and {len(diff) - LONGEST_DIFF} lines more")
+        lines.append(f"  … and {len(diff) - LONGEST_DIFF} more lines")
     return [f"{single_line(change.name, 200)}: {verb}", *lines]
 
 

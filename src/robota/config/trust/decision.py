@@ -32,7 +32,7 @@ class TrustState(StrEnum):
     TRUSTED = "trusted"
     UNTRUSTED = "not trusted"
     CHANGED = "changed since it was trusted"
-    REFUSED = "not trusted, as you decided"
+    REFUSED = "not trusted, by your decision"
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, s
     try:
         agree(AgreementKind.WORKSPACE, _key(snapshot.root), answer, parts, env)
     except OSError as error:
-        raise ConfigError(f"The answer cannot be kept in {lock_path(env)}: {error}. Nothing was trusted.") from error
+        raise ConfigError(f"The answer cannot be saved in {lock_path(env)}: {error}. Nothing was trusted.") from error
 
 
 def forget(root: Path, env: Mapping[str, str]) -> bool:

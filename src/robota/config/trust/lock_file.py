@@ -131,8 +131,8 @@ def _load(path: Path) -> _Lock:
         return _Lock()
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(
-            f"{path}, which says what you trust, cannot be read ({error}), so nothing is trusted. "
-            "It was left as it is. Correct or remove it."
+            f"{path}, which lists what you trust, cannot be read ({error}), so nothing is trusted. It was not "
+            "changed. Correct or remove it."
         ) from error
 
 

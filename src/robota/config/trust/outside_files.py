@@ -53,7 +53,7 @@ class OutsideFileAnswers:
             agree(AgreementKind.OUTSIDE_FILE, _key(self._root, path), answer, (part,), self._env)
         except OSError as error:
             raise ConfigError(
-                f"The answer cannot be kept in {lock_path(self._env)}: {error}. Nothing was agreed to."
+                f"The answer cannot be saved in {lock_path(self._env)}: {error}. Nothing was agreed to."
             ) from error
 
     def forget_all(self) -> None:

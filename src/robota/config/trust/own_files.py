@@ -51,7 +51,7 @@ def note_own(parts: tuple[Part, ...], env: Mapping[str, str], now_ms: int) -> No
     try:
         agree(AgreementKind.OWN, KEY, seen, parts, env)
     except OSError as error:
-        raise ConfigError(f"What you saw cannot be kept in {lock_path(env)}: {error}.") from error
+        raise ConfigError(f"Your review cannot be saved in {lock_path(env)}: {error}.") from error
 
 
 def _files(env: Mapping[str, str]) -> Iterator[Part]:

@@ -132,7 +132,7 @@ class _Loader:
             parts = self._parts(candidate, content)
         except FileMissing:
             if importer is not None and _is_clearly_a_path(path):
-                self._leave_out(path, f"it is not there; {importer.path} imports it")
+                self._leave_out(path, f"it does not exist; {importer.path} imports it")
             return
         except FileNotRead as error:
             self._leave_out(path, str(error) if importer is None else f"{error}; {importer.path} imports it")
@@ -162,12 +162,12 @@ class _Loader:
             case True:
                 return content
             case False:
-                raise FileNotRead("it lies outside the project, and you did not want it told")
+                raise FileNotRead("it is outside the project, and you did not allow it")
             case None:
                 self._undecided[content.path] = UndecidedFile(
                     path=content.path, data=content.data, referenced_by=referenced_by
                 )
-                raise FileNotRead("it lies outside the project, and you were not asked about it yet: robota trust")
+                raise FileNotRead("it is outside the project and not allowed yet: robota trust")
 
     def _parts(self, candidate: Candidate, content: FileContent) -> tuple[Part, ...]:
         self._bytes += len(content.data)
@@ -190,9 +190,9 @@ class _Loader:
         text = "".join(part.text for part in parts if not isinstance(part, Comment)).strip()
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         if not text:
-            return self._leave_out(path, "it says nothing")
+            return self._leave_out(path, "it is empty")
         if digest in self._texts:
-            return self._leave_out(path, f"it says the same as {self._texts[digest]}")
+            return self._leave_out(path, f"it has the same content as {self._texts[digest]}")
         if len(self._files) >= MAX_FILES or self._characters >= MAX_CHARACTERS:
             return self._leave_out(path, f"there are already {len(self._files)} files, {self._characters:,} characters")
         self._texts[digest] = path
@@ -205,14 +205,14 @@ class _Loader:
     def _within_bounds(self, path: str, content: FileContent, text: str) -> str:
         """The text, cut with a note if the file or all files together are too long."""
         if content.is_cut:
-            why = f"only its first {len(content.data):,} of {content.size:,} bytes are told"
+            why = f"only its first {len(content.data):,} of {content.size:,} bytes are included"
         elif len(text) > (limit := MAX_CHARACTERS - self._characters):
-            why = f"only its first {limit:,} of {len(text):,} characters are told: all files together are too long"
+            why = f"only its first {limit:,} of {len(text):,} characters are included: all files together are too long"
             text = text[:limit]
         else:
             return text
         self._leave_out(path, why)
-        return f"{text}\n[Cut here: of this file {why}.]"
+        return f"{text}\n[Truncated: of this file {why}.]"
 
     def _import_all(self, candidate: Candidate, parts: tuple[Part, ...], depth: int) -> None:
         importer = _Importer(path=str(candidate.path), depth=depth + 1)

@@ -27,7 +27,7 @@ class FileOutsideProject(FileNotRead):
     """The file is outside the project; `path` is its real path."""
 
     def __init__(self, path: str) -> None:
-        super().__init__("it lies outside the project")
+        super().__init__("it is outside the project")
         self.path = path
 
 
@@ -72,7 +72,7 @@ def _read_real_path(real: Path, top: Path) -> FileContent:
 def _read_below(top: Path, components: tuple[str, ...], path: str) -> FileContent:
     """Read the file at these path components below `top`, none of which may be a link."""
     if not components or ".git" in components or ".." in components:
-        raise FileNotRead("it is no file of the project")
+        raise FileNotRead("it is not a file of the project")
     with ExitStack() as opened:
         parent = _open(opened, str(top), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None)
         for component in components[:-1]:
@@ -83,7 +83,7 @@ def _read_below(top: Path, components: tuple[str, ...], path: str) -> FileConten
 def read_outside_project(path: str) -> FileContent:
     """Read a file outside the project by its real path, but none of /proc, /sys or /dev. Raises `FileNotRead`."""
     if Path(path).parts[1:2] in _VIRTUAL_FILE_SYSTEMS:
-        raise FileNotRead("it is no file on a disk")
+        raise FileNotRead("it is not a regular file")
     try:
         return _read(path, None, _OPEN_FLAGS, path)
     except OSError as error:
@@ -95,7 +95,7 @@ def read_user_file(path: Path) -> FileContent:
     try:
         return _read(str(path), None, _OPEN_FLAGS & ~os.O_NOFOLLOW, str(path))
     except FileNotFoundError as error:
-        raise FileMissing("it is not there") from error
+        raise FileMissing("it does not exist") from error
     except (OSError, ValueError) as error:
         raise FileNotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
@@ -108,7 +108,7 @@ def decoded_text(content: FileContent) -> str:
     if data.startswith(_UTF16_BOMS):
         text = data.decode("utf-16", "replace")
     elif b"\0" in data:
-        raise FileNotRead("it is no text")
+        raise FileNotRead("it is not text")
     else:
         text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n")
@@ -119,10 +119,10 @@ def _real_path(path: Path) -> Path:
         return Path(os.path.realpath(path, strict=True))
     except FileNotFoundError as error:
         if path.is_symlink():
-            raise FileNotRead("it is a link that leads nowhere") from error
-        raise FileMissing("it is not there") from error
+            raise FileNotRead("it is a dangling link") from error
+        raise FileMissing("it does not exist") from error
     except NotADirectoryError as error:
-        raise FileMissing("it is not there") from error
+        raise FileMissing("it does not exist") from error
     except (OSError, ValueError) as error:
         raise FileNotRead(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 

@@ -31,7 +31,7 @@ FOLLOWED: Final = (
 
 
 LEFT_OUT: Final = (
-    "{referenced_by} leads to {path}, which lies outside the project, so the model is not told it. "
+    "{referenced_by} refers to {path}, which is outside the project, so the model does not get it. "
     "To include it in its current state: robota trust --import {path}"
 )
 

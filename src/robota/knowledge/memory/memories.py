@@ -129,7 +129,7 @@ class Memories:
             raise MemoryProblem("A check is one command on one line, without <!-- and -->. Nothing was written.")
         for written in (text, check or "", new.topic):
             if (why := why_refused(written, self._redact)) is not None:
-                raise MemoryProblem(f"This is not remembered, because {why}. Nothing was written.")
+                raise MemoryProblem(f"This was not saved, because {why}. Nothing was written.")
         return MemoryEntry(
             date=self._today(),
             type=new.type,
@@ -164,10 +164,10 @@ class Memories:
         found = _only(waiting, words, "candidate", "/memory pending")
         entry = found.candidate.entry
         if is_approved and (why := why_refused(entry.text, self._redact)) is not None:
-            raise MemoryProblem(f"This is not remembered, because {why}. The candidate was left as it is.")
+            raise MemoryProblem(f"This was not saved, because {why}. The proposed entry was not changed.")
         decided = self._store(found.scope).decide(found.candidate.id, is_approved=is_approved)
         if decided is None:
-            raise MemoryProblem(f"{found.candidate.id} was decided about by somebody else. Nothing was changed.")
+            raise MemoryProblem(f"{found.candidate.id} was already decided elsewhere. Nothing was changed.")
         if is_approved:
             self._note_own(found.scope, entry)
         return KnownCandidate(scope=found.scope, candidate=decided)
@@ -196,9 +196,9 @@ class Memories:
         try:
             self._own(scope).note(entry)
         except OSError as error:
-            problem = f"It was remembered, but not that you wrote it ({error.strerror})."
+            problem = f"It was saved, but without a note that you wrote it ({error.strerror})."
             raise MemoryProblem(
-                f"{problem} Until you trust this workspace the model gets it as quoted data."
+                f"{problem} Until you trust this workspace, the model gets it as quoted data."
             ) from error
 
     def _own(self, scope: MemoryScope) -> OwnEntries:
@@ -206,7 +206,7 @@ class Memories:
 
     def _store(self, scope: MemoryScope) -> MemoryStore:
         if scope not in self.stores:
-            raise MemoryProblem("Your home directory is no project and has no memory of its own: use --user.")
+            raise MemoryProblem("Your home directory is not a project and has no memory of its own: use --user.")
         return self.stores[scope]
 
 

@@ -26,7 +26,7 @@ def why_refused(text: str, redact: Callable[[bytes], bytes]) -> str | None:
     if (named is not None and not _NO_VALUE.fullmatch(named["value"])) or _NAMED_VALUE_KOREAN.search(text):
         return "it seems to contain a key or a password"
     if _IDENTITY_NUMBER.search(text):
-        return "it seems to contain a number that identifies a person"
+        return "it seems to contain a personal identification number"
     if _CARD_NUMBER.search(text):
-        return "it seems to contain the number of a card"
+        return "it seems to contain a card number"
     return None

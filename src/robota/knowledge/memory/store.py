@@ -168,7 +168,7 @@ class MemoryStore:
             except (ValueError, msgspec.DecodeError) as error:
                 where = self.directory / PENDING
                 raise MemoryProblem(
-                    f"{where} cannot be read ({error}). It was left as it is. Correct or remove it."
+                    f"{where} cannot be read ({error}). It was not changed. Correct or remove it."
                 ) from error
 
     @contextmanager

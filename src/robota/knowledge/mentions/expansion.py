@@ -186,7 +186,7 @@ class MentionExpander:
             case PathKind.NOTHING:
                 return None
             case PathKind.OUTSIDE:
-                return NotInserted("it is outside of the workspace")
+                return NotInserted("it is outside the workspace")
             case PathKind.DIRECTORY:
                 return ToolLookup(tool=self._tools.list_files, arguments={"path": path})
             case PathKind.FILE:
@@ -234,7 +234,7 @@ class MentionExpander:
         self._notices.append(f"{single_line(mention.written)} was not inserted: {reason}")
 
     def _leave_out_rest(self, mentions: Sequence[Mention]) -> None:
-        note = f"{len(mentions):,} more @ words were not looked at (at most {MAX_MENTIONS} are inserted)."
+        note = f"{len(mentions):,} more mentions were ignored (at most {MAX_MENTIONS} are inserted)."
         self._blocks.append(f"[{note}]")
         self._notices.append(note)
 

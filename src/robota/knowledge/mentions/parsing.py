@@ -50,11 +50,11 @@ TERMINAL: Final = "terminal"
 SESSION: Final = "session:"
 # Mentions that are fixed words, with the descriptions that completion shows.
 MENTION_WORDS: Final = {
-    GitState.CHANGES.value: "what is not committed yet",
-    GitState.STAGED.value: "what is staged for the next commit",
-    PROBLEMS: "what the project's checks and its syntax say",
-    TERMINAL: "the last commands and what runs in the background, with their output",
-    SESSION: "another session of this directory: what was asked and answered",
+    GitState.CHANGES.value: "uncommitted changes",
+    GitState.STAGED.value: "staged changes",
+    PROBLEMS: "problems reported by the project's checks and parsers",
+    TERMINAL: "recent commands and background processes, with their output",
+    SESSION: "prompts and answers of another session of this directory",
 }
 
 

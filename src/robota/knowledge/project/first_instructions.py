@@ -18,7 +18,7 @@ def import_lines(paths: Sequence[str]) -> str:
 
 def _sections(scan: ProjectScan, imported: Sequence[str]) -> Iterator[str]:
     yield f"# {single_line(scan.name)}"
-    yield "What this project is for: say it here in a sentence or two."
+    yield "What this project is for: describe it here in a sentence or two."
     if scan.built_with:
         yield f"Built with: {', '.join(scan.built_with)}."
     if scan.commands:

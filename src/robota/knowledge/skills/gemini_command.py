@@ -17,7 +17,7 @@ def gemini_front_matter(text: str) -> FrontMatter:
     try:
         fields = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        return FrontMatter(fields={}, text="", problem=f"it is no TOML: {error}")
+        return FrontMatter(fields={}, text="", problem=f"it is not TOML: {error}")
     prompt = fields.pop("prompt", None)
     if not isinstance(prompt, str):
         return FrontMatter(fields={}, text="", problem="it has no prompt")

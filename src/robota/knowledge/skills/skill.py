@@ -76,7 +76,7 @@ def skill_from(file: SkillFile, matter: FrontMatter) -> Skill:
     problems = [] if matter.problem is None else [matter.problem]
     name = fields.text("name") if file.kind is SkillKind.SKILL else ""
     if not is_usable_name(name or file.name):
-        problems.append(f"the name {name or file.name!r} cannot be typed behind a slash")
+        problems.append(f"the name {name or file.name!r} is not a valid command name")
         name = ""
     user_invocable, model_invocable = fields.invocation()
     context = fields.context()
@@ -125,7 +125,7 @@ class _Fields:
         if value is None:
             return ""
         if isinstance(value, bool | list | dict):
-            self._invalid.append(f"{key} is no text")
+            self._invalid.append(f"{key} is not text")
             return ""
         return str(value)
 
@@ -142,7 +142,7 @@ class _Fields:
         if isinstance(value, str):
             return _words(value)
         if value is not None:
-            self._invalid.append(f"{key} is no list of words")
+            self._invalid.append(f"{key} is not a list of words")
         return ()
 
     def flag(self, key: str, default: bool) -> bool:
@@ -160,7 +160,7 @@ class _Fields:
             return None
         if str(value).isascii() and str(value).isdecimal() and int(value) > 0:
             return int(value)
-        self._invalid.append(f"{key} is no number")
+        self._invalid.append(f"{key} is not a number")
         return None
 
     def model(self) -> str | None:
@@ -202,7 +202,7 @@ class _Fields:
         if context is SkillContext.FORK:
             return ()
         return tuple(
-            f"the field {key} counts only with context: fork" for key in FORK_ONLY_FIELDS if key in self._fields
+            f"the field {key} applies only with context: fork" for key in FORK_ONLY_FIELDS if key in self._fields
         )
 
     def _take(self, key: str) -> Any:

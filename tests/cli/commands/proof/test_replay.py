@@ -203,7 +203,7 @@ def test_another_model_is_asked_and_its_first_other_decision_is_named(robota: Ro
     assert "zwei" in found["recorded"] and "eins" in found["replayed"]
     script(robota, WRITE_AND_RUN[0], {"fault": {"kind": "authentication_failed", "message": "wrong key"}})
     failed = robota("replay", session.name, "--model", "live")
-    assert failed.code == 2 and "The model did not answer: wrong key" in failed.stderr and not failed.stdout
+    assert failed.code == 2 and "The model did not respond: wrong key" in failed.stderr and not failed.stdout
 
 
 def test_a_report_replays_elsewhere_without_key_or_files_and_holds_no_secret(robota: Robota, tmp_path: Path) -> None:

@@ -119,4 +119,4 @@ def _print_change(change: "ToolChange") -> None:
     for line in lines[:LONGEST_DIFF]:
         print(f"      {single_line(line, LONGEST_LINE)}")
     if len(lines) > LONGEST_DIFF:
-        print(f"      … and {len(lines) - LONGEST_DIFF} lines more")
+        print(f"      … and {len(lines) - LONGEST_DIFF} more lines")

@@ -71,7 +71,7 @@ def _described(file: UndecidedFile, answers: OutsideFileAnswers) -> Iterator[str
     lines = file.data.decode("utf-8", "backslashreplace").splitlines()
     yield from (f"  │ {single_line(line, 200)}" for line in lines[:LINES_SHOWN])
     if len(lines) > LINES_SHOWN:
-        yield f"  … and {len(lines) - LINES_SHOWN} lines more"
+        yield f"  … and {len(lines) - LINES_SHOWN} more lines"
 
 
 def _now_ms() -> int:
