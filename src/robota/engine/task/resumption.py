@@ -158,7 +158,7 @@ class PausedTask:
             text = f"Changed since the agent last read it: {_names(changed)}."
             task.runtime.bus.emit(Notice(level="info", text=text))
         how = "was closed" if self.task.is_complete else "was interrupted"
-        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and is being resumed now."]
+        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and is taken up again now."]
         made = {call.id for call in calls}
         cut_off = [call.name for call in self.task.open_calls if call.id in self.task.started_calls - made]
         if cut_off:
