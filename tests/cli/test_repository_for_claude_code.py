@@ -78,7 +78,7 @@ def test_before_trust_it_is_only_quoted(repository: Robota, server: PlainServer)
     assert (repository.workspace / "new.txt").exists(), "what the person allowed works"
     for made in ("hooked.txt", "allowed.txt", "checked.txt"):
         assert not (repository.workspace / made).exists()
-    assert not server.was_called and "not trusted" in done.stderr and "wants the plugin" not in done.stderr
+    assert not server.was_called and "not trusted" in done.stderr and "requests the plugin" not in done.stderr
     *_, system = systems(repository)
     assert FOLLOWED not in system and "Reviews code." not in system and "Shout." not in system
     init = json.loads(done.stdout.splitlines()[0])
@@ -124,11 +124,11 @@ def test_a_reference_server_of_npm_starts_only_after_trust(robota: Robota) -> No
 
 def test_the_plugin_that_it_wants_works_once_the_person_agreed(repository: Robota) -> None:
     repository("trust", "--yes")
-    assert "wants the plugin lint@team" in play(repository).stderr
+    assert "requests the plugin lint@team" in play(repository).stderr
     assert not (repository.workspace / "checked.txt").exists()
     (repository.workspace / "new.txt").unlink()
     assert repository("plugin", "install", "--yes").code == 0
-    assert "wants the plugin" not in play(repository).stderr
+    assert "requests the plugin" not in play(repository).stderr
     assert "checked by" in (repository.workspace / "checked.txt").read_text()
     assert (repository.workspace / "hooked.txt").read_text() == "hooked\n" * 2
     script(repository, {"expect": {"user": "Say hello to Ann."}, "text": "hello"})

@@ -69,7 +69,7 @@ def test_odd_schemas_are_pinned_like_any_other(workspace: Path, tmp_path: Path, 
 def test_a_tool_that_no_model_could_be_offered_costs_only_itself(workspace: Path, tmp_path: Path, schema: str) -> None:
     def check(stage: Stage) -> None:
         assert "plain answer" in first_result(stage)
-        assert "The tool bad of the MCP server raw was left out" in notices(stage)
+        assert "The tool bad of the MCP server raw was ignored" in notices(stage)
 
     server = RawServer(tmp_path, tools=listing(tool(), tool("bad", schema=schema)))
     play_with(workspace, {"raw": server.entry}, [CALL, DONE], check)
@@ -169,7 +169,7 @@ def test_a_time_that_is_none_is_refused(robota: Robota, timeout: str) -> None:
     (robota.workspace / ".mcp.json").write_text(f'{{"mcpServers": {{"a": {{"command": "x", "timeout": {timeout}}}}}}}')
     assert robota("trust", "--yes").code == 0
     listed = robota("mcp", "list")
-    assert "MCP server a in" in listed.stderr and "was left out" in listed.stderr
+    assert "MCP server a in" in listed.stderr and "was ignored" in listed.stderr
 
 
 def test_t10_a_server_of_the_person_is_no_program_that_the_repository_brings(robota: Robota) -> None:

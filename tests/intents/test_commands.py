@@ -104,7 +104,7 @@ def test_a_directory_is_judged_by_what_is_in_it(guarded: Path, command: str) -> 
         (guarded / "src/auth" / name).parent.mkdir(parents=True)
         (guarded / "src/auth" / name).write_text("kept")
     said = told(ran(guarded, command))
-    assert said["code"] == "REQ-001" and "only people" in said["message"]
+    assert said["code"] == "REQ-001" and "only a user" in said["message"]
     assert all((guarded / "src/auth" / name).exists() for name in kept)
     assert "REQ-" not in ran(guarded, "rm -rf src/auth/stage")
 

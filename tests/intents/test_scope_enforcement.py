@@ -172,7 +172,7 @@ def test_what_steers_the_agent_is_not_the_agents(workspace: Path, path: str) -> 
     """I08, also for an intent that claims to own it."""
     directory = intents(workspace, INTENTS.replace("src/auth/**,", "src/auth/**, .orchestration/**,"))
     refused = results(workspace, SELECT, write(path))[1]
-    assert told(refused)["code"] == "REQ-001" and "only people" in told(refused)["message"]
+    assert told(refused)["code"] == "REQ-001" and "only a user" in told(refused)["message"]
     assert sorted(each.name for each in directory.iterdir()) == ["active_intents.yaml"]
 
 
@@ -193,7 +193,7 @@ def test_intentignore_only_ever_denies(workspace: Path) -> None:
     ignored, _, closed, outside = results(workspace, other, SELECT, write("src/auth/KEYS/a.py"), write("README.md"))
     assert "lists INT-003" in told(ignored)["message"]
     assert [each["id"] for each in told(ignored)["valid_intents"]] == ["INT-001"]
-    assert told(closed)["code"] == "REQ-001" and "only people" in told(closed)["message"]
+    assert told(closed)["code"] == "REQ-001" and "only a user" in told(closed)["message"]
     assert told(outside)["code"] == "REQ-001"
     assert not (workspace / "src/auth").exists()
 

@@ -44,7 +44,7 @@ def test_n09_a_long_output_is_kept_without_keys_while_other_work_goes_on(tmp_pat
 
 def test_a_file_that_is_gone_is_an_error_of_the_log(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    with pytest.raises(LogWriteError, match="was not kept"):
+    with pytest.raises(LogWriteError, match="was not saved"):
         asyncio.run(log.keep_file(tmp_path / "nowhere"))
     log.close()
 

@@ -367,7 +367,7 @@ class _Replay:
             first_instruction_divergence(user_texts(leg.records), user_texts(again), as_recorded, leg.replies_before),
         )
         if self._compared is not None and self._compared.fault is not None:
-            raise NotReplayable(f"The model did not answer: {self._compared.fault.message}")
+            raise NotReplayable(f"The model did not respond: {self._compared.fault.message}")
         first = decided or _first([each for each in (self._head_divergence, *found, *divergences) if each is not None])
         if trouble and first is not None and decided is None:
             self._notes.append(f"The replay stopped: {trouble}")

@@ -135,7 +135,9 @@ class ScopeEnforcementHook:
                 return _for_people(place, intent)
             if (lease := holder_among(held, place)) is not None:
                 name = as_utf8(path)
-                what = f"{name} is held by {lease.holder}. Wait until that session is done, or change other files."
+                what = (
+                    f"{name} is in use by {lease.holder}. Wait until that session has finished, or change other files."
+                )
                 return blocked(refusal(RefusalKind.SCOPE_HELD, what, intent.id, filename=name))
         return _outside(outside, intent) if outside else Proceed()
 

@@ -90,7 +90,7 @@ class IntentSelection:
         try:
             return self.files.intents()
         except IntentProblem as problem:
-            what = f"{INTENTS} cannot be used: {problem}. Nothing may be changed until a person has put it right."
+            what = f"{INTENTS} cannot be used: {problem}. Nothing may be changed until a user has fixed it."
             raise IntentRefused(refusal(RefusalKind.INVALID_INTENT, what, id)) from problem
 
     def _is_ignored(self, id: str) -> bool:

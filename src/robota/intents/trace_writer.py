@@ -212,13 +212,13 @@ class TraceWriterHook:
         outside = [file.path for file in changed if not intent.scope.covers(file.path)]
         if outside:
             what = f"The command changed files that {intent.id} does not own: {_some(outside)}."
-            context.tell(f"{what} /rewind takes that back.")
+            context.tell(f"{what} /rewind undoes it.")
             self._watching.learnt(intent, f"A command changed files out of scope: {_some(outside)}")
-            messages.append(f"{what} Put them back, unless the user wanted that.")
+            messages.append(f"{what} Restore them, unless the user wanted that.")
         steered = sorted(_differing(before.kept_by_people, _kept_by_people(self._selection.files.home)))
         if steered:
-            what = f"{_some(steered)} changed while the command ran, and only people may change that."
-            context.tell(f"{what} Look at it with git diff before you go on.")
+            what = f"{_some(steered)} changed while the command ran, and only a user may change that."
+            context.tell(f"{what} Check it with git diff before you continue.")
             messages.append(what)
         return messages
 

@@ -46,7 +46,8 @@ class SessionArtifacts:
             self._redactor.redact_file(path)
         except OSError as error:
             raise LogWriteError(
-                f"Could not look through {path} for secrets: {error.strerror}. It was not kept; the log is untouched."
+                f"Could not look through {path} for secrets: {error.strerror}. It was not saved; the log was not "
+                "changed."
             ) from error
         return keep_artifact_file(self.directory, path)
 
@@ -63,7 +64,7 @@ def keep_artifact(directory: Path, data: bytes) -> tuple[str, bool]:
     except OSError as error:
         raise LogWriteError(
             f"Could not keep {len(data)} bytes in {directory}: {error.strerror}. "
-            "The log itself is untouched. Free some space or check the directory, then try again."
+            "The log was not changed. Free some disk space or check the directory, then try again."
         ) from error
     return name, True
 
@@ -81,7 +82,7 @@ def keep_artifact_file(directory: Path, source: Path) -> tuple[str, bool]:
     except OSError as error:
         raise LogWriteError(
             f"Could not keep {source} in {directory}: {error.strerror}. "
-            "The log itself is untouched. Free some space or check the directory, then try again."
+            "The log was not changed. Free some disk space or check the directory, then try again."
         ) from error
     return name, True
 
@@ -104,7 +105,7 @@ def read_artifact(directory: Path, name: str) -> bytes:
     except OSError as error:
         raise ArtifactMissing(f"There is no artifact {name} in {directory}: {error.strerror}.") from error
     if artifact_name(data) != name:
-        raise ArtifactMissing(f"The artifact {directory / name} is damaged: its content is not what was kept.")
+        raise ArtifactMissing(f"The artifact {directory / name} is damaged: its content is not what was saved.")
     return data
 
 

@@ -49,6 +49,6 @@ def begin_session(
             prepare=lambda: prepare_project_directory(root, fallback),
         )
     except LogExists as error:
-        raise LogExists(f"There is a session {session_id} already. Choose another --session-id.") from error
+        raise LogExists(f"There is already a session {session_id}. Choose another --session-id.") from error
     log.on_growth(SnapshotKeeper(user_directory, directory))
     return NewSession(id=session_id, log=log, notices=notices)

@@ -21,7 +21,8 @@ from robota.version import VERSION
 
 PROBLEMS_SHOWN: Final = 3
 CHANGED: Final = (
-    "The log of the session was changed by another program since it was last read. `robota sessions verify` says more."
+    "The log of the session was changed by another program since it was last read. Run `robota sessions verify` for "
+    "details."
 )
 
 
@@ -49,8 +50,8 @@ def reopen_session(
     """Open the log in a session directory and replay it. Raises `LogError`, with the log unchanged."""
     if not (directory / LOG_NAME).exists():
         raise LogUnreadable(
-            f"There is no log in {directory}, so there is nothing to take up. Nothing was changed. "
-            "`robota sessions list` shows the sessions there are."
+            f"There is no log in {directory}, so there is nothing to resume. Nothing was changed. `robota sessions "
+            "list` lists the sessions."
         )
     head_file = head_path(user_directory, directory)
     noted = noted_head(head_file)
@@ -110,7 +111,7 @@ def _rewriting(reading: LogReading, head_file: Path) -> tuple[str, ...]:
         return ()
     return (
         f"The log of the session does not hold its record {noted.seq} as it was written on this machine: it "
-        "was cut off or written anew by another program. `robota sessions verify` says more.",
+        "was cut off or written anew by another program. Run `robota sessions verify` for details.",
     )
 
 
@@ -136,7 +137,7 @@ def refuse_newer(directory: Path, header: SessionHeader | None) -> None:
     if _numbers(written_by) > _numbers(VERSION):
         raise LogNewer(
             f"The session in {directory} was last written by robota {written_by}, and this is robota {VERSION}, which "
-            "may not understand all of it. It was left as it is. Use that version, or a newer one."
+            "may not understand all of it. It was not changed. Use that version, or a newer one."
         )
 
 
@@ -152,4 +153,4 @@ def _damage(problems: Sequence[LoadProblem]) -> tuple[str, ...]:
         return ()
     more = len(problems) - PROBLEMS_SHOWN
     shown = " ".join(problem.text for problem in problems[:PROBLEMS_SHOWN]) + (f" And {more} more." if more > 0 else "")
-    return (f"The log of the session is damaged; the rest of it is taken up, and nothing was deleted. {shown}",)
+    return (f"The log of the session is damaged; the rest of it was resumed, and nothing was deleted. {shown}",)

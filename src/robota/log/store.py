@@ -79,7 +79,7 @@ def check_session_id(text: str) -> None:
     """Raise `InvalidSessionId` unless the text can name a session."""
     if not is_valid_session_id(text):
         raise InvalidSessionId(
-            f"{text!r} cannot be a session id. Use letters, digits, '.', '_' and '-', begin with a letter or "
+            f"{text!r} is not a valid session id. Use letters, digits, '.', '_' and '-', begin with a letter or "
             "a digit, no '..', at most 128 characters. Nothing was changed."
         )
 

@@ -88,7 +88,7 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
         ("permissions.deny", '["Bash(rm"]', "Bash(rm"),
         ("permissions.deny", '["Shell(rm *)"]', "Shell"),
         ("permissions.deny.first", "Bash", "permissions.deny"),
-        ("model.name", "x", "a string is needed"),
+        ("model.name", "x", "a string is required"),
         ("sandbox.netwrok", "true", "did you mean network?"),
         ("sandbox.enabled", "maybe", "true or false"),
         ("updateCheck.enable", "false", "did you mean enabled?"),
@@ -161,7 +161,7 @@ def test_a_change_to_a_workspace_nobody_trusted_does_not_trust_it(robota: Robota
 
 def test_a_higher_layer_that_wins_is_named(robota: Robota) -> None:
     done = robota("config", "set", "model", "mine", env={"ROBOTA_MODEL": "other"})
-    assert done.code == 0 and "ROBOTA_MODEL" in done.stderr and "wins" in done.stderr
+    assert done.code == 0 and "ROBOTA_MODEL" in done.stderr and "overrides" in done.stderr
 
 
 def test_a_link_is_not_written_through(robota: Robota) -> None:

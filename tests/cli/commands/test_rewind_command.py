@@ -273,6 +273,6 @@ def test_a_checkpoint_store_that_was_deleted_is_named_by_everything_that_needs_i
     session = sessions(robota)[0].name
     for arguments in (("rewind", "diff", "1"), ("rewind", "restore", "1", "--yes"), ("bisect", "--test", "true")):
         done = robota(*arguments)
-        assert done.code == 1 and "was pruned, or the store was deleted. Files were left as they are" in done.stderr
+        assert done.code == 1 and "was pruned, or the store was deleted. Files were not changed" in done.stderr
     assert files(robota) == NEW
     assert ok(robota("rewind", "restore", "1", "--conversation", "--yes", "--session", session))

@@ -107,7 +107,7 @@ def test_a_directory_that_was_renamed_is_named_as_it_is_now(robota: Robota, tmp_
     script(robota, {"text": "New."})
     done = robota("-c", "-p", "go on", "--cwd", str(moved))
     assert done.stdout == "New.\n"
-    assert "1 session not written on this machine at this place was passed over" in done.stderr
+    assert "1 session not written on this machine in this directory was skipped" in done.stderr
     named = robota("-p", "go on", "-r", identity)
     assert named.code == 3 and f"--cwd '{moved}' --resume {identity}" in named.stderr
     taken = robota("-p", "go on", "-r", identity, "--yes", "--cwd", str(moved), "--output-format", "json")

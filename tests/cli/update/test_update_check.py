@@ -117,7 +117,7 @@ def test_a_failed_look_speaks_of_the_index(robota: Robota) -> None:
     """U19: it spoke of a model server and its baseURL."""
     done = robota("--check-update", env={"PIP_INDEX_URL": "http://me:pw-7@127.0.0.1:9/simple"})
     assert done.code == 1 and "the package index http://127.0.0.1:9/simple" in done.stderr
-    assert "nobody listens" in done.stderr
+    assert "nothing listens" in done.stderr
     assert not any(words in done.stderr for words in ("model server", "baseURL", "provider profile", "pw-7"))
 
 

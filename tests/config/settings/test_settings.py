@@ -240,9 +240,9 @@ def test_the_model_of_another_product_does_not_rename_that_of_a_profile(machine:
         (TWO, "x", ["'x'", "far, near"]),
         ({"currentProvider": "gone"}, None, ["'gone'", "currentProvider", "settings.json"]),
         ({"providers": {"a": {"type": "t"}, "b": {"type": "t"}}}, None, ["--provider", "a, b"]),
-        ({"currentProvider": 7}, None, ["currentProvider", "line 2", "left as it is"]),
-        ({"providers": {"a": {"type": 7}}}, "a", ["providers.a.type", "left as it is"]),
-        ({"providers": {"a": {"type": 7}}}, None, ["providers.a.type", "left as it is"]),
+        ({"currentProvider": 7}, None, ["currentProvider", "line 2", "not changed"]),
+        ({"providers": {"a": {"type": 7}}}, "a", ["providers.a.type", "not changed"]),
+        ({"providers": {"a": {"type": 7}}}, None, ["providers.a.type", "not changed"]),
         ({"providers": []}, None, ["providers", "an object"]),
     ],
 )

@@ -93,7 +93,7 @@ def test_settings_that_were_cut_off_are_named_and_the_version_before_them_is_kep
     assert path.with_name("settings.json.bak").read_bytes() == before
     path.write_bytes(path.read_bytes()[:40])
     done = robota("-p", "go")
-    assert done.code == 3 and "not JSON" in done.stderr and "left as it is" in done.stderr
+    assert done.code == 3 and "not JSON" in done.stderr and "not changed" in done.stderr
     assert len(path.read_bytes()) == 40
 
 

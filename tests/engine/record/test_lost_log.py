@@ -19,7 +19,7 @@ def test_a_log_that_was_deleted_is_put_back_and_a_person_is_told(workspace: Path
         await stage.start("clean up")
         await stage.until_ask("completion_result")
         assert (workspace / "after.txt").read_text() == "x\n"
-        assert any("was put back" in notice.text for notice in stage.events_of(Notice))
+        assert any("was restored" in notice.text for notice in stage.events_of(Notice))
         assert (workspace / ".robota/.gitignore").read_text() == "*\n"
         assert stage.opened.log.path.stat().st_mode & 0o777 == 0o600
         assert verify(stage.opened.log.path).broken is None
@@ -79,7 +79,7 @@ def test_a_log_that_was_emptied_is_noticed_and_nothing_more_is_changed(workspace
         await stage.start("break it")
         await stage.until_ask("completion_result")
         assert not (workspace / "after.txt").exists()
-        assert any("has cut the session log" in notice.text for notice in stage.events_of(Notice))
+        assert any("has truncated the session log" in notice.text for notice in stage.events_of(Notice))
         assert verify(stage.opened.log.path).broken is not None
 
     turns = [

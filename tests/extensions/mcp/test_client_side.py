@@ -64,7 +64,7 @@ def test_an_unattended_elicitation_is_declined_with_a_notice(robota: Robota) -> 
     done = run_with(robota, {"sdk": sdk_entry()}, ORDER, "--allowed-tools", "mcp__sdk")
     assert done.code == 0
     log = log_text(sessions(robota)[-1])
-    assert "Declined, or nobody was there to answer: The MCP server sdk asks: What shall I cook?" in log
+    assert "Declined, or no user was present to answer: The MCP server sdk asks: What shall I cook?" in log
     assert "decline: nothing" in log
 
 

@@ -39,7 +39,7 @@ def two_servers(directory: Path, **options: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("trick", "words"),
     [
-        ("leave", "it ended with exit code 3. Its last words: out of ‹U+001B›[31mcheese"),
+        ("leave", "it ended with exit code 3. Its last output: out of ‹U+001B›[31mcheese"),
         ("be_killed", "signal 9 ended it"),
         ("send_a_giant_line", "it sent a line of more than 16 MiB"),
         ("stop_listening", "it closed its output"),
@@ -91,7 +91,7 @@ def test_t13_a_server_that_dies_at_start_is_a_notice_and_the_others_work(workspa
     def check(stage: Stage) -> None:
         assert "plain answer" in first_result(stage)
         words = "\n".join(notice.text for notice in stage.events_of(Notice))
-        assert "The MCP server plain does not work: it ended with exit code 3. Its last words: out of" in words
+        assert "The MCP server plain does not work: it ended with exit code 3. Its last output: out of" in words
 
     play_with(workspace, two_servers(tmp_path, at_start="leave"), [OTHER, DONE], check)
 

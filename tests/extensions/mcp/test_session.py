@@ -198,10 +198,10 @@ def test_an_invalid_entry_does_not_affect_the_others(robota: Robota) -> None:
     done = run_with(robota, wrong, [ADD, DONE], "--allowed-tools", "mcp__sdk")
     assert done.code == 0 and "the sum is 5" in log_of(robota)
     for words in (
-        'no_type in .* was left out: a url needs "type": "http"',
-        "socket in .* was left out: the type 'ws' is not supported",
-        "two__parts in .* was left out: its name",
-        "worded in .* was left out: Expected `str",
+        'no_type in .* was ignored: a url needs "type": "http"',
+        "socket in .* was ignored: the type 'ws' is not supported",
+        "two__parts in .* was ignored: its name",
+        "worded in .* was ignored: Expected `str",
         "absent does not work: '/no/such/program' could not be started: No such file",
     ):
         assert any(re.search(words, line) for line in done.stderr.splitlines()), (words, done.stderr)
@@ -253,6 +253,6 @@ def test_a_tool_that_can_only_be_called_as_a_task_is_not_offered(workspace: Path
         names = {tool.name for tool in stage.opened.services.tools.all}
         assert names >= {"mcp__plain__note", "mcp__plain__either"} and "mcp__plain__render" not in names
         words = " ".join(notice.text for notice in stage.events_of(Notice))
-        assert "The tool render of the MCP server plain was left out: it can only be called as a long-running" in words
+        assert "The tool render of the MCP server plain was ignored: it can only be called as a long-running" in words
 
     play_with(workspace, {"plain": PlainServer(tmp_path, NOTE, task, optional).entry()}, [DONE], check)

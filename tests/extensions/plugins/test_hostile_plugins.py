@@ -111,7 +111,7 @@ def test_hostile_front_matter_affects_only_its_skill(robota: Robota, tmp_path: P
     bomb = f"---\na0: &a0 lol\n{levels}\ndescription: *a11\n---\nwords"
     source = plugin(tmp_path / "source", **{"skills/bomb/SKILL.md": bomb, ".mcp.json": '{"a":' * 40_000})
     done = robota("plugin", "install", str(source), "--yes")
-    assert done.code == 0 and ".mcp.json is left out" in done.stdout and "/lint:mend" in done.stdout
+    assert done.code == 0 and ".mcp.json is ignored" in done.stdout and "/lint:mend" in done.stdout
 
 
 def test_plugins_shadow_no_built_in_command_and_files_shadow_no_plugin(robota: Robota, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def offering(directory: Path, source: Any) -> Path:
 def test_marketplace_sources_outside_the_marketplace_are_refused(robota: Robota, tmp_path: Path, source: Any) -> None:
     market = offering(tmp_path / "market", source)
     added = robota("plugin", "marketplace", "add", market.as_uri())
-    assert added.code == 0 and "is left out" in added.stdout
+    assert added.code == 0 and "is ignored" in added.stdout
     assert robota("plugin", "install", "lint@team", "--yes").code == 1
     assert not (robota.workspace / "ran").exists()
 

@@ -147,7 +147,7 @@ def test_a_plugin_changed_on_disk_is_not_used(robota: Robota, market: Path) -> N
     [kept] = (robota.home / ".robota/plugins/cache/team/lint").iterdir()
     (kept / "scripts/check.sh").write_text("#!/bin/sh\ntouch $CLAUDE_PROJECT_DIR/checked.txt\n")
     done = write_a_file(robota)
-    assert done.code == 0 and not has_run(robota) and "is not as you agreed to it" in done.stderr
+    assert done.code == 0 and not has_run(robota) and "has changed since you agreed to it" in done.stderr
     shown = robota("plugin", "show", "lint").stdout
     assert "scripts/check.sh: changed" in shown and "+touch $CLAUDE_PROJECT_DIR/checked.txt" in shown
     assert "up to date" in robota("plugin", "update", "lint").stdout
@@ -236,10 +236,10 @@ def test_plugins_that_a_trusted_project_wants_are_offered_and_installed(robota: 
         "enabledPlugins": {"lint@team": True},
     }
     write_files(robota.workspace, {".claude/settings.json": settings})
-    assert "wants the plugin" not in write_a_file(robota).stderr, "an untrusted project wants nothing"
+    assert "requests the plugin" not in write_a_file(robota).stderr, "an untrusted project wants nothing"
     robota("trust", "--yes")
     done = write_a_file(robota)
-    assert "This project wants the plugin lint@team" in done.stderr and not has_run(robota)
+    assert "This project requests the plugin lint@team" in done.stderr and not has_run(robota)
     assert "for this project" in robota("plugin", "install", "--yes").stdout
     assert write_a_file(robota).code == 0 and has_run(robota)
 

@@ -120,8 +120,8 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_invalid_marketplace_entries_are_reported() -> None:
     plugins = [{"name": "far\x1b[2J", "source": {"source": "npm", "package": "x"}}, {"source": "./a"}]
     named, nameless = parse_marketplace(json.dumps({"name": "team", "plugins": plugins}).encode()).problems
-    assert named.startswith("plugin far\\x1b[2J of the marketplace is left out")
-    assert nameless.startswith("plugin 2 of the marketplace is left out")
+    assert named.startswith("plugin far\\x1b[2J of the marketplace is ignored")
+    assert nameless.startswith("plugin 2 of the marketplace is ignored")
 
 
 def test_paths_outside_the_plugin_are_reported_and_ignored() -> None:

@@ -110,7 +110,7 @@ def test_damaged_candidates_are_left_as_they_are_and_the_rest_works(tmp_path: Pa
     pending = tmp_path / ".robota/memory/pending.json"
     pending.parent.mkdir(parents=True)
     pending.write_bytes(damage)
-    with pytest.raises(MemoryProblem, match="left as it is"):
+    with pytest.raises(MemoryProblem, match="not changed"):
         store(tmp_path).propose(candidate("One."))
     assert pending.read_bytes() == damage
     assert store(tmp_path).add(entry("Works."))

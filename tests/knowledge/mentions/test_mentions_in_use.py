@@ -135,7 +135,7 @@ def test_files_outside_the_workspace_and_special_files_are_not_inserted(workspac
     os.mkfifo(workspace / "pipe")
     prompted = PromptResult(workspace, f"@link @../outside.txt @{outside} @pipe @loop @/components/button @../nothing")
     assert "hunter2" not in prompted.text and prompted.added.count("Not inserted: ") == 4
-    assert prompted.added.count("outside of the workspace") == 3 and "named pipe" in prompted.added
+    assert prompted.added.count("outside the workspace") == 3 and "named pipe" in prompted.added
 
 
 def test_ten_thousand_mentions_and_huge_files_are_cut_with_a_note(workspace: Path) -> None:
@@ -149,7 +149,7 @@ def test_ten_thousand_mentions_and_huge_files_are_cut_with_a_note(workspace: Pat
     prompted = PromptResult(workspace, prompt)
     assert prompted.text.startswith(f"{prompt}\n\n<mentions>") and len(prompted.added) < 200_000
     assert "start of file18.txt" in prompted.added and "start of file19.txt" not in prompted.added
-    assert "10,011 more @ words were not looked at (at most 20 are inserted)." in prompted.added
+    assert "10,011 more mentions were ignored (at most 20 are inserted)." in prompted.added
     assert any(notice.startswith("@huge.txt was cut after ") for notice in prompted.notices)
 
 

@@ -50,7 +50,7 @@ def test_only_the_owner_can_read_a_session(log: SessionLog, directory: Path) -> 
 def test_an_existing_session_is_not_overwritten(log: SessionLog, directory: Path) -> None:
     log.append(end(1))
     log.close()
-    with pytest.raises(LogExists, match="left as it is"):
+    with pytest.raises(LogExists, match="not changed"):
         SessionLog.create(directory, now)
     assert len(load(log.path).records) == 1
 
@@ -222,7 +222,7 @@ def test_a_full_disk_is_a_clear_error_and_the_log_goes_on_afterwards(directory: 
     record_error, artifact_error = outcome.stdout.splitlines()
     assert "File too large" in record_error
     assert "This step was not recorded; all earlier records are safe." in record_error
-    assert "The log itself is untouched." in artifact_error
+    assert "The log was not changed." in artifact_error
     assert list((directory / "artifacts").iterdir()) == []
 
 
@@ -249,9 +249,9 @@ def test_a_failed_fsync_is_told_to_whoever_waits_and_to_the_next_writer(log: Ses
         read_end, write_end = os.pipe()
         os.dup2(write_end, descriptor_of(log.path))
         log.sync_soon()
-        with pytest.raises(LogWriteError, match="could not be brought to disk"):
+        with pytest.raises(LogWriteError, match="could not be flushed to disk"):
             await log.sync()
-        with pytest.raises(LogWriteError, match="could not be brought to disk"):
+        with pytest.raises(LogWriteError, match="could not be flushed to disk"):
             log.append(end(2))
         os.close(read_end)
         os.close(write_end)
@@ -305,7 +305,7 @@ def test_one_thread_brings_a_log_to_disk_turn_after_turn_and_ends_with_it(log: S
         log.keep(b"not on disk yet")
         log.close()
         async with asyncio.timeout(60):
-            with pytest.raises(LogWriteError, match=r"could not be brought to disk|is closed"):
+            with pytest.raises(LogWriteError, match=r"could not be flushed to disk|is closed"):
                 await log.sync()
         return seen
 

@@ -125,7 +125,7 @@ def test_a_damaged_or_useless_index_is_worked_around(library: Library) -> None:
     assert library.ids("parser") == ["parser"]
     library.index.write_bytes(b"\x00" * 100_000)
     assert library.ids("parser") == ["parser"]
-    assert "made anew" in library.notices[-1]
+    assert "rebuilt" in library.notices[-1]
     library.notices.clear()
     assert library.ids("parser") == ["parser"] and library.notices == []
     library.index.unlink()

@@ -89,7 +89,7 @@ def test_one_diff_after_another_needs_no_reading_in_between(bench: Workbench, tm
         ("bin", "binary"),
         (".", "directory"),
         ("../x", "outside"),
-        ("secret", "kept from you"),
+        ("secret", "hidden from you"),
     ],
 )
 def test_what_must_not_be_edited_is_left_alone(bench: Workbench, tmp_path: Path, path: str, message: str) -> None:

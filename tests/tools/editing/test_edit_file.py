@@ -176,7 +176,7 @@ def test_a_file_changed_since_it_was_read_is_refused(bench: Workbench, tmp_path:
         ("ro", "write-protected"),
         ("pipe", "named pipe"),
         ("big", "at most"),
-        ("hidden", "kept from you"),
+        ("hidden", "hidden from you"),
     ],
 )
 def test_what_must_not_be_edited_is_left_alone(bench: Workbench, tmp_path: Path, path: str, message: str) -> None:

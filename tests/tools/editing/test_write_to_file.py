@@ -119,6 +119,6 @@ def test_unchanged_lines_of_a_file_with_mixed_endings_keep_theirs(bench: Workben
 
 def test_an_ignored_path_is_refused(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / ".robotaignore").write_text("*.key\n")
-    with pytest.raises(ToolError, match="kept from you"):
+    with pytest.raises(ToolError, match="hidden from you"):
         bench.call("write_to_file", path="a.key", content="x")
     assert not (tmp_path / "a.key").exists()

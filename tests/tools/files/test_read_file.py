@@ -145,5 +145,5 @@ def test_bytes_that_are_no_text_are_shown_so_that_they_can_be_sent(bench: Workbe
 def test_an_ignored_file_is_refused(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / ".robotaignore").write_text("*.key\n")
     (tmp_path / "a.key").write_text("secret")
-    with pytest.raises(ToolError, match="kept from you"):
+    with pytest.raises(ToolError, match="hidden from you"):
         bench.call("read_file", path="a.key")

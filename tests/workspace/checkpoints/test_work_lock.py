@@ -17,7 +17,7 @@ def test_no_restore_while_calls_are_at_work(store: CheckpointStore, workspace: P
     (workspace / "a").write_text("new")
     calls = [lock_for_change(tmp_path / "store"), lock_for_change(tmp_path / "store")]
     for call in calls:
-        with pytest.raises(CheckpointError, match=r"A call runs in this workspace.* Nothing was restored"):
+        with pytest.raises(CheckpointError, match=r"A tool call is running in this workspace.* Nothing was restored"):
             restore(store, first)
         assert (workspace / "a").read_text() == "new"
         assert call is not None

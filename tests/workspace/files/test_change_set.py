@@ -35,7 +35,7 @@ def test_a_file_that_changed_meanwhile_stops_and_undoes_everything(files: LocalF
 
 
 def test_a_file_that_came_meanwhile_is_not_overwritten(files: LocalFiles, tmp_path: Path) -> None:
-    with pytest.raises(ChangesFailed, match="exists by now"):
+    with pytest.raises(ChangesFailed, match="already exists"):
         make_changes(files, [Write(path="new", data=b"x"), Write(path="a", data=b"y")])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     assert (tmp_path / "a").read_text() == "old a"

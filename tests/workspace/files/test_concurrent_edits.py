@@ -210,7 +210,7 @@ def test_an_older_version_that_has_no_place_any_more_is_named(tmp_path: Path) ->
         files.write("d/f", b"ours", over=read)
     [kept] = [path for path in (tmp_path / "d").iterdir() if path != file]
     assert (file.read_bytes(), kept.read_bytes()) == (b"second", b"first")
-    assert f"kept as 'd/{kept.name}'" in str(error.value)
+    assert f"saved as 'd/{kept.name}'" in str(error.value)
 
 
 def test_what_a_killed_session_had_taken_out_is_kept_if_it_was_somebody_elses(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_a_file_that_changed_after_an_edit_was_worked_out_is_left_alone(files: L
     if touch == "link":
         (files.root / "other").write_bytes(b"other")
         place.symlink_to("other")
-    with pytest.raises(FileChanged, match="changed by somebody else"):
+    with pytest.raises(FileChanged, match="changed by another program"):
         files.write("f", b"ours", over=read)
     with pytest.raises(FileChanged):
         files.remove("f", over=read)

@@ -70,7 +70,7 @@ def test_other_spellings_and_links_lead_to_the_same_refusal(files: LocalFiles) -
     (files.root / "harmless").symlink_to("secret.env")
     (files.root / "alias").symlink_to("src/app.py")
     for path in ("./secret.env", "src/../secret.env", str(files.root / "secret.env"), "harmless", "alias"):
-        with pytest.raises(Ignored, match="kept from you"):
+        with pytest.raises(Ignored, match="hidden from you"):
             files.read(path, 99)
 
 
@@ -84,10 +84,10 @@ def test_a_changed_ignore_file_counts_at_once(files: LocalFiles) -> None:
 
 
 def test_the_model_cannot_change_the_rules(files: LocalFiles) -> None:
-    with pytest.raises(Ignored, match="only a person"):
+    with pytest.raises(Ignored, match="Only the user"):
         files.write(".robotaignore", b"")
     (files.root / "src/.robotaignore").write_text("x\n")
-    with pytest.raises(Ignored, match="only a person"):
+    with pytest.raises(Ignored, match="Only the user"):
         files.remove("src/.robotaignore", over=files.read("src/.robotaignore", 99))
     assert files.read("src/.robotaignore", 99).data == b"x\n"
 

@@ -167,7 +167,7 @@ def test_r13_what_somebody_changed_since_is_left(tmp_path: Path) -> None:
     assert killed_when(content_is(tmp_path / "sub" / ODD, b"new b"), partial(make_changes, files, patch(files)))
     (tmp_path / "a").write_bytes(b"of a person")
     [notice] = undo_interrupted_changes(tmp_path, journal)
-    assert "killed in the middle of a patch" in notice and "left so: 'a'" in notice
+    assert "killed in the middle of a patch" in notice and "Not restored" in notice
     assert (tmp_path / "a").read_bytes() == b"of a person"
     assert (tmp_path / f"sub/{ODD}").read_bytes() == b"old b"
 

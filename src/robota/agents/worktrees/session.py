@@ -127,7 +127,7 @@ async def _clear_remains(repository: Repository, path: Path) -> None:
         if not state.lacks_only_files:
             raise WorktreeError(
                 f"The worktree {path.name} was not finished, because a session was killed while it made or removed it, "
-                f"and there is something in it: {state.words}. Nothing was changed. Look at it: git -C {path} status; "
+                f"and there is something in it: {state.words}. Nothing was changed. To look: git -C {path} status; "
                 f"to remove it: robota worktree remove {path.name} --force"
             )
         await remove_checkout(repository, path)

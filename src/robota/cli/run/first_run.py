@@ -32,7 +32,7 @@ def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
     from robota.cli.questions import Cancelled, choose
 
     print("Welcome to Robota, a coding agent: describe a task, and it works on it.")
-    print(f"It works in {_short(root)}.")
+    print(f"Workspace: {_short(root)}")
     print("It reads files freely, and asks before it changes one or runs a command.")
     print("First it needs a model. Press Ctrl+C to quit at any time.\n")
     try:

@@ -101,8 +101,9 @@ def _passed_over(sessions: Sequence[CataloguedSession]) -> str:
     if not foreign:
         return ""
     return (
-        f" {counted(foreign, 'session')} not written on this machine at this place {'was' if foreign == 1 else 'were'} "
-        "skipped, as after the directory was moved or copied; robota --resume lets you choose one."
+        f" {counted(foreign, 'session')} not written on this machine in this directory "
+        f"{'was' if foreign == 1 else 'were'} skipped, as after the directory was moved or copied; "
+        "robota --resume lets you choose one."
     )
 
 

@@ -85,6 +85,6 @@ def _of_file(snapshot: Snapshot, path: str, notices: list[str]) -> dict[str, Wri
         if not isinstance(section, dict):
             raise NotAnObject(1, f"{SECTION} must be an object")
     except (NotAnObject, UnicodeDecodeError) as error:
-        notices.append(f"{where} was left out: {error}. Its MCP servers do not start; it was left as it is.")
+        notices.append(f"{where} was ignored: {error}. Its MCP servers do not start; it was not changed.")
         return {}
     return {name: WrittenServer(entry, where) for name, entry in section.items()}

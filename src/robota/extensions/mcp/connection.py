@@ -238,8 +238,8 @@ class McpConnection:
             self._current_digests = frozenset(each.digest for each in await session.tools())
         if self._current_digests is not None and tool.digest not in self._current_digests:
             raise ServerFailed(
-                "it changed this tool in mid-session, so the call was not made. A person can look at the change "
-                f"and accept it for the next session: robota mcp approve {self.server.name}"
+                "it changed this tool in mid-session, so the call was not made. The user can review the change and "
+                "accept it for the next session: robota mcp approve {self.server.name}"
             )
 
     async def _disconnect_reason(self, error: Exception) -> str | None:
@@ -262,7 +262,7 @@ class McpConnection:
         self._end_reason = await self._process.how_it_ended()
         self._closing.set()
         printed = self.stderr_tail.strip()[-MAX_QUOTED:]
-        return f"{self._end_reason}{self._invalid_lines_note()}" + (f". Its last words: {printed}" if printed else "")
+        return f"{self._end_reason}{self._invalid_lines_note()}" + (f". Its last output: {printed}" if printed else "")
 
     def _note_invalid_line(self, line: bytes) -> None:
         self._invalid_lines = (self._invalid_lines[0] + 1, line[:MAX_QUOTED])

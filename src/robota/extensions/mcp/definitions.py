@@ -72,7 +72,7 @@ def read_server(
             return None, ()
         server, unset = _server(name, entry, written, where, env)
     except InvalidServer as problem:
-        return None, (f"{label} was left out: {problem}. Correct the entry; the other servers work.",)
+        return None, (f"{label} was ignored: {problem}. Correct the entry; the other servers work.",)
     names = ", ".join(f"${{{variable}}}" for variable in unset)
     return server, (f"{label}: {names} is not set, and stays as it is written.",) if unset else ()
 
@@ -88,7 +88,7 @@ def problem_with_server(name: str, written: Mapping[str, Any]) -> str | None:
 
 def _validated(name: str, written: Mapping[str, Any]) -> _Entry:
     if NAME.fullmatch(name) is None:
-        raise InvalidServer("its name can have letters, digits, single _ and -, at most 32, and begins with no _")
+        raise InvalidServer("its name may have letters, digits, single _ and -, at most 32, and must not start with _")
     try:
         entry = msgspec.convert(written, _Entry)
     except msgspec.ValidationError as error:
@@ -120,7 +120,7 @@ def _server(
         return StdioServer(command=fill(entry.command), args=args, env=own, **common), tuple(unset)
     url = fill(entry.url or "")
     if not url.startswith(("http://", "https://")):
-        raise InvalidServer("its url must begin with https:// or http://")
+        raise InvalidServer("its url must start with https:// or http://")
     headers = {header: fill(value) for header, value in entry.headers.items()}
     return HttpServer(url=url, headers=headers, **common), tuple(unset)
 

@@ -33,7 +33,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         async for piece in self._stream:
             self._left -= len(piece)
             if self._left < 0:
-                raise UnreadableAnswer("the answer is longer than it may be")
+                raise UnreadableAnswer("the answer is too long")
             yield piece
 
     async def aclose(self) -> None:
@@ -46,7 +46,7 @@ class NotSignedIn(httpx2.TransportError):
 
 async def _check_response(response: httpx2.Response, max_bytes: int, *, is_signed_in: bool) -> None:
     if response.status_code == UNAUTHORIZED and not is_signed_in:
-        raise NotSignedIn("it wants you to sign in")
+        raise NotSignedIn("it requires you to sign in")
     if response.headers.get("content-encoding", "identity") != "identity":
         raise UnreadableAnswer("the answer is compressed, although that was not asked for")
     if isinstance(response.stream, httpx2.AsyncByteStream) and EVENT_STREAM not in response.headers.get(

@@ -31,7 +31,7 @@ def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
             answer = await context.ask(asked)
             if answer is None:
                 declined.append(asked.question)
-                context.show(f"Declined, or nobody was there to answer: {asked.question}\n")
+                context.show(f"Declined, or no user was present to answer: {asked.question}\n")
             return answer
 
         caller = Caller(show_progress=_Progress(context).show, ask=ask, sees_images=context.sees_images)

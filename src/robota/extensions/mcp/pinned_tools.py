@@ -77,7 +77,7 @@ class PinnedToolStore:
             agree(AgreementKind.MCP_SERVER, self._key(server), agreement, parts, self._env)
         except OSError as error:
             path = lock_path(self._env)
-            raise ConfigError(f"What {server.name} offers cannot be kept in {path}: {error}.") from error
+            raise ConfigError(f"What {server.name} offers cannot be saved in {path}: {error}.") from error
 
     def _key(self, server: Server) -> str:
         """The key in the lock file: name and workspace for people who read it, and a hash that identifies the entry."""

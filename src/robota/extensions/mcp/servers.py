@@ -155,7 +155,7 @@ class McpServers:
         notices: list[str] = []
         server, changed = report.server, {change.after.name for change in report.changes}
         if report.has_more:
-            notices.append(f"The MCP server {server.name} offers more than {MAX_TOOLS} tools; the rest are left out.")
+            notices.append(f"The MCP server {server.name} offers more than {MAX_TOOLS} tools; the rest are ignored.")
         if report.pins is None:
             try:
                 self.pins.pin(server, report.tools)
@@ -163,14 +163,14 @@ class McpServers:
                 return [f"{problem} Its tools are not used, because a later change would go unnoticed."]
             notices.append(
                 f"The MCP server {server.name} is new here, with these tools: {_named(report.tools)}. "
-                "They are noted as they are now; if one changes, it is blocked until you approve it."
+                "Their current state is saved; if one changes, it is blocked until you approve it."
             )
         for remote in report.tools:
             name = tool_name(server.name, remote.name)
             if remote.name in changed:
                 continue
             if name in names:
-                notices.append(_left_out(server, remote, f"there is a tool {name} already"))
+                notices.append(_left_out(server, remote, f"there is already a tool {name}"))
                 continue
             try:
                 tools.append(mcp_tool(report.connection, remote))
@@ -187,20 +187,20 @@ class McpServers:
 def _problem_with(report: ServerReport) -> str | None:
     name = report.server.name
     if report.failure is not None:
-        return f"The MCP server {name} does not work: {report.failure}. Its tools are missing; all else goes on."
+        return f"The MCP server {name} does not work: {report.failure}. Its tools are missing; everything else works."
     if report.pin_problem is not None:
         return report.pin_problem
     if report.changes:
         return (
             f"The MCP server {name} changed its tools since you approved them: "
-            f"{_named([change.after for change in report.changes])}. They are blocked. "
-            f"Look at the changes with: robota mcp list. Accept them with: robota mcp approve {name}"
+            f"{_named([change.after for change in report.changes])}. They are blocked. To review the changes: robota "
+            f"mcp list. To accept them: robota mcp approve {name}"
         )
     return None
 
 
 def _left_out(server: Server, tool: RemoteTool, why: str) -> str:
-    return f"The tool {single_line(tool.name)} of the MCP server {server.name} was left out: {why}."
+    return f"The tool {single_line(tool.name)} of the MCP server {server.name} was ignored: {why}."
 
 
 def _named(tools: Sequence[RemoteTool]) -> str:

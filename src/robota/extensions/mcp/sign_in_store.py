@@ -44,7 +44,7 @@ class SignInStore:
             with only_writer(self._directory):
                 replace_file(self._path(sign_in.url), msgspec.json.encode(sign_in))
         except OSError as error:
-            raise ConfigError(f"The sign-in cannot be kept in {self._directory}: {error}.") from error
+            raise ConfigError(f"The sign-in cannot be saved in {self._directory}: {error}.") from error
 
     def forget(self, url: str) -> bool:
         """Delete the sign-in for a server; returns whether there was one."""

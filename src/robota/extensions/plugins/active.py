@@ -98,7 +98,7 @@ def _load(store: PluginStore, plugin: InstalledPlugin, agreed: str) -> ActivePlu
     snapshot = snapshot_of_tree(root)
     if snapshot.problem is not None or not plugin.digest == agreed == snapshot.digest:
         return (
-            f"The plugin {plugin.id} is not as you agreed to it, so nothing of it is used. "
+            f"The plugin {plugin.id} has changed since you agreed to it, so it is not used. "
             f"robota plugin show {plugin.id} says what changed; robota plugin update {plugin.id} fetches it anew."
         )
     try:
@@ -111,6 +111,6 @@ def _load(store: PluginStore, plugin: InstalledPlugin, agreed: str) -> ActivePlu
 def _not_installed_notice(plugin: str) -> str:
     name = single_line(plugin)
     return (
-        f"This project wants the plugin {name}, which is not installed: nothing of it runs. "
-        f"To see what it brings and decide: robota plugin install {name}"
+        f"This project requests the plugin {name}, which is not installed. To review and install it: robota plugin "
+        f"install {name}"
     )

@@ -117,7 +117,7 @@ class _Reader:
         )
         parts = (*contents.skills, *contents.commands, *contents.output_styles)
         if not (parts or contents.hooks or contents.servers):
-            self._problems.append("it brings nothing that Robota uses")
+            self._problems.append("it contains nothing that Robota uses")
         shown = (*parts, *contents.agents)
         known = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in shown)}
         return msgspec.structs.replace(
@@ -169,7 +169,7 @@ class _Reader:
         try:
             return contained_path(written)
         except InvalidPlugin:
-            self._problems.append(f"{single_line(written, 200)!r} is no path within the plugin, and is left out")
+            self._problems.append(f"{single_line(written, 200)!r} is not a path within the plugin and is ignored")
             return None
 
     def _hooks(self) -> Iterator[PluginHook]:
@@ -182,13 +182,13 @@ class _Reader:
         matcher = (group.get("matcher") or "") if isinstance(group, dict) else None
         handlers = group.get("hooks") if isinstance(group, dict) else None
         if not isinstance(matcher, str) or not isinstance(handlers, list):
-            self._problems.append(f"a hook for {single_line(event)} is not written as one, and is left out")
+            self._problems.append(f"a hook for {single_line(event)} is not valid and is ignored")
             return
         for handler in handlers:
             if isinstance(handler, dict):
                 yield PluginHook(event=event, matcher=matcher, handler=handler)
             else:
-                self._problems.append(f"a handler for {single_line(event)} is not written as one, and is left out")
+                self._problems.append(f"a handler for {single_line(event)} is not valid and is ignored")
 
     def _servers(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -206,7 +206,7 @@ class _Reader:
             whole = self._object(path)
         inner = whole.get(name, whole)
         if not isinstance(inner, dict):
-            self._problems.append(f"{name} is no object, and is left out")
+            self._problems.append(f"{name} is not an object and is ignored")
             return {}
         return {key: value for key, value in inner.items() if key != "description" or isinstance(value, dict | list)}
 
@@ -217,5 +217,5 @@ class _Reader:
                 raise NotAnObject(1, "it is missing, a link, or too long")
             return read_object(source.data.decode("utf-8-sig"))[0]
         except (NotAnObject, UnicodeDecodeError) as error:
-            self._problems.append(f"{single_line(path, 200)} is left out: {error}")
+            self._problems.append(f"{single_line(path, 200)} is ignored: {error}")
             return {}

@@ -130,7 +130,7 @@ class PluginInstaller:
             agree(AgreementKind.PLUGIN, plugin.key, agreement, parts, self._env)
             self._store.change(lambda state: state.with_plugin(self._with_unique_name(plugin, state)))
         except OSError as error:
-            raise ConfigError(f"The plugin cannot be kept: {error}. What was installed before still is.") from error
+            raise ConfigError(f"The plugin cannot be saved: {error}. Installed plugins are unchanged.") from error
         self._remove_versions(plugin, keep=before)
         return plugin
 

@@ -63,10 +63,10 @@ def parse_marketplace(data: bytes) -> Marketplace:
         try:
             entry = _entry(each, root if isinstance(root, str) else "")
         except InvalidPlugin as error:
-            problems.append(f"plugin {_entry_label(each, number)} of the marketplace is left out: {error}")
+            problems.append(f"plugin {_entry_label(each, number)} of the marketplace is ignored: {error}")
         else:
             if entries.setdefault(entry.name, entry) is not entry:
-                problems.append(f"there are two plugins {entry.name}; the second is left out")
+                problems.append(f"there are two plugins {entry.name}; the second is ignored")
     return Marketplace(name=validated_name(name), entries=tuple(entries.values()), problems=tuple(problems))
 
 

@@ -84,7 +84,7 @@ def contained_path(written: str) -> str:
     """A normalised relative path; empty for `.`. Raises `InvalidPlugin` if it could leave its directory."""
     path = PurePosixPath(written)
     if path.is_absolute() or ".." in path.parts or "\\" in written or not written.isprintable():
-        raise InvalidPlugin(f"its path {single_line(written, 200)!r} leads out of where it may be")
+        raise InvalidPlugin(f"its path {single_line(written, 200)!r} is outside the allowed directory")
     return "" if str(path) == "." else str(path)
 
 
@@ -93,9 +93,9 @@ def _git(written: dict[str, Any]) -> GitOrigin:
     if not all(isinstance(each, str) for each in (url, ref, commit, path)):
         raise InvalidPlugin("its source is not written as one")
     if not is_address(url):
-        raise InvalidPlugin(f"{single_line(url, 200)!r} is no address that git may fetch from: https, ssh or file")
+        raise InvalidPlugin(f"{single_line(url, 200)!r} is not a URL that git may fetch from: https, ssh or file")
     if re.match(r"\w+://[^/]*:[^/]*@", url):
         raise InvalidPlugin("its address has a password in it; let git ask your credential helper instead")
     if not all(is_revision(each) for each in (ref, commit) if each):
-        raise InvalidPlugin(f"{single_line(ref or commit)!r} is no branch, tag or commit")
+        raise InvalidPlugin(f"{single_line(ref or commit)!r} is not a branch, tag or commit")
     return GitOrigin(url=url, ref=ref, commit=commit, path=contained_path(path))

@@ -109,8 +109,8 @@ class PluginStore:
             return PluginState()
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ConfigError(
-                f"{self._path}, which says what plugins are installed, cannot be read ({error}), so none is used. "
-                "It was left as it is. Correct or remove it."
+                f"{self._path}, which lists the installed plugins, cannot be read ({error}), so none is used. It was "
+                "not changed. Correct or remove it."
             ) from error
 
     def change(self, update: Callable[[PluginState], PluginState]) -> None:

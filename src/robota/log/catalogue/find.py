@@ -36,7 +36,7 @@ def find_catalogued(sessions: Sequence[CataloguedSession], wanted: str) -> Catal
             raise SessionAmbiguous(
                 f"{len(found)} sessions {how} {wanted!r}: {_told(found)}. Nothing was changed. Give more of the id."
             )
-    raise SessionNotFound(f"There is no session {wanted!r} here. `robota sessions list` shows those there are.")
+    raise SessionNotFound(f"There is no session {wanted!r} here. `robota sessions list` lists the sessions.")
 
 
 def _words_of(session: CataloguedSession) -> str:

@@ -37,7 +37,7 @@ def with_index(
             if _code(error) not in DAMAGED:
                 notify(f"The index {path} cannot be used now ({error}); the logs are read instead.")
                 break
-            notify(f"The index {path} cannot be used ({error}) and is made anew from the logs.")
+            notify(f"The index {path} cannot be used ({error}) and is rebuilt from the logs.")
             if not _removed(path):
                 break
         except OSError as error:

@@ -44,7 +44,7 @@ def delete_session(directory: Path, now_ms: int) -> TrashedSession:
         directory.rename(target)
     except OSError as error:
         raise LogWriteError(
-            f"The session {directory} could not be moved to the trash: {error.strerror}. It is where it was."
+            f"The session {directory} could not be moved to the trash: {error.strerror}. It was not changed."
         ) from error
     finally:
         if lock is not None:
@@ -56,12 +56,12 @@ def undelete_session(trashed: TrashedSession) -> Path:
     """Restore a session from the trash."""
     target = trashed.directory.parent.parent / trashed.id
     if target.exists():
-        raise LogExists(f"There is a session {trashed.id} again. The one in the trash stays there.")
+        raise LogExists(f"A session {trashed.id} exists again. The one in the trash stays there.")
     try:
         trashed.directory.rename(target)
     except OSError as error:
         raise LogWriteError(
-            f"{trashed.directory} could not be put back: {error.strerror}. It is still in the trash."
+            f"{trashed.directory} could not be restored: {error.strerror}. It is still in the trash."
         ) from error
     return target
 
@@ -115,7 +115,7 @@ def remove_for_good(trashed: TrashedSession) -> None:
         shutil.rmtree(trashed.directory)
     except OSError as error:
         raise LogWriteError(
-            f"{trashed.directory} could not be removed whole: {error.strerror}. What is left of it is still there."
+            f"{trashed.directory} could not be removed completely: {error.strerror}. The rest is still there."
         ) from error
 
 

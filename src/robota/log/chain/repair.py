@@ -23,7 +23,7 @@ def repair(descriptor: int, directory: Path, loaded: Loaded) -> RepairRecord | N
     except OSError as error:
         raise LogWriteError(
             f"The end of the session log in {directory} is damaged and could not be repaired: {error.strerror}. "
-            "The log was left as it was. Free some space or check the directory, then try again."
+            "The log was not changed. Free some disk space or check the directory, then try again."
         ) from error
     return None
 

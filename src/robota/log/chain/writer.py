@@ -101,7 +101,7 @@ class SessionLog:
         descriptor = open_locked(directory / LOG_NAME, os.O_CREAT)
         if os.fstat(descriptor).st_size > 0 or any(path.name != LOG_NAME for path in directory.iterdir()):
             os.close(descriptor)
-            raise LogExists(f"There is already a session in {directory}. It was left as it is. Choose another id.")
+            raise LogExists(f"There is already a session in {directory}. It was not changed. Choose another id.")
         log = cls(descriptor, directory, now_ms, Loaded(), redactor, head_file=head_file, prepare=prepare)
         log._durability.wrote_beside(directory)
         return log
@@ -268,19 +268,19 @@ class SessionLog:
         put_back(self._descriptor, self.path)
         self._durability.wrote_beside(self._directory)
         self._warning = (
-            f"The session log {self.path} was deleted or replaced by another program. It was put back, with everything "
-            "in it; outputs that were kept beside it are gone."
+            f"The session log {self.path} was deleted or replaced by another program. It was restored completely; "
+            "outputs that were saved beside it are lost."
         )
 
     def _refuse_after_failure(self) -> None:
         if isinstance(self._durability.failure, LogCutError):
             raise LogWriteError(
-                f"Another program has cut the session log {self.path}, so records of this session are gone. "
-                "Nothing more is changed. Start a new session; robota sessions verify says what is missing here."
+                f"Another program has truncated the session log {self.path}, so records of this session are lost. "
+                "Nothing more is changed. Start a new session; robota sessions verify shows what is missing."
             )
         if self._durability.failure is not None:
             raise LogWriteError(
-                f"The session log {self.path} could not be brought to disk: {self._durability.failure.strerror}. "
+                f"The session log {self.path} could not be flushed to disk: {self._durability.failure.strerror}. "
                 "Its newest records may not survive a loss of power. Check the disk, then start a new session."
             )
         if self._stopped is not None:

@@ -120,7 +120,7 @@ class TranscriptFold:
             case TruncateRecord():
                 yield Noted(ts=ts, text="Older parts of the conversation were no longer shown to the model.")
             case RepairRecord():
-                yield Noted(ts=ts, text="The end of the log was damaged; its bytes were put aside.")
+                yield Noted(ts=ts, text="The end of the log was damaged; its bytes were saved separately.")
             case OriginRecord():
                 yield Noted(ts=ts, text=_origin(payload))
             case _:
@@ -232,7 +232,7 @@ def _origin(origin: OriginRecord) -> str:
     if origin.source == "fork":
         return f"Forked from session {origin.session_id}. What was approved there is not approved here."
     if origin.source == "elsewhere":
-        return "Taken up here. What stands before was not written on this machine, or not so."
+        return "Resumed here. What comes before was not written on this machine, or was changed."
     return f"Imported ({origin.source}); there it was session {origin.session_id}."
 
 

@@ -32,7 +32,7 @@ class DraftSession:
         self._redactor = redactor
         self._head, self._seq, self._ts = FIRST_PREV, 0, 0
         if self._target.exists():
-            raise LogExists(f"There is a session {session_id} already. Nothing was changed.")
+            raise LogExists(f"There is already a session {session_id}. Nothing was changed.")
         self.directory = self._target.with_name(DRAFT + os.urandom(8).hex())
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
@@ -106,7 +106,7 @@ class DraftSession:
         self._stream.close()
         force_path_to_disk(self.directory)
         if self._target.exists():
-            raise LogExists(f"There is a session {self._target.name} already. Nothing was changed.")
+            raise LogExists(f"There is already a session {self._target.name}. Nothing was changed.")
         self.directory.rename(self._target)
         place = os.fsencode(self._target.absolute()).decode("utf-8", "replace")
         note_head(head_path(self._user_directory, self._target), ChainHead(self._seq, self._head, place))

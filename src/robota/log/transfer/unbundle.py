@@ -34,9 +34,9 @@ def read_manifest(path: Path) -> BundleManifest:
             with bundle.open(MANIFEST_NAME) as stream:
                 manifest = msgspec.json.decode(stream.read(LARGEST_MANIFEST), type=BundleManifest)
     except (KeyError, zipfile.BadZipFile, msgspec.DecodeError, NotImplementedError, RuntimeError, EOFError) as error:
-        raise _refused(path, f"it is no bundle of a session ({single_line(str(error))})") from error
+        raise _refused(path, f"it is not a session bundle ({single_line(str(error))})") from error
     if manifest.format != BUNDLE_FORMAT:
-        raise _refused(path, "it is no bundle of a session")
+        raise _refused(path, "it is not a session bundle")
     if manifest.version > BUNDLE_VERSION:
         raise _refused(path, f"it was made by robota {single_line(manifest.robota)}, which is newer than this one")
     if len(manifest.files) > MOST_FILES or sum(max(file.size, 0) for file in manifest.files) > LARGEST_BUNDLE:
@@ -67,7 +67,7 @@ def _place(path: Path, draft: DraftSession, name: str, scratch: Path) -> Path:
         return scratch
     folder, _, last = name.partition("/")
     if folder != ARTIFACTS_NAME or len(last) != NAME_LENGTH or not HEX_DIGITS.issuperset(last):
-        raise _refused(path, f"there is a file {single_line(name)!r} in it that does not belong there")
+        raise _refused(path, f"it contains the unexpected file {single_line(name)!r}")
     return draft.directory / ARTIFACTS_NAME / last
 
 
@@ -112,7 +112,7 @@ def _take_log(draft: DraftSession, log: Path, manifest: BundleManifest, new_id: 
     draft.append(origin, now_ms)
     # The newest header counts, so an imported session starts in the default permission mode.
     draft.append(msgspec.structs.replace(header, id=new_id, cwd=str(root), permission_mode=PermissionMode.DEFAULT))
-    return "" if report.broken is None else f"The chain of its log was broken already: {report.broken.explanation}."
+    return "" if report.broken is None else f"The chain of its log was already broken: {report.broken.explanation}."
 
 
 def _refused(path: Path, reason: str) -> ImportRefused:

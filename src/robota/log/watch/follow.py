@@ -10,7 +10,7 @@ from robota.log.chain.growth import GrownRecord, LogPosition, continues, records
 from robota.log.errors import LogUnreadable
 from robota.log.watch.file_changes import changes_of
 
-LOOKED_AT: Final = "This system does not tell of changes; the log is looked at twice a second."
+LOOKED_AT: Final = "This system does not report file changes; the log is checked twice a second."
 # Closing the file is reported shortly before the lock is released.
 LOCK_TRIES: Final = 50
 LOCK_PAUSE_S: Final = 0.02
@@ -41,7 +41,7 @@ def _new_records(log: Path, position: LogPosition) -> Iterator[GrownRecord]:
     try:
         yield from records_since(log, position)
     except OSError as error:
-        raise LogUnreadable(f"The log {log} cannot be read any more: {error.strerror}.") from error
+        raise LogUnreadable(f"The log {log} can no longer be read: {error.strerror}.") from error
 
 
 def _let_a_leaving_writer_go(log: Path, size: int) -> None:

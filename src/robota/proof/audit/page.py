@@ -69,10 +69,10 @@ def _summary(audit: Audit) -> PageSection:
     calls = sum(total(each.tools for each in accounts).values())
     asked, quick = sum(each.asked for each in accounts), sum(each.quick for each in accounts)
     refused = sum(total(each.refused for each in accounts).values())
-    sound = "Everything is as it was written." if audit.is_sound else "NOT everything is as it was written; see below."
+    sound = "All logs are intact." if audit.is_sound else "NOT all logs are intact; see below."
     paragraphs = [
         f"{counted(len(audit.sessions), 'session')} {since}, looked at {_time(audit.made_ms)}. {sound}",
-        f"{counted(calls, 'call')}; {refused} refused. A person was asked {counted(asked, 'time')}"
+        f"{counted(calls, 'call')}; {refused} refused. The user was asked {counted(asked, 'time')}"
         + (f", and answered {quick} of them in less than a second." if quick else "."),
     ]
     if unasked := sum(session.permission_mode == PermissionMode.BYPASS for session in audit.sessions):
@@ -110,7 +110,7 @@ def _decisions(audit: Audit) -> PageSection:
     )
     refusals = _calls(audit, lambda session: session.account.refusals)
     answers = _calls(audit, lambda session: session.account.answers)
-    parts = (counts, Paragraph("Refused:"), refusals, Paragraph("Decided by a person:"), answers)
+    parts = (counts, Paragraph("Refused:"), refusals, Paragraph("Decided by the user:"), answers)
     return PageSection("What was allowed and refused, and by whom", parts)
 
 
@@ -143,7 +143,7 @@ def _left(audit: Audit) -> PageSection:
         parts.append(Paragraph(f"{counted(commands, 'command')} ran. {BEYOND_THE_SANDBOX}"))
     unconfined = _calls(audit, lambda session: session.account.unconfined)
     if unconfined.rows:
-        parts += [Paragraph("Commands that a person let out of the sandbox, or opened it for:"), unconfined]
+        parts += [Paragraph("Commands that the user allowed outside the sandbox, or opened it for:"), unconfined]
     return PageSection("What left the machine", tuple(parts))
 
 
@@ -182,7 +182,7 @@ def _proofs(audit: Audit) -> PageSection:
     parts: list[Paragraph | PageTable] = [PageTable(("log", "records", "chain", ""), tuple(rows))]
     if audit.trace is not None:
         parts.append(Paragraph(f"The trace of changes: {', '.join(_sound(audit.trace))}."))
-    return PageSection("Whether it is as it was written", tuple(parts))
+    return PageSection("Integrity of the logs", tuple(parts))
 
 
 def _sound(soundness: Soundness) -> tuple[str, str]:

@@ -50,10 +50,10 @@ KIND_OF_STATUS: Final = {
 
 HAPPENED: Final = {
     FaultKind.AUTHENTICATION: "The model server refused the API key",
-    FaultKind.BILLING: "The model server wants payment",
-    FaultKind.RATE_LIMIT: "The model server says there were too many requests",
+    FaultKind.BILLING: "The model server requires payment",
+    FaultKind.RATE_LIMIT: "The model server received too many requests",
     FaultKind.OVERLOADED: "The model server is overloaded",
-    FaultKind.INVALID_REQUEST: "The model server did not accept the request",
+    FaultKind.INVALID_REQUEST: "The model server rejected the request",
     FaultKind.MODEL_NOT_FOUND: "The model server does not know the model",
     FaultKind.CONTEXT_TOO_LONG: "The conversation is too long for the model",
     FaultKind.CONTENT_FILTER: "The model server's content filter refused the request",
@@ -69,7 +69,7 @@ ADVICE: Final = {
     FaultKind.MODEL_NOT_FOUND: "Check the model of the provider profile, or give another with --model.",
     FaultKind.CONTEXT_TOO_LONG: "Shorten the conversation, or use a model with a larger context window.",
     FaultKind.CONTENT_FILTER: "Rephrase the request, or use another model.",
-    FaultKind.SERVER: "Retry; if it goes on, look at the server's log or status page.",
+    FaultKind.SERVER: "Retry; if it keeps failing, check the server's log or status page.",
 }
 
 

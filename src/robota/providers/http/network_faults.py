@@ -83,8 +83,8 @@ def fault_before_reply(error: Exception, route: Route) -> ProviderFault:
 def fault_in_reply(error: Exception, route: Route) -> ProviderFault:
     """The answer had begun."""
     if isinstance(error, httpx2.TimeoutException):
-        reason = f"the server fell silent for {route.idle_s:g} s"
-        text = f"The model server fell silent for {route.idle_s:g} s in the middle of its reply. Retry."
+        reason = f"the server sent nothing for {route.idle_s:g} s"
+        text = f"The model server sent nothing for {route.idle_s:g} s in the middle of its reply. Retry."
     else:
         reason = str(error) or type(error).__name__
         text = f"The connection broke in the middle of the reply: {reason}. Retry."
@@ -100,11 +100,11 @@ def _missing_package(error: ImportError, place: str, via: str) -> ProviderFault:
     """SOCKS proxies need a package that most people do not."""
     if "socks" in f"{via}{error}".lower():
         text = (
-            f"{place} is to be reached{via}, and for that a package is missing. "
-            "Install it with: pip install 'robota[socks]'. Or unset ALL_PROXY, or use an HTTP proxy."
+            f"{place} is reached{via}, which needs a package that is not installed. Install it with: pip install "
+            "'robota[socks]'. Or unset ALL_PROXY, or use an HTTP proxy."
         )
         return ProviderFault(FaultKind.INVALID_REQUEST, text, reason="a package for SOCKS proxies is missing")
-    text = f"{place} cannot be asked, because a Python package is missing: {error}. Install Robota again."
+    text = f"{place} cannot be reached, because a Python package is missing: {error}. Reinstall Robota."
     return ProviderFault(FaultKind.INVALID_REQUEST, text, reason=str(error))
 
 
@@ -116,7 +116,7 @@ def _unreachable(error: Exception, route: Route, via: str) -> ProviderFault:
             "provider profile: robota --configure. To see what works: robota doctor"
         )
         most = RETRIES_IF_NOBODY_LISTENS
-        return ProviderFault(FaultKind.CONNECTION, text, reason="nobody listens there", most_retries=most)
+        return ProviderFault(FaultKind.CONNECTION, text, reason="nothing listens there", most_retries=most)
     if isinstance(cause, socket.gaierror):
         name = urlsplit(route.proxy).hostname if route.proxy else route.host
         reason = f"the name {name} cannot be looked up: {cause.strerror or cause}"

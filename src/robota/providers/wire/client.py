@@ -100,7 +100,7 @@ def _http_for(profile: Profile) -> "Http":
 
 def _only_pings(seconds: float) -> ProviderFault:
     text = (
-        f"The model server sent nothing of its reply for {seconds:g} s, only signs that it is still there. Retry, or "
+        f"The model server sent nothing of its reply for {seconds:g} s, only keep-alive signals. Retry, or "
         "raise the timeout of the provider profile."
     )
     return ProviderFault(FaultKind.STREAM_CUT, text, reason=f"nothing of the reply came for {seconds:g} s")

@@ -164,7 +164,7 @@ class WireReply(Generic[E]):
             return self._decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProviderFault(
-                FaultKind.STREAM_CUT, f"A piece of the model server's reply cannot be read ({error}). Retry."
+                FaultKind.STREAM_CUT, f"Part of the model server's reply cannot be parsed ({error}). Retry."
             ) from error
 
 

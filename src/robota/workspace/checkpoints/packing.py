@@ -84,7 +84,7 @@ def _pack(git: PrivateGit, checkpoints: Sequence[str], *options: str) -> str:
     place = git.directory / "objects/pack/pack"
     name = git.run(*PACK, *options, "--non-empty", str(place), stdin=heads).decode().strip()
     if not name and "--incremental" not in options:
-        raise CheckpointError("The checkpoints could not be packed. They are as they were")
+        raise CheckpointError("The checkpoints could not be packed. They were not changed")
     return f"pack-{name}"
 
 

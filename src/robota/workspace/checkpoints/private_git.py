@@ -132,7 +132,7 @@ def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> Pri
     """git for a private directory. Raises `CheckpointError` if there is no git outside the workspace."""
     program = find_program("git", env, not_beneath=workspace)
     if program is None:
-        raise CheckpointError("There is no git on the PATH, and checkpoints are kept with it")
+        raise CheckpointError("git, which checkpoints need, is not on the PATH")
     own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
     merged = {**own, **ENVIRONMENT, **NOBODY}
     return PrivateGit(

@@ -162,7 +162,7 @@ def _next_content(answer: IO[bytes], name: str) -> bytes:
     """The next object in the output of `git cat-file --batch`, which must have this id."""
     header = answer.readline().split()
     if len(header) != 3 or header[1] != b"blob":
-        raise CheckpointError(f"The content {name[:12]} is not in the store any more. Nothing was changed")
+        raise CheckpointError(f"The content {name[:12]} is no longer in the store. Nothing was changed")
     data = _exactly(answer, int(header[2]))
     answer.read(1)
     return data
@@ -311,7 +311,7 @@ def _check_replaced(changes: Sequence[CheckpointChange], staging: Path) -> None:
             if change.before is None:
                 continue
             if is_open_for_writing(staged, kept) or _content_name(kept, staged) != change.before.content:
-                raise CheckpointError(f"{change.path!r} was changed by somebody just now. Nothing was restored")
+                raise CheckpointError(f"{change.path!r} was changed by another program just now. Nothing was restored")
     finally:
         os.close(staged)
 

@@ -90,7 +90,7 @@ def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
         if not are_as_before(opened.workspace, plan.changes, opened.details(plan.saved)):
             now = opened.capture(paths).id
             if any(change.path in paths for change in opened.changes(plan.saved, now)):
-                raise CheckpointError("A file of these has changed meanwhile. Nothing was restored; look at it again")
+                raise CheckpointError("A file has changed since the preview. Nothing was restored; review it again")
         if plan.changes:
             apply_changes(opened.directory, opened.git, plan.changes, opened.details(plan.target))
             # `after` is now the state of the workspace. Recording that only makes the next capture faster.

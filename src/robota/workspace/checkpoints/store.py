@@ -432,7 +432,7 @@ class OpenStore:
     def _require(self, checkpoint: str) -> None:
         """Raise unless this is an object id: not an option, a range or a path."""
         if len(checkpoint) != ID_LENGTH or not set(checkpoint) <= set("0123456789abcdef"):
-            raise CheckpointError(f"{checkpoint!r} is no checkpoint")
+            raise CheckpointError(f"{checkpoint!r} is not a checkpoint")
 
     def _object(self, kind: str, name: str) -> bytes:
         self._require(name)
@@ -440,8 +440,8 @@ class OpenStore:
             return self.git.run("cat-file", kind, name)
         except CheckpointError as error:
             header = (
-                f"The checkpoint {name[:12]} is not in the store any more: it was pruned, or the store was deleted. "
-                "Files were left as they are. The conversation alone can still go back"
+                f"The checkpoint {name[:12]} is no longer in the store: it was pruned, or the store was deleted. "
+                "Files were not changed. The conversation alone can still be rewound"
             )
             raise CheckpointError(header) from error
 

@@ -34,9 +34,7 @@ def locked_store(directory: Path, workspace: Path) -> Iterator[Path]:
             (git_directory / f"{INDEX}.lock").unlink(missing_ok=True)
             yield git_directory
     except OSError as error:
-        problem = (
-            f"The checkpoints in {directory} cannot be used: {error.strerror or error}. They were left as they are"
-        )
+        problem = f"The checkpoints in {directory} cannot be used: {error.strerror or error}. They were not changed"
         raise CheckpointError(f"{problem}; check the disk and the directory") from error
 
 

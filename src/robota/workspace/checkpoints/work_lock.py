@@ -43,8 +43,8 @@ def lock_for_restore(store: Path) -> Iterator[None]:
             holder = holder_of(store / AT_WORK_NAME, is_shared=True)
             who = "another process" if holder is None else holder.text
             raise CheckpointError(
-                f"A call runs in this workspace and may change files: {who}. Nothing was restored; "
-                "wait until it has ended, or stop it, and try again"
+                f"A tool call is running in this workspace and may change files: {who}. Nothing was restored; wait "
+                "until it has ended, or stop it, and try again"
             )
         yield
     finally:

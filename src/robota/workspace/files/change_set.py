@@ -150,7 +150,7 @@ def _write(files: EditableFiles, change: Write) -> _Done:
     directories = _missing_directories(files, change.path)
     mode = _mode(files, change.mode_of) if change.mode_of else 0
     if change.over is None and os.path.lexists(files.resolve(change.path)):
-        raise FileProblem(f"{change.path!r} exists by now. It was left as it is.")
+        raise FileProblem(f"{change.path!r} already exists. It was not changed.")
     try:
         files.write(change.path, change.data, over=change.over)
     except FileProblem:
@@ -183,7 +183,7 @@ def _undone(files: EditableFiles, done: _Done) -> str:
 def _unwritten(files: EditableFiles, change: Write, done: _Done) -> str:
     now = files.read(change.path, len(change.data))
     if now.data != bytes(change.data):
-        return f"{change.path!r} was changed by somebody else meanwhile and was left so."
+        return f"{change.path!r} was changed by another program meanwhile and was left unchanged."
     if change.over is not None:
         files.write(change.path, change.over.data, over=now)
         return ""

@@ -379,8 +379,8 @@ class LocalFiles:
         with directory_beneath(self._root, place.real.parent, self._open, create=create) as parent:
             if place.directory is not None and _identity(os.fstat(parent)) != place.directory:
                 raise FileChanged(
-                    f"The directory of {str(place.real.relative_to(self._root))!r} was replaced by another one "
-                    "meanwhile. Nothing was touched. Try again."
+                    f"The directory of {str(place.real.relative_to(self._root))!r} was replaced meanwhile. Nothing "
+                    "was changed. Try again."
                 )
             yield parent
 
@@ -402,7 +402,7 @@ class LocalFiles:
 
     def _check_not_rules(self, path: str, real: Path) -> None:
         if real.name == KEPT_FROM_THE_MODEL:
-            raise Ignored(f"{path!r} says what is kept from you, so only a person may change it. It was not changed.")
+            raise Ignored(f"{path!r} lists what is hidden from you. Only the user may change it. It was not changed.")
 
 
 @contextmanager
@@ -473,24 +473,23 @@ def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | N
         return None
     check_regular(path, status.st_mode)
     if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=parent):
-        raise NotPermitted(f"{path!r} is write-protected. It was not changed. Ask the person before changing its mode.")
+        raise NotPermitted(f"{path!r} is write-protected. It was not changed. Ask the user before changing its mode.")
     return status
 
 
 def _changed_just_now(path: str, kept: str | None = None) -> FileChanged:
     if kept is None:
-        return FileChanged(f"{path!r} was changed by somebody else just now. It was left as it is. Read it again.")
+        return FileChanged(f"{path!r} was changed by another program just now. It was not changed. Read it again.")
     return FileChanged(
-        f"{path!r} was changed by others twice at the very moment of this write. Their last version stands there, and "
-        f"the one before it was kept as {str(Path(path).with_name(kept))!r}. Read both, and tell the person of the "
-        "kept one."
+        f"{path!r} was changed by other programs twice during this write. Their last version is in place, and the one "
+        f"before it was saved as {str(Path(path).with_name(kept))!r}. Read both, and tell the user about the saved one."
     )
 
 
 def _ignored(path: str) -> Ignored:
     return Ignored(
-        f"{path!r} is kept from you by a {KEPT_FROM_THE_MODEL} file. Nothing was read or changed. "
-        "Do without it, or ask the person."
+        f"{path!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was read or changed. Do without it, or "
+        "ask the user."
     )
 
 

@@ -112,5 +112,5 @@ def _content(place: str) -> str:
 def _unusable(place: str, problem: str) -> Ignored:
     """Fail closed: what the file was meant to hide is unknown, so nothing is shown."""
     return Ignored(
-        f"The ignore file {place!r} cannot be used: {problem}. No file was read or changed. Ask the person to mend it."
+        f"The ignore file {place!r} cannot be used: {problem}. No file was read or changed. Ask the user to fix it."
     )

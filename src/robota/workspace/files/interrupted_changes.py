@@ -57,7 +57,7 @@ def _undo_journal(root: Path, file: Path) -> list[str]:
     except BlockingIOError:
         return []
     except (OSError, msgspec.DecodeError) as error:
-        return [f"An interrupted patch could not be looked at ({error}). It was left as it is; see {str(file)!r}."]
+        return [f"An interrupted patch could not be read ({error}). It was not changed; see {str(file)!r}."]
     finally:
         os.close(descriptor)
     return notices
@@ -148,7 +148,7 @@ def _report(undone: Sequence[str], left: Sequence[str]) -> str:
     if undone:
         text += f" What it had changed was undone: {_named(undone)}."
     if left:
-        text += f" Changed by somebody else since, or not to be restored, and left so: {_named(left)}."
+        text += f" Not restored, because they changed since or could not be written: {_named(left)}."
     return text
 
 

@@ -24,7 +24,7 @@ def wait_until_closed(directory: int, name: str) -> None:
         if time.monotonic() > deadline:
             raise NotPermitted(
                 f"Another program has {name!r} open for writing, and what it writes next would be lost. The file was "
-                "left as it is. Stop that program, or change the file with a command that writes into it."
+                "not changed. Stop that program, or change the file with a command that writes into it."
             )
         time.sleep(PAUSE_S)
 

@@ -74,8 +74,8 @@ class ReadTracker:
             return
         if known.digest != _digest(data):
             raise FileChanged(
-                f"{path!r} has changed since it was last read. It was not changed now. Read it again with read_file, "
-                "then repeat the edit on its present content."
+                f"{path!r} has changed since it was last read. It was not changed. Read it again with read_file, then "
+                "repeat the edit on its current content."
             )
 
 

@@ -38,7 +38,7 @@ AT_ONCE: Final = (
     *_each(Guard.KEPT_FREE, "Jujutsu runs the tools its configuration names", ".jj"),
     *_each(Guard.KEPT_FREE, "git runs its scripts as hooks, once husky is set up", ".husky"),
     *_each(Guard.KEPT_FREE, "Robota loads settings, rules, modes and logs from there", ".robota .roomodes"),
-    *_each(Guard.KEPT_FREE, "Robota keeps from the model what it lists", ".robotaignore"),
+    *_each(Guard.KEPT_FREE, "Robota hides what it lists from the model", ".robotaignore"),
     *_each(Guard.KEPT_FREE, "Robota takes intents from there", ".orchestration"),
     *_each(Guard.KEPT_FREE, "coding agents run its hooks and servers", ".claude .cursor .mcp.json"),
     *_each(Guard.KEPT_FREE, "agents copy the ignored files it lists into worktrees", ".worktreeinclude"),
@@ -69,7 +69,7 @@ OF_GIT: Final = (
 OF_AGENTS: Final = (
     *_each(
         Guard.READ_ONLY,
-        "coding agents take it for instructions of the person",
+        "coding agents follow it as instructions of the user",
         "AGENTS.md AGENTS.override.md AGENTS.local.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md "
         ".cursorrules .windsurfrules .clinerules .roorules* .goosehints .github/copilot-instructions.md "
         ".github/instructions .github/prompts .github/chatmodes .github/agents .kilocoderules* codex.md",

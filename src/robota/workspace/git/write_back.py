@@ -16,14 +16,14 @@ from robota.workspace.git.hidden_entries import without_marks
 from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index
 from robota.workspace.git.loose_objects import BadObject, take_objects
 
-NOT_KEPT: Final = "What the command did to git's data was not taken over: {}."
-ANOTHER_GIT: Final = "another git has changed {} meanwhile, or is about to. Look with git status, then try again"
+NOT_KEPT: Final = "The command's changes to the git data were discarded: {}."
+ANOTHER_GIT: Final = "another git process has changed {} meanwhile, or is about to. Check git status, then try again"
 SUBMODULE: Final = (
     "it adds {!r} as a submodule, and the repository that lies there can be changed by commands. "
     "Run it without the sandbox"
 )
 LEFT_BEHIND: Final = ("rebase-merge", "rebase-apply", "sequencer")
-UNFINISHED: Final = "Not taken over, because it can name programs to run: {}. Finish that step by step instead."
+UNFINISHED: Final = "Discarded, because it can name programs to run: {}. Do that step by step instead."
 
 # The directory of `refs/heads/topic/one` may be removed when it is empty; `refs/heads` may not.
 NESTED: Final = 3

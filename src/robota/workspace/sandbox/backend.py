@@ -96,7 +96,7 @@ def _secret_within(profile: SandboxProfile) -> str | None:
     """Landlock opens a directory with all that is in it: in a home, also Robota's own settings could be rewritten."""
     for place in (*profile.hidden_directories, *profile.hidden_files):
         if any(place.is_relative_to(wide) for wide in (profile.root, *profile.writable)):
-            return f"it cannot close {str(place)!r} inside the workspace; work in a directory that holds no secrets"
+            return f"it cannot hide {str(place)!r} inside the workspace; work in a directory without secrets"
     return None
 
 

@@ -19,12 +19,12 @@ def problem_with_opening(entry: str, root: Path, home: Path | None) -> str | Non
             found = allowed_host(entry)
         except NoHost as error:
             return str(error)
-        return None if isinstance(found, AllowedName) else "a single host by its name is needed"
+        return None if isinstance(found, AllowedName) else "a single host name is required"
     place = Path(entry)
     if ".." in place.parts or place.resolve() != place or not place.is_dir():
-        return "it is no directory, or a link leads there"
+        return "it is not a directory, or is reached through a link"
     if len(place.parts) < SHALLOWEST or place.parts[1] in OF_THE_SYSTEM:
         return "it belongs to the system"
     if root.is_relative_to(place) or place.is_relative_to(root) or (home is not None and home.is_relative_to(place)):
-        return "it is the workspace, the home directory, or around them"
+        return "it is the workspace, the home directory, or a parent of them"
     return None

@@ -164,8 +164,8 @@ def _shared_lock(lock_directory: Path) -> int | None:
             return descriptor
         os.close(descriptor)
     raise CommandNotStarted(
-        f"The command was not run: another program keeps {str(lock_directory)!r} locked. "
-        "End that program, then try again."
+        f"The command was not run: another program has locked {str(lock_directory)!r}. End that program, then try "
+        "again."
     )
 
 

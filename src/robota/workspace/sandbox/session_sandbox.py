@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Each costs a mount for every command.
 MOST_HIDDEN: Final = 64
 NOT_ALL_HIDDEN: Final = (
-    "too many files are kept from the model to hide all of them from commands; name directories instead"
+    "too many files are hidden from the model to hide all of them from commands; list directories instead"
 )
 
 

@@ -20,7 +20,7 @@ class MachineIsShort(CommandNotStarted):
     def __init__(self, of_what: str) -> None:
         super().__init__(
             f"The command was not run: no sandbox could be built just now ({of_what}). "
-            "That says nothing about the command; try again in a moment."
+            "This is not caused by the command; try again in a moment."
         )
 
 

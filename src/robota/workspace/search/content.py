@@ -83,7 +83,7 @@ def check_place(root: Path, place: Path, is_ignored: Callable[[str], bool]) -> N
     """Only directories and regular files can be searched; a pipe would keep us waiting."""
     shown = str(place.relative_to(root))
     if place != root and is_ignored(shown):
-        raise Ignored(f"{shown!r} is kept from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched.")
+        raise Ignored(f"{shown!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched.")
     if not place.exists():
         raise Missing(f"{shown!r} does not exist. Nothing was searched.")
     if not place.is_dir() and not place.is_file():

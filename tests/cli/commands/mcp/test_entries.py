@@ -60,7 +60,7 @@ def test_an_entry_for_one_workspace_is_private(robota: Robota) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("a b", "true"), "its name can have letters"),
+        (("a b", "true"), "its name may have letters"),
         (("ok",), "Give a command to start"),
         (("ok", "-e", "NOVALUE", "--", "true"), "is not NAME=VALUE"),
         (("ok", "https://h/", "-e", "A=B"), "takes no arguments and no environment"),
@@ -78,7 +78,7 @@ def test_a_file_that_is_not_json_is_left_as_it_is(robota: Robota) -> None:
     path = robota.workspace / ".mcp.json"
     path.write_text("{ // a note\n}")
     refused = robota("mcp", "add", "b", "--scope", "project", "true")
-    assert refused.code == 3 and "left as it is" in refused.stderr
+    assert refused.code == 3 and "not changed" in refused.stderr
     assert path.read_text() == "{ // a note\n}"
 
 

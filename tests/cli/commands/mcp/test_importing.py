@@ -101,7 +101,7 @@ def test_what_is_there_stays_unless_it_shall_be_replaced(robota: Robota) -> None
     )
     kept = robota("mcp", "import", "claude")
     assert kept.code == 1 and "one was skipped: there is already a server one" in kept.stderr
-    assert "two was skipped: its url must begin with https://" in kept.stderr
+    assert "two was skipped: its url must start with https://" in kept.stderr
     assert "3 was skipped: the type 'ws' is not supported" in kept.stderr
     assert written(robota) == {"one": {"command": "mine"}}
     assert robota("mcp", "import", "claude", "one", "--replace", "--dry-run").code == 0

@@ -108,10 +108,10 @@ def test_the_pages_show_hostile_text_as_text(worked: Robota) -> None:
     assert "<script>x</script>" in page.words and "\x1b" not in html
     assert not page.tags & {"script", "img", "link", "iframe"} and "http://" not in html and "https://" not in html
     kept = worked("audit", "--format", "html", "-o", str(out))
-    assert kept.code == 2 and "left as it is" in kept.stderr
+    assert kept.code == 2 and "left unchanged" in kept.stderr
     markdown = worked("audit").stdout
     assert "\\<script\\>" in markdown and "a\\|b" in markdown and "\x1b" not in markdown
-    assert "A person was asked 2 times" in markdown and "said: rather not" in markdown
+    assert "The user was asked 2 times" in markdown and "said: rather not" in markdown
 
 
 def test_a_changed_log_is_named_and_the_exit_code_says_so(worked: Robota) -> None:
@@ -122,7 +122,7 @@ def test_a_changed_log_is_named_and_the_exit_code_says_so(worked: Robota) -> Non
     assert "cut" in session["chain"]["problem"] or "missing" in session["chain"]["problem"]
     log.write_bytes(b"".join([lines[0], lines[1].replace(b"task", b"tusk"), *lines[2:]]))
     assert "record 2" in audited(worked, code=1)["sessions"][0]["chain"]["problem"]
-    assert "NOT everything" in worked("audit").stdout
+    assert "NOT all logs" in worked("audit").stdout
 
 
 def test_a_foreign_or_broken_trace_and_a_log_from_elsewhere_are_told(worked: Robota) -> None:

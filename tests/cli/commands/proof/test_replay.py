@@ -217,7 +217,7 @@ def test_a_report_replays_elsewhere_without_key_or_files_and_holds_no_secret(rob
     out = tmp_path / "report.zip"
     assert robota("report", sessions(robota)[-1].name, "-o", str(out)).code == 0
     refused = robota("report", sessions(robota)[-1].name, "-o", str(out))
-    assert refused.code == 1 and "left as it is" in refused.stderr
+    assert refused.code == 1 and "left unchanged" in refused.stderr
     elsewhere = Robota(tmp_path / "elsewhere", tmp_path / "other-home")
     elsewhere.workspace.mkdir()
     elsewhere.home.mkdir()

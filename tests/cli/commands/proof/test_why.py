@@ -210,7 +210,7 @@ def test_the_index_can_be_deleted_and_damaged_and_grows_with_the_logs(worked: Ro
     assert why(worked, "shapes.py") == before
     index_of(worked).write_bytes(b"no database" * 1000)
     ended = worked("why", "shapes.py", "--json")
-    assert json.loads(ended.stdout)["lines"] == before and "made anew" in ended.stderr
+    assert json.loads(ended.stdout)["lines"] == before and "rebuilt" in ended.stderr
     script(worked, {"calls": [call("execute_command", command="echo 'MORE = 99' >> shapes.py")]}, {"text": "Done."})
     assert worked("-p", "more", *BYPASS).code == 0
     assert writers(worked, "shapes.py")[9] == "execute_command"

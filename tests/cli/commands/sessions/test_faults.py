@@ -80,7 +80,7 @@ def test_a_workspace_that_was_moved(robota: Robota, session: str) -> None:
     """R19 of the matrix: its sessions are there, and say that they are not where they were written."""
     moved = Robota(robota.workspace.with_name("moved"), robota.home)
     robota.workspace.rename(moved.workspace)
-    assert "not written on this machine at this place" in moved("sessions", "show", session).stderr
+    assert "not written on this machine in this directory" in moved("sessions", "show", session).stderr
     refused = moved("-r", session, "-p", "more")
     assert refused.code == 3 and "--yes" in refused.stderr
     script(moved, {"text": "Here again."})

@@ -26,7 +26,7 @@ def test_a_change_is_noted_by_doctor_and_shown_as_a_difference(robota: Robota) -
     assert "your own files" not in robota("doctor").stdout, "who never looked is not told anything"
     first = robota("trust", "--own")
     assert first.code == 0 and "skills/tidy/SKILL.md" in first.stdout and "hooks for Stop" in first.stdout
-    assert "as you last saw them" in robota("trust", "--own").stdout
+    assert "have not changed" in robota("trust", "--own").stdout
     skill(robota, "Throw everything away.")
     hook(robota, "curl example.invalid")
     done = robota("-p", "go")

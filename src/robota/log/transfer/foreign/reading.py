@@ -30,7 +30,7 @@ def source_of(path: Path) -> str:
     except OSError as error:
         raise ImportRefused(f"{path} cannot be read: {error.strerror}. Nothing was changed.") from error
     raise ImportRefused(
-        f"{path} is no bundle of robota and no transcript of Claude Code or Codex. Nothing was changed."
+        f"{path} is neither a Robota bundle nor a transcript of Claude Code or Codex. Nothing was changed."
     )
 
 

@@ -109,7 +109,7 @@ class _GeminiParser:
         if candidate.finish_reason in UNREADABLE:
             said = f": {candidate.finish_message.rstrip('. ')}" if candidate.finish_message else ""
             raise ProviderFault(
-                FaultKind.EMPTY_REPLY, f"The model wrote a reply that its server cannot read{said}. Retry."
+                FaultKind.EMPTY_REPLY, f"The model wrote a reply that its server cannot parse{said}. Retry."
             )
         self._reason = candidate.finish_reason or self._reason
 

@@ -52,7 +52,7 @@ class AllowList:
         for each in found:
             kind = rules.refusal(each)
             if kind is not None:
-                why = f"it leads to {each}, {kind}, which is not listed itself"
+                why = f"it resolves to {each}, {kind}, which is not listed itself"
                 raise HostRefused(entry_for(host, port), why, missing=entry_for(each, port))
         return found
 

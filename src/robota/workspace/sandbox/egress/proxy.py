@@ -74,9 +74,9 @@ class ProxyConnection:
             async with asyncio.timeout(self._limits.head_s):
                 event = await self._next_of_client()
         except TimeoutError as error:
-            raise ProxyError(408, f"No whole request came within {self._limits.head_s:g} s.") from error
+            raise ProxyError(408, f"No complete request arrived within {self._limits.head_s:g} s.") from error
         except h11.RemoteProtocolError as error:
-            raise ProxyError(error.error_status_hint, f"This is no proper HTTP request: {error}.") from error
+            raise ProxyError(error.error_status_hint, f"This is not a valid HTTP request: {error}.") from error
         if not isinstance(event, h11.Request):
             raise ConnectionResetError("The command closed the connection without a request.")
         return event
@@ -123,9 +123,9 @@ class ProxyConnection:
                 await self._pass_response(far, server, on_activity)
                 sending.cancel()
         except* (OSError, h11.ProtocolError) as problems:
-            trouble = str(problems.exceptions[0]) or "it fell silent"
+            trouble = str(problems.exceptions[0]) or "it stopped responding"
         if trouble and self._http.our_state is h11.SEND_RESPONSE:
-            raise ProxyError(502, f"The server did not answer properly: {trouble}.")
+            raise ProxyError(502, f"The server sent an invalid answer: {trouble}.")
 
     async def _pass_request(
         self, request: h11.Request, far: h11.Connection, server: StreamPair, on_activity: Callable[[], None]
