@@ -15,6 +15,8 @@ from robota.contracts.tool import Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.protocol.permission_mode import PermissionMode
 
+UNGUARDED = " This session was started without intents and is not guarded by them. Leave it and resume it: robota -c."
+
 if TYPE_CHECKING:
     from robota.app.session import OpenSession
     from robota.commands.intent_upkeep import IntentUpkeep, RanCriterion
@@ -26,7 +28,9 @@ def session_intent_upkeep(opened: "OpenSession", env: Mapping[str, str]) -> "Int
     """The upkeep for a conversation; criteria run in its permission mode."""
     options = opened.options
     launch = LaunchOptions(cwd=options.cwd, kept_in=opened.kept_in, permission_mode=options.permission_mode)
-    return intent_upkeep(launch, env)
+    upkeep = intent_upkeep(launch, env)
+    is_guarded = opened.services.hooks.context is not None
+    return upkeep if is_guarded else msgspec.structs.replace(upkeep, caveat=UNGUARDED)
 
 
 def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str], *, approved: Collection[str] = ()) -> "IntentUpkeep":

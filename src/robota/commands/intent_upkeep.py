@@ -58,7 +58,10 @@ class RanCriterion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
-    """Executes requests. `run` runs commands under the policy and in the sandbox of the workspace."""
+    """Executes requests. `run` runs commands under the policy and in the sandbox of the workspace.
+
+    `caveat` is added to what is said of new and started intents.
+    """
 
     files: IntentFiles
     runs: CriterionRuns
@@ -66,6 +69,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
     logs: Callable[[], Iterable[Path]]
     run: Callable[[Sequence[str]], Awaitable[Sequence[RanCriterion]]]
     timestamp: Callable[[], str]
+    caveat: str = ""
 
     async def execute(self, request: IntentRequest) -> IntentAnswer:
         """Execute a request. Raises `IntentProblem` or `OSError`, without changes."""
@@ -94,7 +98,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
                 then = (
                     "Agents may select it now" if is_started else f"`robota intents start {id}` lets agents work on it"
                 )
-                text = f"{id} is {new.status}. {then}."
+                text = f"{id} is {new.status}. {then}.{self.caveat}"
                 return IntentAnswer(view=TextView(text=text), data={"id": id, "status": new.status})
             case StartIntent(id=id):
                 return self._start(self.find(id))
@@ -114,7 +118,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
             return IntentAnswer(view=TextView(text=text), data=_as_json(intent))
         set_status(self.files, intent.id, IntentStatus.IN_PROGRESS)
         started = msgspec.structs.replace(intent, status=IntentStatus.IN_PROGRESS)
-        text = f"{intent.id} is IN_PROGRESS: agents may select it now. It was {intent.status}."
+        text = f"{intent.id} is IN_PROGRESS: agents may select it now. It was {intent.status}.{self.caveat}"
         return IntentAnswer(view=TextView(text=text), data=_as_json(started))
 
     async def _complete(self, id: str) -> IntentAnswer:

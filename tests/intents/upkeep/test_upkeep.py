@@ -93,7 +93,12 @@ def test_the_same_orders_in_a_conversation(robota: Robota, order: str, told: str
     intents(robota.workspace)
     script(robota)
     done = robota("-p", f"/intents {order}".strip())
-    assert done.code == 0 and told in done.stdout
+    assert done.code == 0 and told in done.stdout and "not guarded" not in done.stdout
+
+
+def test_a_conversation_that_began_without_intents_says_that_it_is_not_guarded(robota: Robota) -> None:
+    script(robota)
+    assert "is not guarded by them" in robota("-p", "/intents new Docs -- docs/**").stdout
 
 
 @pytest.mark.parametrize(
