@@ -69,7 +69,9 @@ def _blocks(document: str) -> Iterator[Prose | Code | Comment]:
         fence = _FENCE.match(line)
         is_fence = fence is not None and not (fence["fence"][0] == "`" and "`" in fence["info"])
         is_comment = number <= last_end and _COMMENT_BEGINS.match(line) is not None
-        if (is_fence or is_comment or not line.strip()) and prose:
+        # Of many empty lines only the first ends a paragraph, so that they do not become as many parts.
+        ends_paragraph = not line.strip() and bool(prose and prose[-1].strip())
+        if (is_fence or is_comment or ends_paragraph) and prose:
             yield Prose("".join(prose))
             prose = []
         if fence is not None and is_fence:
@@ -114,6 +116,9 @@ def _comment(lines: list[str], begins: int) -> tuple[str, str, int]:
 
 def _spans(paragraph: str) -> Iterator[Part]:
     """Code spans, imports and prose of one paragraph."""
+    if "`" not in paragraph and "@" not in paragraph:
+        yield Prose(paragraph)
+        return
     at = 0
     for begin, end in _code_spans(paragraph):
         yield from _imports(paragraph, at, begin)
