@@ -291,5 +291,5 @@ def test_s11_what_was_not_shown_needs_a_yes_of_its_own(workspace: Path, is_appro
         await stage.until_ask("completion_result")
         assert (workspace / "new.txt").exists() is is_approved
 
-    write = {"calls": [call("write_to_file", path="new.txt", content=content)]}
+    write = {"calls": [call("write_to_file", path="new.txt", content=content)], "chunkSize": 4096}
     play(workspace, [write, DONE], story)

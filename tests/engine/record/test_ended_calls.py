@@ -19,7 +19,7 @@ CHANGED = "".join(f"{'new' if number in (2, 15, 30) else 'line'} {number}\n" for
 TURNS = [
     {"calls": [call("read_file", path="a.txt"), call("read_file", path="none")]},
     {"calls": [call("write_to_file", path="a.txt", content=CHANGED)]},
-    {"calls": [call("write_to_file", path="big.txt", content="x\n" * 100_000)]},
+    {"calls": [call("write_to_file", path="big.txt", content="x\n" * 100_000)], "chunkSize": 4096},
     {"calls": [call("write_to_file", path="other.txt", content="as the model wanted\n")]},
     {"calls": [call("execute_command", command="touch made")]},
     {"calls": [call("execute_command", command="touch made; seq 20000; exit 3")]},
