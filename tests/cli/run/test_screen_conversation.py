@@ -323,7 +323,7 @@ def test_background_work_has_a_panel_until_it_was_seen_or_put_away(robota: Robot
         terminal.sees("Started.")
         terminal.sees("Background x2 |")
         rows = terminal.rows
-        assert "Background processes" in rows and sum(row.startswith("  □ while") for row in rows) == 2
+        assert "Background work" in rows and sum(row.startswith("  □ while") for row in rows) == 2
         (robota.workspace / "go").touch()
         terminal.sees("exit code 3")
         terminal.sees("  ■ while [ ! -e go ]; do sleep 0.05; done; echo all done  all done")
@@ -333,4 +333,4 @@ def test_background_work_has_a_panel_until_it_was_seen_or_put_away(robota: Robot
         terminal.sees_no_more("  all done")
         assert any("exit code 3" in row for row in terminal.rows)
         terminal.press("/background close all\r")
-        terminal.sees_no_more("Background processes")
+        terminal.sees_no_more("Background work")

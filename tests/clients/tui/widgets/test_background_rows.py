@@ -26,7 +26,7 @@ def rows(view: ViewModel, width: int = 80) -> list[str]:
 
 def test_each_has_a_row_without_its_id() -> None:
     assert rows(view_of(SERVER, BUILT, BROKEN, KILLED)) == [
-        "Background processes",
+        "Background work",
         "  □ npm run dev",
         "  ■ make  built it",
         "  ■ make test  exit code 2  1 failed",
@@ -36,7 +36,7 @@ def test_each_has_a_row_without_its_id() -> None:
 
 def test_what_ended_well_leaves_with_the_next_words_and_the_rest_stays() -> None:
     seen = reduce(view_of(SERVER, BUILT, BROKEN), TaskUserMessage(task_id=TASK))
-    assert rows(seen) == ["Background processes", "  □ npm run dev", "  ■ make test  exit code 2  1 failed"]
+    assert rows(seen) == ["Background work", "  □ npm run dev", "  ■ make test  exit code 2  1 failed"]
     again = reduce(seen, BackgroundTasks(tasks=(SERVER, BUILT, BROKEN)))
     assert rows(again) == rows(seen)
     assert rows(reduce(again, BackgroundTasks(tasks=()))) == []

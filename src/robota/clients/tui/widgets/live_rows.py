@@ -61,7 +61,7 @@ def _background(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
     shown = [task for task in view.background if task.id not in view.seen_background]
     if not shown:
         return
-    yield theme.row([("Background processes", Role.DIM)], width)
+    yield theme.row([("Background work", Role.DIM)], width)
     for task in shown[-BACKGROUND_ROWS:]:
         mark = RUNNING_MARK if task.status is BackgroundStatus.RUNNING else ENDED_MARK
         details = [task.preview] if task.preview else []
