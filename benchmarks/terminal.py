@@ -1,6 +1,7 @@
 """The terminal UI through a real pseudo-terminal: first screen, echo of keys, memory, what it does at rest.
 
-`pi`, a coding agent that is known for being quick to start, is measured beside it where it is installed.
+Other agents are measured beside it where they are installed: `pi`, which is known for being quick to start, `codex` and
+`claude`.
 """
 
 import os
@@ -29,6 +30,13 @@ Console().print("[bold]ready[/bold]")
 from prompt_toolkit import PromptSession
 PromptSession("ask: ").prompt()
 """
+# Other agents with the variables that keep them off the network, and the part of their time to a first screen that we
+# may take.
+PEERS = {
+    "pi": ({"PI_OFFLINE": "1", "ANTHROPIC_API_KEY": "unused"}, 0.8),
+    "codex": ({"OPENAI_API_KEY": "unused"}, 1.0),
+    "claude": ({"ANTHROPIC_API_KEY": "unused", "DISABLE_AUTOUPDATER": "1"}, 1.0),
+}
 # 20,000 chunks of 16 characters.
 CHUNKS = 20_000
 FLOOD = "yes 'a line of a program that says much and means little, as programs do' | head -c 50000000"
@@ -143,24 +151,37 @@ def terminal(bench: Bench) -> list[Measurement]:
 def _first_screens(bench: Bench) -> list[Measurement]:
     ours: list[float] = []
     bare: list[float] = []
-    peer: list[float] = []
     memory = []
-    pi = shutil.which("pi")
+    peers: dict[str, list[float]] = {name: [] for name in PEERS if shutil.which(name) is not None}
     for _ in range(ROUNDS):
         window = Window([ROBOTA], bench)
         ours.append(window.settled())
         memory.append(window.memory_mb)
         window.close()
         bare.append(_settled([sys.executable, "-c", BARE_PROMPT], bench))
-        if pi is not None:
-            peer.append(_settled([pi], bench, PI_OFFLINE="1", ANTHROPIC_API_KEY="unused"))
+        for name, found in peers.items():
+            found.append(_settled([name], bench, **PEERS[name][0]))
     rows = [
         _ratio("first screen / bare prompt", ours, bare, 1.5),
         Measurement(
             name="memory at the first screen", value=max(memory), target=60, unit="MB", detail=f"largest of {ROUNDS}"
         ),
     ]
-    return [*rows, _ratio("first screen / pi", ours, peer, 0.8)] if peer else rows
+    rows += [_ratio(f"first screen / {name}", ours, found, PEERS[name][1]) for name, found in peers.items()]
+    return [*rows, _echo_beside_pi(bench)] if "pi" in peers else rows
+
+
+def _echo_beside_pi(bench: Bench) -> Measurement:
+    """The echo of a key while nothing happens, in turn with pi."""
+    found: dict[str, list[float]] = {"ours": [], "pi": []}
+    for name, command, env in (("ours", ROBOTA, {}), ("pi", "pi", PEERS["pi"][0])) * 2:
+        window = Window([command], bench, **env)
+        window.settled()
+        found[name] += window.echoes()
+        window.close()
+    ours, pi = statistics.median(found["ours"]), statistics.median(found["pi"])
+    detail = f"{ours:.1f} ms / {pi:.1f} ms, median of {len(found['ours'])}"
+    return Measurement(name="echo of a key / pi", value=ours / pi, target=1, unit="x", detail=detail)
 
 
 def _settled(command: Sequence[str], bench: Bench, **more: str) -> float:

@@ -29,7 +29,7 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.layout.processors import TabsProcessor
+from prompt_toolkit.layout.processors import ConditionalProcessor, TabsProcessor
 from prompt_toolkit.layout.screen import Char
 
 from robota.clients.terminal.width import columns_of
@@ -225,8 +225,12 @@ class LiveRegion:
         has_edges = Condition(lambda: self.has_edges)
         top = Window(FormattedTextControl(lambda: self._edges.row(0)), height=1)
         bottom = Window(FormattedTextControl(lambda: self._edges.row(1)), height=1)
+        # Widening tabs goes through every character several times a key.
+        tabs = ConditionalProcessor(
+            TabsProcessor(tabstop=TAB_WIDTH, char1=" ", char2=" "), Condition(lambda: "\t" in self.input.text)
+        )
         text = Window(
-            BufferControl(self.input, input_processors=[TabsProcessor(tabstop=TAB_WIDTH, char1=" ", char2=" ")]),
+            BufferControl(self.input, input_processors=[tabs]),
             height=lambda: Dimension(min=1, max=self._most_input_rows()),
             wrap_lines=True,
             dont_extend_height=True,
