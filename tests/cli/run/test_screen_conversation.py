@@ -282,6 +282,8 @@ def test_a_narrow_low_window_still_shows_the_input(robota: Robota) -> None:
     script(robota, {"text": "A word."})
     with ScreenTerminal(robota, columns=20, rows=5) as terminal:
         terminal.sees("Idle | Mode: default")
+        greeting = [row for row in terminal.scrolled if row.startswith("    for")]
+        assert greeting == ["    for commands, ?", "    for keys."]
         terminal.press("hi\r")
         terminal.sees("A word.")
         terminal.press("typed")

@@ -5,11 +5,13 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
 from robota.app.session import OpenSession
 from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
+from robota.clients.terminal.width import wrapped
 from robota.clients.tui.app import converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
 from robota.clients.tui.file_links import FileAddress, no_links
@@ -76,10 +78,14 @@ def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
     yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}{going_on}", Role.DIM)
     if opened.is_past_shown:
         return
-    yield theme.paint(f"  workspace {options.cwd}", Role.DIM)
-    mode = options.permission_mode.value
-    yield theme.paint(f"  permission mode {mode} (Shift+Tab to change)", Role.DIM)
-    yield theme.paint("  Describe a task to start. Type / for commands, ? for keys.", Role.DIM)
+    lines = (
+        f"  workspace {options.cwd}",
+        f"  permission mode {options.permission_mode.value} (Shift+Tab to change)",
+        "  Describe a task to start. Type / for commands, ? for keys.",
+    )
+    columns = get_terminal_size().columns
+    for line in lines:
+        yield from (theme.paint(row, Role.DIM) for row in wrapped(line, columns + 1, "    ").split("\n"))
 
 
 def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:

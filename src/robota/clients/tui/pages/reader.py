@@ -49,7 +49,7 @@ class Reader:
         for number, row in enumerate(self._source):
             if number in self._sections:
                 sections.append(len(rows))
-            rows += broken(row, width)
+            rows += broken(row, width, keeps_words=True)
         texts = tuple(plain(row).casefold() for row in rows)
         self._reading = PagerReading(
             rows=tuple(rows),

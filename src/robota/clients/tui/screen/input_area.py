@@ -9,7 +9,6 @@ from robota.clients.tui.flows.completion_popup import CompletionPopup, popup_for
 from robota.clients.tui.flows.entered_text import Written
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory
-from robota.clients.tui.flows.visual_rows import moved_by_row
 from robota.protocol.completion import CandidateKind, PromptCompletion
 
 
@@ -98,6 +97,8 @@ class InputArea:
         is_untouched = self._history.place is not None and self.text == self._history.text
         if is_untouched and self.caret == len(self.text):
             return False
+        from robota.clients.tui.flows.visual_rows import moved_by_row
+
         place = moved_by_row(self.text, self.caret, room, by)
         if place is not None:
             self._buffer.cursor_position = place
