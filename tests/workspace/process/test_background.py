@@ -11,7 +11,7 @@ from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.background import BackgroundProcess, InputNotSent
 from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.foreground import CommandOutcome
-from robota.workspace.process.processes import MOST_IN_BACKGROUND, LocalProcesses
+from robota.workspace.process.processes import MAX_IN_BACKGROUND, LocalProcesses
 from robota.workspace.process.watchdog import CommandLimits
 from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness, leaving_nothing, with_processes
@@ -169,7 +169,7 @@ def test_who_does_not_read_is_not_waited_for_for_ever(tmp_path: Path) -> None:
 
 def test_there_is_an_end_to_starting(tmp_path: Path) -> None:
     async def scenario(processes: LocalProcesses) -> None:
-        for _ in range(MOST_IN_BACKGROUND):
+        for _ in range(MAX_IN_BACKGROUND):
             processes.start_background("sleep 1000", tmp_path)
         with pytest.raises(CommandNotStarted, match="Stop one of them first"):
             processes.start_background("sleep 1000", tmp_path)

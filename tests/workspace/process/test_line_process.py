@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.line_process import LAST_WORDS_BYTES, LONGEST_LINE, LineProcess
+from robota.workspace.process.line_process import LAST_WORDS_BYTES, MAX_LINE_BYTES, LineProcess
 
 
 def talk(program: str, story: Callable[[LineProcess], Awaitable[None]], **environment: str) -> None:
@@ -45,7 +45,7 @@ def test_a_line_without_end_ends_the_conversation() -> None:
         assert await all_lines(process) == [b"fine"]
         assert process.is_silent and await process.how_it_ended() == "it sent a line of more than 16 MiB"
 
-    program = f"import sys\nprint('fine')\nwhile True: sys.stdout.write('x' * {LONGEST_LINE >> 4})"
+    program = f"import sys\nprint('fine')\nwhile True: sys.stdout.write('x' * {MAX_LINE_BYTES >> 4})"
     talk(program, story)
 
 

@@ -63,7 +63,7 @@ class Place:
                 text=True,
                 check=False,
             )
-            left_out = wrapped.take_over() if wrapped.take_over is not None else ("no copy",)
+            left_out = wrapped.write_back() if wrapped.write_back is not None else ("no copy",)
         finally:
             wrapped.clean_up()
         return done.returncode, done.stdout + done.stderr, left_out

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robota.workspace.sandbox.session_sandbox import MOST_HIDDEN, NOT_ALL_HIDDEN, SessionSandbox
+from robota.workspace.sandbox.session_sandbox import MAX_HIDDEN, NOT_ALL_HIDDEN, SessionSandbox
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.programs import needs
@@ -68,7 +68,7 @@ def test_s8_what_was_moved_is_found_again(place: Path) -> None:
         sandbox.close()
 
 
-@pytest.mark.parametrize("found", [None, tuple(f"f{number}" for number in range(MOST_HIDDEN + 1))])
+@pytest.mark.parametrize("found", [None, tuple(f"f{number}" for number in range(MAX_HIDDEN + 1))])
 def test_s8_it_is_told_that_not_all_can_be_hidden(place: Path, found: tuple[str, ...] | None) -> None:
     sandbox = SessionSandbox(place, home=None)
     sandbox.hide_from_commands(lambda: found)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
-from robota.workspace.sandbox.closed_paths import MOST_DEPTH, MOST_PLACES, find_closed_paths
+from robota.workspace.sandbox.closed_paths import MAX_DEPTH, MAX_PATHS, find_closed_paths
 from robota.workspace.sandbox.profile import workspace_profile
 from tests.workspace.sandbox.cells import Cell
 
@@ -68,12 +68,12 @@ def test_p12_the_root_itself_may_be_a_worktree(strong: Cell) -> None:
 
 
 def test_the_search_is_bounded(tmp_path: Path) -> None:
-    for number in range(2 * MOST_PLACES):
+    for number in range(2 * MAX_PATHS):
         (tmp_path / f"r{number}/.git").mkdir(parents=True)
-    (tmp_path / "/".join("d" * (MOST_DEPTH + 1)) / ".git").mkdir(parents=True)
+    (tmp_path / "/".join("d" * (MAX_DEPTH + 1)) / ".git").mkdir(parents=True)
     places = find_closed_paths(tmp_path)
-    assert len(places) == MOST_PLACES
-    assert all(len(place.relative_to(tmp_path).parts) <= MOST_DEPTH + 1 for place in places)
+    assert len(places) == MAX_PATHS
+    assert all(len(place.relative_to(tmp_path).parts) <= MAX_DEPTH + 1 for place in places)
 
 
 def test_s6_a_workspace_without_a_repository_cannot_become_one(strong: Cell) -> None:

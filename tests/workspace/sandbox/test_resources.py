@@ -12,7 +12,7 @@ from robota.tools.command.report import how_it_ended
 from robota.workspace.process.ending import StopReason
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
-from robota.workspace.process.watchdog import CommandLimits, memory_in_use, memory_of, whole_memory
+from robota.workspace.process.watchdog import CommandLimits, memory_in_use, memory_of, total_memory
 from robota.workspace.process.wrapped_command import CommandWrapper, unwrapped
 from robota.workspace.sandbox.backend import SandboxKind
 from tests.workspace.process.commanding import Witness
@@ -101,7 +101,7 @@ def test_what_processes_share_counts_once() -> None:
         assert 120 * MEGABYTE < memory_of(pids, more_than=0) < 300 * MEGABYTE
 
 
-@pytest.mark.parametrize("known", [whole_memory, memory_in_use])
+@pytest.mark.parametrize("known", [total_memory, memory_in_use])
 def test_the_machine_says_how_much_memory_it_has(known: Callable[[], int | None]) -> None:
     assert (known() or 0) > 10 * MEGABYTE
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
-from robota.workspace.sandbox.repositories import MOST_SUBMODULES, find_submodules
+from robota.workspace.sandbox.repositories import MAX_SUBMODULES, find_submodules
 from tests.workspace.sandbox.cells import Cell
 
 GIT = ("git", "-c", "user.email=a@example.com", "-c", "user.name=a", "-c", "protocol.file.allow=always")
@@ -129,10 +129,10 @@ def test_s4_the_last_of_many_submodules_is_protected_like_the_first(strong: Cell
 
 
 def test_s4_more_submodules_than_can_be_protected_close_the_workspace(strong: Cell) -> None:
-    entries = "".join(f"160000 {'1' * 40}\tm{number}\n" for number in range(MOST_SUBMODULES + 1))
+    entries = "".join(f"160000 {'1' * 40}\tm{number}\n" for number in range(MAX_SUBMODULES + 1))
     subprocess.run([*GIT, "update-index", "--index-info"], cwd=strong.root, check=True, input=entries.encode())
     strong.renew()
-    plant_in(strong, f"m{MOST_SUBMODULES}")
+    plant_in(strong, f"m{MAX_SUBMODULES}")
     git(strong.root, "status", "--porcelain")
     assert not list(strong.outside.iterdir())
     assert strong.run("cat libs/sub/file && echo work > file").stdout == "text\n"

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robota.workspace.files.found_files import files_below
-from robota.workspace.search.unhidden import IGNORE_FILES, MOST_BYTES, MOST_FILES, unhidden_names
+from robota.workspace.search.unhidden import IGNORE_FILES, MAX_BYTES, MAX_FILES, unhidden_names
 
 RG = shutil.which("rg", path=f"{Path(sys.executable).parent}:/usr/bin")
 HIDDEN = (".env", "src/.env", "src/.env.json", ".config/.env", ".config/app.txt", "src/deep/.npmrc")
@@ -71,9 +71,9 @@ def test_other_exceptions_bring_nothing_back(tmp_path: Path) -> None:
 
 def test_where_nobody_can_tell_every_name_is_brought_back(tmp_path: Path) -> None:
     root = made(tmp_path)
-    (root / ".ignore").write_text("x\n" * MOST_BYTES)
+    (root / ".ignore").write_text("x\n" * MAX_BYTES)
     assert unhidden(root) == ("*",)
-    assert unhidden_names(str(root), ".", [f"{number}/.gitignore" for number in range(MOST_FILES + 1)]) == ("*",)
+    assert unhidden_names(str(root), ".", [f"{number}/.gitignore" for number in range(MAX_FILES + 1)]) == ("*",)
 
 
 @pytest.mark.parametrize("start", [".", "src"])

@@ -27,8 +27,8 @@ EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 TEST_FILES: Final = (".robota/policy-tests.yaml", ".robota/policy-tests.yml", ".robota/policy-tests.json")
-LONGEST_LINE: Final = 100
-LONGEST_FILE: Final = 1024 * 1024
+MAX_LINE_LENGTH: Final = 100
+MAX_FILE_BYTES: Final = 1024 * 1024
 
 
 def main(argv: Sequence[str]) -> int:
@@ -226,7 +226,7 @@ def _default_test_file(cwd: Path) -> Path:
 def _read_case_file(path: Path) -> CaseFile:
     try:
         with path.open(encoding="utf-8") as file:
-            return read_cases(read_yaml(file.read(LONGEST_FILE)))
+            return read_cases(read_yaml(file.read(MAX_FILE_BYTES)))
     except (OSError, UnicodeDecodeError, YamlProblem) as error:
         raise ConfigError(f"The policy tests in {path} cannot be read: {error}") from error
     except CaseProblem as problem:
@@ -283,4 +283,4 @@ def _call_text(call: RecordedCall) -> str:
 
 def _line(text: str) -> str:
     """A command on one line of the screen, whatever is in it."""
-    return single_line(" ".join(visible_with_warnings(text).text.split()), LONGEST_LINE)
+    return single_line(" ".join(visible_with_warnings(text).text.split()), MAX_LINE_LENGTH)

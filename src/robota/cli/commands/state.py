@@ -47,7 +47,7 @@ from robota.workspace.process.lock_holder import holder_of
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
 SHOWN: Final = 2_000
-MOST_READ: Final = 16 * 1024 * 1024
+MAX_READ_BYTES: Final = 16 * 1024 * 1024
 WORDS: Final = "WORDS"
 SUBTASK_IS_GONE: Final = (
     "A subtask asked this and ended with its process. Your answer goes to the task that started it."
@@ -102,7 +102,7 @@ def _reading(directory: Path) -> LogReading:
 def _read(directory: Path) -> tuple[ReplayedSession, int]:
     """What the log tells, and when its last record was written. If that is much, only what its end tells."""
     reading, log = _reading(directory), directory / LOG_NAME
-    if reading.takes_more_than(MOST_READ, log):
+    if reading.takes_more_than(MAX_READ_BYTES, log):
         tail = tail_of(log)
         return tail.session, tail.last_ts
     loaded = reading.read(log)

@@ -23,7 +23,7 @@ from robota.providers.registry import definition, definitions, missing_fields, w
 from robota.secrets.named_values import KEYRING_REFERENCE
 
 LEFT: Final = 130
-LONGEST_KEY: Final = 10_000
+MAX_KEY_LENGTH: Final = 10_000
 
 
 def main(argv: Sequence[str]) -> int:
@@ -90,7 +90,7 @@ def _key(profile: Profile, *, from_stdin: bool) -> str:
         raise ValueError(
             "This is not a terminal, so the key cannot be typed. Pipe it in: robota login PROVIDER --with-key < FILE."
         )
-    return _checked(sys.stdin.read(LONGEST_KEY).strip())
+    return _checked(sys.stdin.read(MAX_KEY_LENGTH).strip())
 
 
 def _checked(key: str) -> str:

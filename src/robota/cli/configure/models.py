@@ -23,7 +23,7 @@ FAILED: Final = 1
 USAGE: Final = 2
 CONFIGURATION: Final = 3
 PATIENCE_S: Final = 15.0
-LONGEST_NAME: Final = 100
+MAX_NAME_LENGTH: Final = 100
 
 
 class OfferedModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -143,5 +143,5 @@ def _print(found: Sequence[OfferedModel], problems: Sequence[str]) -> None:
 def _row(model: OfferedModel) -> tuple[str, ...]:
     price = "" if model.input_price is None else f"{model.input_price:g} / {model.output_price:g}"
     window = "" if model.context_window is None else f"{model.context_window:,}"
-    name = single_line(model.model, LONGEST_NAME)
+    name = single_line(model.model, MAX_NAME_LENGTH)
     return "*" if model.is_current else "", model.provider, name, window, price

@@ -28,8 +28,8 @@ from robota.text.visible import single_line
 
 LEFT: Final = 130
 LIST_SECONDS: Final = 10.0
-MOST_SHOWN: Final = 12
-LONGEST_NAME: Final = 70
+MAX_SHOWN: Final = 12
+MAX_NAME_LENGTH: Final = 70
 BASE: Final = "/v1"
 KEEP: Final = "Save it anyway"
 BY_HAND: Final = "Continue, and type the model's name"
@@ -234,8 +234,8 @@ def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
     while True:
         matching = f", {len(shown)} of them match" if len(shown) < len(models) else ""
         print(f"{prompt}: the server offers {counted(len(models), 'model')}{matching}")
-        listed = sorted(shown, key=lambda name: name != default)[:MOST_SHOWN]
-        print_columns([(f"  {number:>2}", single_line(name, LONGEST_NAME)) for number, name in enumerate(listed, 1)])
+        listed = sorted(shown, key=lambda name: name != default)[:MAX_SHOWN]
+        print_columns([(f"  {number:>2}", single_line(name, MAX_NAME_LENGTH)) for number, name in enumerate(listed, 1)])
         if len(shown) > len(listed):
             print(f"      … and {len(shown) - len(listed)} more; type part of a name to search")
         said = ask("Number or name", listed[0])

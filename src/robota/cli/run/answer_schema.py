@@ -16,7 +16,7 @@ import msgspec
 from robota.cli.command_line import UsageError
 
 FENCED: Final = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
-LONGEST_PROBLEM: Final = 1000
+MAX_PROBLEM_LENGTH: Final = 1000
 CHECK_S: Final = 10.0
 
 
@@ -97,7 +97,7 @@ def _problem(schema: dict[str, Any], value: Any) -> str:
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     validator = kind(schema, registry=import_module("jsonschema_specifications").REGISTRY)
     problem = min(validator.iter_errors(value), key=lambda each: list(map(str, each.path)), default=None)
-    return "" if problem is None else f"At {problem.json_path}: {problem.message[:LONGEST_PROBLEM]}."
+    return "" if problem is None else f"At {problem.json_path}: {problem.message[:MAX_PROBLEM_LENGTH]}."
 
 
 def main() -> None:

@@ -9,14 +9,14 @@ from robota.clients.tui.attached_files import AttachedImage, DroppedFile, Mentio
 from robota.workspace.person_programs.program_output import ProgramFailed, output_of
 from robota.workspace.process.environment import find_program
 
-LARGEST_IMAGE: Final = 5 * 1024 * 1024
+MAX_IMAGE_BYTES: Final = 5 * 1024 * 1024
 # A program, the variable that says whether it can work here, and its arguments, so that it prints the image.
 CLIPBOARD_PROGRAMS: Final = (
     ("wl-paste", "WAYLAND_DISPLAY", ("--no-newline", "--type", "image/png")),
     ("xclip", "DISPLAY", ("-selection", "clipboard", "-target", "image/png", "-out")),
     ("pngpaste", "HOME", ("-",)),
 )
-LONGEST_S: Final = 5.0
+TIMEOUT_S: Final = 5.0
 
 
 def look_at_file(path: str, root: Path) -> DroppedFile | None:
@@ -42,7 +42,7 @@ async def clipboard_image(env: Mapping[str, str], cwd: Path) -> AttachedImage | 
             continue
         try:
             command = [program, *arguments]
-            data = await output_of(command, env=env, cwd=cwd, seconds=LONGEST_S, limit=LARGEST_IMAGE)
+            data = await output_of(command, env=env, cwd=cwd, seconds=TIMEOUT_S, limit=MAX_IMAGE_BYTES)
         except ProgramFailed as failed:
             return NotAttached(f"{name} found no image in the clipboard: {failed}")
         return _attached(data, "The clipboard") or NotAttached("The clipboard does not contain an image.")
@@ -52,7 +52,7 @@ async def clipboard_image(env: Mapping[str, str], cwd: Path) -> AttachedImage | 
 
 def _image(path: Path) -> AttachedImage | NotAttached | None:
     with path.open("rb") as file:
-        return _attached(file.read(LARGEST_IMAGE + 1), path.name)
+        return _attached(file.read(MAX_IMAGE_BYTES + 1), path.name)
 
 
 def _attached(data: bytes, what: str) -> AttachedImage | NotAttached | None:
@@ -61,6 +61,6 @@ def _attached(data: bytes, what: str) -> AttachedImage | NotAttached | None:
     media_type = image_type(data)
     if media_type is None:
         return None
-    if len(data) > LARGEST_IMAGE:
-        return NotAttached(f"{what} is larger than {LARGEST_IMAGE:,} bytes, so it is not shown to the model.")
+    if len(data) > MAX_IMAGE_BYTES:
+        return NotAttached(f"{what} is larger than {MAX_IMAGE_BYTES:,} bytes, so it is not shown to the model.")
     return AttachedImage(f"data:{media_type};base64,{base64.b64encode(data).decode()}")

@@ -14,7 +14,7 @@ from robota.config.paths import user_directory
 from robota.protocol.port import SessionPort
 
 NAME: Final = "debug.log"
-LARGEST: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -42,7 +42,7 @@ def _opened(path: Path) -> int:
     """Appended to, so that several sessions can share it, and begun anew when it has become too large."""
     make_private_directory(path.parent)
     descriptor = os.open(path, FLAGS, 0o600)
-    if os.fstat(descriptor).st_size > LARGEST:
+    if os.fstat(descriptor).st_size > MAX_BYTES:
         os.truncate(descriptor, 0)
     return descriptor
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-MOST_READ: Final = 1000
-LARGEST_FILE: Final = 4_000_000
+MAX_PROMPTS: Final = 1000
+MAX_FILE_BYTES: Final = 4_000_000
 
 
 class KeptPrompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class PromptFile:
         """The newest prompts of this directory, the oldest first."""
         try:
             with self._path.open("rb") as file:
-                file.seek(max(0, self._path.stat().st_size - LARGEST_FILE))
+                file.seek(max(0, self._path.stat().st_size - MAX_FILE_BYTES))
                 lines = file.read().splitlines()
         except OSError:
             return ()
@@ -39,7 +39,7 @@ class PromptFile:
                 kept = msgspec.json.decode(line, type=KeptPrompt)
                 if kept.cwd == self._cwd:
                     prompts.append(kept.text)
-        return tuple(prompts[-MOST_READ:])
+        return tuple(prompts[-MAX_PROMPTS:])
 
     def add(self, prompt: str) -> None:
         """Remember a prompt."""

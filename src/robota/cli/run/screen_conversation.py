@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from robota.clients.terminal.guard import StartGuard
 
 SHORT_HASH: Final = 7
-LONGEST_PATH: Final = 8192
+MAX_PATH_LENGTH: Final = 8192
 # How long a thread may keep the one that draws from going on. It has to ask several times for each key, and a thread
 # that looks through megabytes of output for secrets would make it wait 5 ms each time.
-LONGEST_HOLD_S: Final = 0.001
+SWITCH_INTERVAL_S: Final = 0.001
 
 
 async def converse_drawn(
     session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText, start_guard: "StartGuard"
 ) -> int | SessionWanted:
     """Talk until the person leaves."""
-    sys.setswitchinterval(LONGEST_HOLD_S)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     env = os.environ
     chosen = opened.settings.values.theme or ThemeName.AUTO
     theme = theme_for(env, chosen)
@@ -178,4 +178,4 @@ def _git_directory(path: Path) -> Path:
 
 def _line_in(path: Path) -> str:
     """A repository can bring anything in place of a file of git: a pipe, a device, one that fills the memory."""
-    return read_file(path, most=LONGEST_PATH).decode("utf-8").strip()
+    return read_file(path, most=MAX_PATH_LENGTH).decode("utf-8").strip()

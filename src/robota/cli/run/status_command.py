@@ -11,8 +11,8 @@ from robota.clients.view.model import ViewModel
 from robota.version import VERSION
 from robota.workspace.person_programs.program_output import ProgramFailed, output_of
 
-LONGEST_S: Final = 5.0
-MOST_BYTES: Final = 64 * 1024
+TIMEOUT_S: Final = 5.0
+MAX_BYTES: Final = 64 * 1024
 
 
 class StatusProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +32,8 @@ async def status_output(wanted: StatusProgram, view: ViewModel, times: StatusTim
             env=env,
             cwd=wanted.cwd,
             stdin=report,
-            seconds=LONGEST_S,
-            limit=MOST_BYTES,
+            seconds=TIMEOUT_S,
+            limit=MAX_BYTES,
         )
     except ProgramFailed as failed:
         return f"The status command failed: {failed}"

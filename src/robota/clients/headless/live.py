@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from robota.clients.headless.formats import Printer
 
 TICK_S: Final = 1.0
-LONGEST_TITLE: Final = 50
+MAX_TITLE_LENGTH: Final = 50
 
 
 class LivePrinter:
@@ -98,7 +98,7 @@ class LivePrinter:
         if self._words is not None:
             self._words.break_line()
         failed = "" if event.status == "success" else f" ({event.status})"
-        line = f"{self._diagnostics.bullet} {f'{event.label} {event.first_arg}'.rstrip()[:LONGEST_TITLE]}{failed}"
+        line = f"{self._diagnostics.bullet} {f'{event.label} {event.first_arg}'.rstrip()[:MAX_TITLE_LENGTH]}{failed}"
         self._diagnostics.line(f"{line}  {event.duration_ms / 1000:.1f} s", RED if failed else DIM)
 
 
@@ -223,4 +223,4 @@ def summary(result: Result) -> str:
 def _title(event: ToolStart) -> str:
     if event.purpose is CallPurpose.COMPLETION:
         return ""
-    return (event.title or f"{event.label} {event.first_arg}".rstrip())[:LONGEST_TITLE]
+    return (event.title or f"{event.label} {event.first_arg}".rstrip())[:MAX_TITLE_LENGTH]

@@ -19,7 +19,7 @@ from robota.protocol.events import (
     ToolStart,
 )
 
-LONGEST: Final = 100
+MAX_LENGTH: Final = 100
 
 
 class WaitNotice(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class StillRunning:
         call = self._view().tools.get(self._call or "")
         output = call.output if call is not None else ""
         lines = [line for line in output.replace("\r", "\n").split("\n") if line.strip()]
-        last, passed = lines[-1][:LONGEST] if lines else "", round(monotonic() - self._since)
+        last, passed = lines[-1][:MAX_LENGTH] if lines else "", round(monotonic() - self._since)
         said = f"| {last}  ({passed} s)" if last else f"({self._wait_notice.words}, {passed} s)"
         self._diagnostics.line(INSET + said, DIM)
         self._wait(shown)

@@ -12,10 +12,10 @@ from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
 from robota.text.counted import counted
 from robota.text.visible import visible
 
-WIDEST_BAR: Final = 80
+MAX_BAR_WIDTH: Final = 80
 USUAL_WIDTH: Final = 80
-LARGEST_SHOWN: Final = 12
-LARGEST_PREVIEWED: Final = 6
+MAX_SHOWN: Final = 12
+MAX_PREVIEWED: Final = 6
 FREE: Final = "."
 CONDENSING: Final = "|"
 # The letter in the bar, and the words in the table.
@@ -55,7 +55,7 @@ def ledger_lines(update: ContextUpdate, width: int | None = None, *, whole: bool
     columns = width or USUAL_WIDTH
     yield Line(headline(update), BOLD)
     if update.max_tokens:
-        yield Line(f"  {_bar(update, min(WIDEST_BAR, columns - 3))}")
+        yield Line(f"  {_bar(update, min(MAX_BAR_WIDTH, columns - 3))}")
     for each in ledger_sums(update.entries):
         share = _share(each.tokens, update)
         yield Line(_cut(f"  {SIGNS[each.kind][0]} {each.tokens:>9,}  {share}  {each.title}{each.count}", columns))
@@ -111,7 +111,7 @@ def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iter
     turns = [entry for entry in update.entries if entry.turn is not None]
     if not turns:
         return
-    shown = turns if whole else sorted(turns, key=lambda entry: -entry.tokens)[:LARGEST_SHOWN]
+    shown = turns if whole else sorted(turns, key=lambda entry: -entry.tokens)[:MAX_SHOWN]
     yield Line("")
     yield Line("  turn    tokens  what" if whole else "  turn    tokens  largest entries", DIM)
     for entry in shown:
@@ -172,12 +172,12 @@ def condense_preview_lines(preview: CondensePreview, width: int | None = None) -
 
 
 def _largest(entries: Sequence[LedgerEntry], columns: int) -> Iterator[Line]:
-    for entry in sorted(entries, key=lambda entry: -entry.tokens)[:LARGEST_PREVIEWED]:
+    for entry in sorted(entries, key=lambda entry: -entry.tokens)[:MAX_PREVIEWED]:
         turn = "" if entry.turn is None else str(entry.turn)
         sign = SIGNS[entry.kind][0]
         yield Line(_cut(f"  {turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}", columns), DIM)
-    if len(entries) > LARGEST_PREVIEWED:
-        yield Line(f"       ({len(entries) - LARGEST_PREVIEWED} more)", DIM)
+    if len(entries) > MAX_PREVIEWED:
+        yield Line(f"       ({len(entries) - MAX_PREVIEWED} more)", DIM)
 
 
 def _tokens(count: int) -> str:

@@ -8,7 +8,7 @@ from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replie
 from robota.text.visible import single_line, visible
 
 TAB: Final = frozenset("\t")
-LONGEST_TITLE: Final = 200
+MAX_TITLE_LENGTH: Final = 200
 SHORT_OUTPUT_LINES: Final = 10
 SHORT_DIFF_LINES: Final = 20
 SIGN_COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
@@ -36,7 +36,7 @@ def transcript_lines(entry: Transcript, *, whole_output: bool = False) -> Iterat
 
 def call_title(entry: Called) -> str:
     """A call on one line."""
-    return single_line(entry.title, LONGEST_TITLE)
+    return single_line(entry.title, MAX_TITLE_LENGTH)
 
 
 def _call(entry: Called, margin: str, whole_output: bool) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from robota.clients.render.transcript_lines import call_title
 from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replied, Transcript, TranscriptHead
 from robota.text.visible import single_line, visible
 
-SHORTEST_FENCE: Final = 3
+MIN_FENCE_LENGTH: Final = 3
 
 
 def markdown_of(head: TranscriptHead, entries: Iterable[Transcript]) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _fenced(text: str, language: str = "") -> str:
     for character in shown:
         run = run + 1 if character == "`" else 0
         longest = max(longest, run)
-    fence = "`" * max(SHORTEST_FENCE, longest + 1)
+    fence = "`" * max(MIN_FENCE_LENGTH, longest + 1)
     return f"{fence}{language}\n{shown.rstrip(chr(10))}\n{fence}\n"
 
 

@@ -24,7 +24,7 @@ from robota.protocol.views import (
 from robota.text.visible import visible
 
 SHORT_OUTPUT_LINES: Final = 10
-WIDEST_COLUMN: Final = 32
+MAX_COLUMN_WIDTH: Final = 32
 TODO_MARKS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
 
 
@@ -112,7 +112,7 @@ def _named(field: NamedText, width: int | None) -> Iterator[str]:
 def _table(view: TableView, width: int | None) -> Iterator[Line]:
     """Columns as wide as their widest cell, up to a limit; the last one is broken where the terminal ends."""
     rows = [[visible(cell, TAB) for cell in row] for row in (view.columns, *view.rows)]
-    widths = [min(WIDEST_COLUMN, max(map(columns_of, column))) for column in zip(*rows, strict=True)][:-1]
+    widths = [min(MAX_COLUMN_WIDTH, max(map(columns_of, column))) for column in zip(*rows, strict=True)][:-1]
     indent = INSET + " " * sum(each + 2 for each in widths)
     for number, (*cells, last) in enumerate(rows):
         padded = (cell + " " * (each - columns_of(cell)) for cell, each in zip(cells, widths, strict=True))

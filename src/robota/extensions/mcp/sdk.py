@@ -27,7 +27,7 @@ from robota.extensions.mcp.sign_in import Browser, new_sign_in, stored_sign_in
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.version import VERSION
-from robota.workspace.process.line_process import LONGEST_LINE, LineProcess
+from robota.workspace.process.line_process import MAX_LINE_BYTES, LineProcess
 
 MAX_PAGES: Final = 50
 # Errors reach the caller; log lines on standard error would disturb the terminal.
@@ -259,8 +259,8 @@ async def stdio_transport(process: LineProcess, on_invalid_line: Callable[[bytes
 async def http_transport(server: HttpServer, auth: OAuthClientProvider | None = None) -> AsyncIterator[Streams]:
     """The streams of a server over HTTP."""
     async with (
-        http_client(server.headers, LONGEST_LINE, auth) as client,
-        streamable_http_client(server.url, http_client=client, max_sse_event_size=LONGEST_LINE) as streams,
+        http_client(server.headers, MAX_LINE_BYTES, auth) as client,
+        streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_LINE_BYTES) as streams,
     ):
         yield streams
 

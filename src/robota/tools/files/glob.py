@@ -40,7 +40,7 @@ def touches(params: GlobParams) -> Touches:
 
 async def _find(params: GlobParams, context: ToolContext) -> ToolResult:
     # Loaded with the first search.
-    from robota.workspace.search.names import MAX_LOOKED_AT, find_names
+    from robota.workspace.search.names import MAX_INSPECTED, find_names
     from robota.workspace.search.pattern import PathPattern
 
     files = context.files
@@ -48,7 +48,7 @@ async def _find(params: GlobParams, context: ToolContext) -> ToolResult:
     pattern = PathPattern(params.pattern)
     found = await find_names(files.root, place, pattern, files.is_ignored, MAX_PATHS)
     lines = [printable_name(path) for path in found.paths]
-    notes = _notes(found, MAX_LOOKED_AT)
+    notes = _notes(found, MAX_INSPECTED)
     if not lines:
         lines = ["No files found. Hidden and ignored files are not searched."]
     return ToolResult(content="\n".join([*lines, *notes]), view=TextView(text=f"{counted(found.total, 'file')}."))

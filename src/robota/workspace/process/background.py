@@ -1,4 +1,4 @@
-"""Commands that go on while the model does something else: started as such, or handed over by a time limit."""
+"""Background commands: started in the background, or moved there when they reach a time limit."""
 
 import asyncio
 import os
@@ -15,18 +15,18 @@ from robota.workspace.process.ending import TIME_LIMITS, Ending, StopReason
 from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.watchdog import CommandLimits, Watchdog
 
-UNREAD_SIDE: Final = 16 * 1024
+UNREAD_CHARACTERS: Final = 16 * 1024
 SETTLE_S: Final = 0.1
 SEND_S: Final = 5.0
 RETRY_S: Final = 0.02
 
 
 class InputNotSent(Exception):
-    """A background process cannot be written to, or did not take all of it. The text says which."""
+    """The input of a background process is closed, or it did not read all of the data. The message says which."""
 
 
 class NewOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What came since the last look: all of it in `head` if it is short, else both ends of it."""
+    """The output since the last call: all of it in `head` if it is short, else its beginning and its end."""
 
     head: str
     tail: str
@@ -34,7 +34,7 @@ class NewOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackgroundProcess:
-    """A command, its output, and how it ended. It releases its resources by itself when it ends."""
+    """A command, its output, and how it ended. Its resources are released automatically when it ends."""
 
     def __init__(
         self, number: int, command: str, child: CommandProcess, capture: OutputCapture, limits: CommandLimits
@@ -42,12 +42,12 @@ class BackgroundProcess:
         self.id = f"bg{number}"
         self.command = command
         self.ending: Ending | None = None
-        self.kept_as: str | None = None  # the name under which the whole output was stored
-        self.is_put_away = False  # the person has seen how it ended
+        self.kept_as: str | None = None  # the name under which the complete output was stored
+        self.is_put_away = False  # the user has seen how it ended
         self.on_end: Callable[[], None] = lambda: None
         self._child = child
         self._capture = capture
-        self._unread = HeadAndTail(UNREAD_SIDE)
+        self._unread = HeadAndTail(UNREAD_CHARACTERS)
         self._something = asyncio.Event()
         self.ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -62,7 +62,7 @@ class BackgroundProcess:
 
     @property
     def age_s(self) -> float:
-        """Seconds since it was started or handed over."""
+        """Seconds since it was started or moved to the background."""
         return self._loop.time() - self._started
 
     @property
@@ -77,7 +77,7 @@ class BackgroundProcess:
 
     @property
     def output(self) -> HeadAndTail:
-        """Both ends of all it printed."""
+        """The beginning and the end of its output."""
         return self._capture.text
 
     @property
@@ -86,22 +86,22 @@ class BackgroundProcess:
         return (self._capture.text.head + self._capture.text.tail)[-64 * 1024 :]
 
     def waits_for_input(self) -> bool:
-        """Whether all it does now is to wait for something to read."""
+        """Whether all its processes are waiting for input."""
         if self.ending is not None:
             return False
         pipe = f"pipe:[{os.fstat(self._child.input).st_ino}]" if self._child.input is not None else None
         return all_wait_for_input(self._child.tree.members(), pipe)
 
     async def new_output(self, wait_s: float) -> NewOutput:
-        """What it printed since the last call; waits for something to happen if there is nothing yet."""
+        """The output since the last call; waits up to `wait_s` for some, or for the end, if there is none yet."""
         if not self._unread.total and self.ending is None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._something.wait(), wait_s)
         if wait_s and self.ending is None:
-            with suppress(TimeoutError):  # what belongs together often comes in several pieces
+            with suppress(TimeoutError):  # related output often arrives in several pieces
                 await asyncio.wait_for(self.ended.wait(), SETTLE_S)
         self._something.clear()
-        unread, self._unread = self._unread, HeadAndTail(UNREAD_SIDE)
+        unread, self._unread = self._unread, HeadAndTail(UNREAD_CHARACTERS)
         head, tail = unread.head, unread.tail
         if len(head) + len(tail) == unread.total:
             head, tail = head + tail, ""
@@ -110,7 +110,7 @@ class BackgroundProcess:
         return NewOutput(head=head, tail=tail, total_characters=len(head) + left_out + len(tail))
 
     async def send(self, data: bytes, *, then_close: bool) -> None:
-        """Write to its input. Raises `InputNotSent` with what was taken if it does not read."""
+        """Write to its input. `InputNotSent` if that is closed or not read in time; says how much was read."""
         rest = memoryview(data)
         try:
             async with asyncio.timeout(SEND_S):
@@ -124,24 +124,24 @@ class BackgroundProcess:
             self._child.close_input()
 
     async def stop(self) -> Ending:
-        """TERM, then KILL, to all of it."""
+        """Send TERM, then KILL, to all its processes, and wait for the end."""
         self._end(StopReason.REQUESTED)
         await self.ended.wait()
         assert self.ending is not None
         return self.ending
 
     def end_now(self) -> None:
-        """KILL, without waiting for anything, and drop what it printed."""
+        """Send KILL to all its processes without waiting, and discard the output."""
         self._finish()
         self._life.cancel()
         self._capture.discard()
 
     def output_file(self) -> Path | None:
-        """Where all it printed so far lies; None if there was no room on the disk."""
+        """The file with the output so far; None if it could not be written, as on a full disk."""
         return self._capture.to_file()
 
     def output_moved(self, name: str) -> None:
-        """The file was taken away by somebody who keeps it under that name."""
+        """Note that the caller moved the output file and stores it under this name."""
         self.kept_as = name
         self._capture.spool = None
 
@@ -181,7 +181,7 @@ class BackgroundProcess:
         try:
             return os.write(self._child.input, data)
         except BlockingIOError:
-            await asyncio.sleep(RETRY_S)  # its input is full; it may end meanwhile, so nothing is registered
+            await asyncio.sleep(RETRY_S)  # the pipe is full; polled, because the process may end and close it meanwhile
             return 0
         except BrokenPipeError as error:
             raise InputNotSent(f"{self.id} has closed its input, so nothing more can be sent to it.") from error

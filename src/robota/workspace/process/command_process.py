@@ -1,4 +1,4 @@
-"""One shell command as a process: started in a session of its own, read without a thread, ended with all it started."""
+"""Run one shell command in its own session, read its output on the event loop, and end it with all its descendants."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ from robota.workspace.process.wrapped_command import (
 
 GRACE_S: Final = 2.0
 DRAIN_S: Final = 0.2
-LOOK_S: Final = 0.05
+POLL_S: Final = 0.05
 READ_BYTES: Final = 64 * 1024
 
 
 class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """What to start. With `has_input` the command can be written to; otherwise it reads the end of the file.
+    """What to start. With `has_input` the command gets a pipe as its input; otherwise it reads end of file.
 
-    `trace` is told by bash what it starts; it is closed with the command.
+    bash reports the commands that it starts to `trace`, which is closed when the command ends.
     """
 
     command: str
@@ -47,7 +47,7 @@ class CommandLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandProcess:
-    """A running command. `exited` is set when the shell ended, `drained` when nothing holds its output open any more.
+    """A running command. `exited` is set when the shell has ended, `drained` when no process holds the output open.
 
     `on_bytes` and `on_exit` are called from the event loop and may be replaced while it runs.
     """
@@ -75,25 +75,25 @@ class CommandProcess:
 
     @property
     def pid(self) -> int:
-        """The process id of what was started: the shell, or the supervisor of the sandbox."""
+        """The process id of the shell, or of the supervisor of the sandbox."""
         return self._process.pid
 
     @property
     def return_code(self) -> int | None:
-        """As `subprocess` has it: negative for a signal. Known after `finish`."""
+        """The return code as in `subprocess`: negative for a signal. Known after `finish`."""
         return self._process.returncode
 
     @property
     def refused_hosts(self) -> tuple[str, ...]:
-        """A sentence for each host that the sandbox kept it from."""
+        """A sentence for each host that the sandbox blocked."""
         return self._wrapped.refused_hosts()
 
-    async def take_over(self) -> tuple[str, ...]:
-        """After its end: take over what it did to a copy. A sentence for each thing that was not taken over."""
-        return () if self._wrapped.take_over is None else await asyncio.to_thread(self._wrapped.take_over)
+    async def write_back(self) -> tuple[str, ...]:
+        """After its end: apply its changes in a copy to the original. Returns a sentence for each change left out."""
+        return () if self._wrapped.write_back is None else await asyncio.to_thread(self._wrapped.write_back)
 
     def has_ended(self) -> bool:
-        """Whether it has ended, also if the event loop did not get to hear of it yet. It is not reaped by this."""
+        """Whether it has ended, even if the event loop has not noticed yet. Does not reap it."""
         if self.exited.is_set():
             return True
         try:
@@ -102,17 +102,17 @@ class CommandProcess:
             return True
 
     async def drain(self) -> None:
-        """Read what is left, but do not wait for a grandchild that keeps the output open."""
+        """Read the remaining output, but do not wait for a grandchild that keeps the pipe open."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self.drained.wait(), DRAIN_S)
 
     async def stop(self) -> None:
-        """TERM to all its processes, KILL after the grace to those still running. Safe to cancel: then KILL at once."""
+        """Send TERM to all its processes, and KILL after `GRACE_S`. Cancelling sends KILL at once."""
         self.tree.terminate()
         try:
             async with asyncio.timeout(GRACE_S):
                 await self.exited.wait()
-                await self._until_all_are_gone()
+                await self._wait_until_all_ended()
                 await self.drained.wait()
         except TimeoutError:
             pass
@@ -121,11 +121,11 @@ class CommandProcess:
         await self.exited.wait()
 
     def kill(self) -> None:
-        """KILL to all its processes, without waiting for the end."""
+        """Send KILL to all its processes without waiting for them."""
         self.tree.kill()
 
     def finish(self) -> bool:
-        """End whatever is left and give everything back. Returns whether the command left processes behind."""
+        """Kill the remaining processes and release all resources. Returns whether the command left any running."""
         ended_by_itself = self.exited.is_set()
         any_alive = self.tree.kill()
         self._process.wait()
@@ -134,22 +134,22 @@ class CommandProcess:
         return any_alive and ended_by_itself
 
     def close_input(self) -> None:
-        """The command reads the end of its input. Doing it twice does nothing."""
+        """Close its input, so that it reads end of file. Idempotent."""
         if self.input is not None:
             os.close(self.input)
             self.input = None
 
-    async def _until_all_are_gone(self) -> None:
-        for _ in range(int(GRACE_S / LOOK_S)):
+    async def _wait_until_all_ended(self) -> None:
+        for _ in range(int(GRACE_S / POLL_S)):
             if not self.tree.members():
                 return
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     def _watch_exit(self) -> int | None:
         try:
             notice = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):
-            # Systems without pidfd: a thread waits. It ends with the process, which `finish` sees to.
+            # Without pidfd, a thread waits. It ends with the process, at the latest in `finish`.
             waiting = self._loop.run_in_executor(None, self._process.wait)
             waiting.add_done_callback(lambda _: self._report_exit())
             return None
@@ -157,7 +157,7 @@ class CommandProcess:
         return notice
 
     def _on_exit_notice(self) -> None:
-        # Not reaped yet: as long as it is a zombie, nobody else can get its number.
+        # Not reaped yet: as long as it is a zombie, its pid is not reused.
         assert self._exit_notice is not None
         self._loop.remove_reader(self._exit_notice)
         self._report_exit()
@@ -178,7 +178,7 @@ class CommandProcess:
             self.drained.set()
 
     def _read_leftovers(self) -> None:
-        """What is in the pipe now; a pipe holds little, so this ends also if somebody still writes."""
+        """Read what is in the pipe now. A pipe's buffer is small, so this ends even if a process is still writing."""
         for _ in range(32):
             if self.drained.is_set():
                 return
@@ -195,7 +195,7 @@ class CommandProcess:
 
 
 def ending_of(return_code: int, stopped_for: StopReason | None, *, left_behind: bool) -> Ending:
-    """`return_code` is as `subprocess` has it: negative for a signal."""
+    """The ending for a `return_code` as in `subprocess`: negative for a signal."""
     by_signal = return_code < 0
     return Ending(
         exit_code=None if by_signal else return_code,
@@ -210,7 +210,7 @@ def _shell() -> str:
 
 
 def _start(launch: CommandLaunch, wrapped: WrappedCommand) -> tuple["subprocess.Popen[bytes]", int, int | None]:
-    """The process, and our ends of its output and its input."""
+    """Start it; returns the process, and our ends of its output and its input."""
     output, output_end = os.pipe()
     input_end, input_ = os.pipe() if launch.has_input else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), None)
     try:

@@ -1,6 +1,6 @@
-"""The environment a command runs in: the person's own, without what would make it ask, page or behave like us.
+"""The environment of a command: the user's, made non-interactive and without variables of our own Python.
 
-Programs are found only in directories that are named in full, never in one that depends on where we are.
+Programs are looked up only in absolute directories of the PATH, never relative to the current directory.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Any
 from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
-# A variable by which the processes of a command are found, also those that left its group and session.
+# A variable that identifies the processes of a command, even those that left its process group and session.
 COMMAND_MARK = "ROBOTA_COMMAND_ID"
 
 NON_INTERACTIVE = {
@@ -31,7 +31,7 @@ NON_INTERACTIVE = {
     "PIP_NO_INPUT": "1",
 }
 
-# The first ones would run a file before every command or change what it means; the rest belong to our own Python.
+# The first ones make bash run a file before every command or change its meaning; the rest belong to our own Python.
 NOT_PASSED_ON = frozenset(
     {
         "BASH_ENV",
@@ -46,15 +46,15 @@ NOT_PASSED_ON = frozenset(
         "__PYVENV_LAUNCHER__",
     }
 )
-# A function that bash would define before the command, under the name of a program.
+# Exported functions: bash would define them before the command, and they can shadow a program.
 BASH_FUNCTION = "BASH_FUNC_"
 LOADER = ("LD_", "GLIBC_TUNABLES", "DYLD_")
 
 
 class CommandEnvironment:
-    """What the commands of one session get: our environment and `added` of the settings, without what is `withheld`.
+    """Builds the environments of a session's commands: ours plus `added` from the settings, minus what is `withheld`.
 
-    It is worked out with the first command of a kind; after that each one only gets its own mark.
+    Computed once for sandboxed and once for other commands; after that only the mark differs.
     """
 
     def __init__(self, added: Mapping[str, str] | None = None, withheld: WithheldVariables = NOTHING_NAMED) -> None:
@@ -63,7 +63,7 @@ class CommandEnvironment:
         self._known: dict[tuple[Any, ...], dict[str, str]] = {}
 
     def of_command(self, mark: str, git_settings: Mapping[str, str], *, is_sandboxed: bool) -> dict[str, str]:
-        """The environment of one command; `git_settings` are for this one alone."""
+        """The environment of one command; `git_settings` apply to this command only."""
         kind = (is_sandboxed, *git_settings.items())
         if kind not in self._known:
             own = command_environment({**os.environ, **self._added})
@@ -73,7 +73,7 @@ class CommandEnvironment:
 
 
 def command_environment(own: Mapping[str, str]) -> dict[str, str]:
-    """`own` is the environment Robota itself was started in."""
+    """The environment for commands, derived from `own`, that of Robota itself."""
     passed = {
         name: value for name, value in own.items() if name not in NOT_PASSED_ON and not name.startswith(BASH_FUNCTION)
     }
@@ -85,40 +85,40 @@ def command_environment(own: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_loader_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables from settings without those that put code into every program, the sandbox's own among them."""
+    """Remove the variables of the dynamic loader: they inject code into every program, the sandbox's own included."""
     return {name: value for name, value in environment.items() if not name.startswith(LOADER)}
 
 
 def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
-    """The environment with a mark for one command. A Robota that runs inside a command adds to the outer mark."""
+    """Add the mark of one command. If Robota itself runs inside a command, the outer mark is kept."""
     return {**environment, COMMAND_MARK: f"{environment.get(COMMAND_MARK, '')}{mark};"}
 
 
 def unmarked(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without any mark, for a process that must outlive every command."""
+    """Remove all marks, for a process that must outlive every command."""
     return {name: value for name, value in environment.items() if name != COMMAND_MARK}
 
 
 def absolute_path(path: str) -> str:
-    """A PATH without its relative entries: with those, a workspace could bring its own `ls` or `git`."""
+    """Remove the relative entries of a PATH, with which a workspace could provide its own `ls` or `git`."""
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith("/"))
 
 
 def find_program(name: str, environment: Mapping[str, str], not_beneath: Path | None = None) -> str | None:
-    """The full path of a program.
+    """The absolute path of a program; None if there is none.
 
-    `not_beneath` is where commands can write: in a virtual environment there, which is on the PATH when it is active,
-    they could put a program that we would run outside the sandbox.
+    Directories below `not_beneath`, where commands can write, are skipped: an active virtual environment there is on
+    the PATH, and commands could put a program into it that we would run outside the sandbox.
     """
-    # It brings every archive format along, and most sessions look for no program.
+    # Imports every archive format, and most sessions look up no program.
     import shutil
 
     path = absolute_path(environment.get("PATH", os.defpath))
     if not_beneath is not None:
         within = os.path.realpath(not_beneath)
-        path = os.pathsep.join(folder for folder in path.split(os.pathsep) if not _lies_in(folder, within))
+        path = os.pathsep.join(folder for folder in path.split(os.pathsep) if not _is_inside(folder, within))
     return shutil.which(name, path=path)
 
 
-def _lies_in(folder: str, within: str) -> bool:
+def _is_inside(folder: str, within: str) -> bool:
     return Path(os.path.realpath(folder)).is_relative_to(within)

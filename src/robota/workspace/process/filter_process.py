@@ -1,4 +1,4 @@
-"""A program that is given something to read and whose output is wanted whole: hooks and the like."""
+"""Run a program with given standard input and collect its whole output, for hooks and the like."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ PIECES_LEFT_OVER: Final = 32
 
 
 class FilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended. `exit_code` is absent if it was stopped or ended by a signal."""
+    """How it ended. `exit_code` is None if it was stopped or killed by a signal."""
 
     exit_code: int | None
     stdout: str
@@ -38,9 +38,9 @@ async def run_filter(
     timeout_s: float,
     guard: OrphanGuard | None = None,
 ) -> FilterOutcome:
-    """Run a shell command, or a program with its arguments, without a terminal; `OSError` if there is none such.
+    """Run a shell command, or a program with its arguments, without a terminal; `OSError` if it cannot be started.
 
-    It and all it started have been killed when this returns, however it ends; with `guard` also if Robota is killed.
+    When this returns or raises, it and all its descendants have ended; with `guard` also if Robota is killed.
     """
     argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
     mark = os.urandom(8).hex() if guard is None else guard.next_mark()
@@ -58,7 +58,7 @@ async def run_filter(
 
 
 class _Filter:
-    """One run. It is not reaped before `finish`, so that its number stays its own as long as its tree is in use."""
+    """One run. It is not reaped before `finish`, so that its pid is not reused while the tree is in use."""
 
     def __init__(self, argv: tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str], mark: str) -> None:
         try:
@@ -83,21 +83,21 @@ class _Filter:
         self._exit_notice = self._watch_exit()
 
     async def drain(self) -> None:
-        """Read what is left, but do not wait for somebody else who keeps the output open."""
+        """Read the remaining output, but do not wait for another process that keeps the pipe open."""
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await self.stdout.ended.wait()
                 await self.stderr.ended.wait()
 
     async def stop(self) -> None:
-        """Ask it to end; it gets a moment to do so."""
+        """Send TERM, and wait up to `GRACE_S` for the end."""
         self._tree.signal(signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):
                 await self.exited.wait()
 
     def finish(self) -> int:
-        """End whatever is left of it, and give everything back. Returns the code as `subprocess` has it."""
+        """Kill its remaining processes and release all resources. Returns the return code as in `subprocess`."""
         self._tree.kill()
         code = self._process.wait()
         for pipe in (self._input, self.stdout, self.stderr):
@@ -112,7 +112,7 @@ class _Filter:
         try:
             notice = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):
-            # Systems without pidfd: a thread waits. It ends with the process, which `finish` sees to.
+            # Without pidfd, a thread waits. It ends with the process, at the latest in `finish`.
             loop.run_in_executor(None, self._process.wait).add_done_callback(lambda _: self.exited.set())
             return None
         loop.add_reader(notice, self.exited.set)
@@ -120,7 +120,7 @@ class _Filter:
 
 
 class _Feeder:
-    """Writes what the program may read, then the end. One that does not care to read it is no error."""
+    """Writes the program's input and closes it. It is no error if the program does not read it."""
 
     def __init__(self, pipe: IO[bytes], data: bytes) -> None:
         self._pipe = pipe
@@ -130,7 +130,7 @@ class _Feeder:
         self._loop.add_writer(pipe.fileno(), self._write)
 
     def close(self) -> None:
-        """Doing it twice does nothing."""
+        """Idempotent."""
         if not self._pipe.closed:
             self._loop.remove_writer(self._pipe.fileno())
             self._pipe.close()
@@ -147,7 +147,7 @@ class _Feeder:
 
 
 class _Reader:
-    """Keeps the output up to a limit; the rest is read and dropped, so that the program does not hang."""
+    """Keeps the output up to a limit and discards the rest, so that the program does not block."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self.ended = asyncio.Event()
@@ -162,7 +162,7 @@ class _Reader:
         return self._kept.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Take what is in the pipe now; a pipe holds little, so this ends also if somebody still writes."""
+        """Read what is in the pipe now. A pipe's buffer is small, so this ends even if a process is still writing."""
         for _ in range(PIECES_LEFT_OVER):
             if not self._read():
                 break
@@ -170,7 +170,7 @@ class _Reader:
         self._pipe.close()
 
     def _read(self) -> bool:
-        """Take one piece; False if there is none."""
+        """Read one piece; False if there is none."""
         try:
             piece = os.read(self._pipe.fileno(), PIECE_BYTES)
         except BlockingIOError:

@@ -9,16 +9,16 @@ import msgspec
 from robota.workspace.output.capture import OutputCapture, OutputPacer
 from robota.workspace.process.command_process import CommandLaunch, CommandProcess, ending_of
 from robota.workspace.process.ending import TIME_LIMITS, Ending, StopReason
-from robota.workspace.process.watchdog import LONGEST_STEP_S, CommandLimits, Watchdog
+from robota.workspace.process.watchdog import MAX_STEP_S, CommandLimits, Watchdog
 
 
 class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended and what it printed.
 
-    `output_head` is all of a short output; of a long one the middle is in neither half, and `output_file` holds its
-    first 256 MiB (the caller deletes it), if the disk had room. `refused_hosts` has a sentence for each host that the
-    sandbox kept it from, `left_out` one for each change of git's data that was not taken over.
-    `started` is how many commands of a chain were started, if that was wanted.
+    A short output is completely in `output_head`. Of a long one, `output_head` and `output_tail` omit the middle, and
+    `output_file` has the first 256 MiB if the disk had room; the caller deletes it. `refused_hosts` has a sentence for
+    each host that the sandbox blocked, `left_out` one for each change to git's data that was not written back.
+    `started` is the number of commands of a chain that were started, if it was traced.
     """
 
     ending: Ending
@@ -38,7 +38,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForegroundProcess:
-    """One run of a command. It must be ended by `outcome`, `hand_over` or `give_up`."""
+    """One run of a command. The caller must call `outcome`, `hand_over` or `give_up`."""
 
     def __init__(
         self, launch: CommandLaunch, spool_prefix: str, limits: CommandLimits, on_output: Callable[[str], None]
@@ -61,26 +61,26 @@ class ForegroundProcess:
         return self._loop.time() - self._started
 
     def end(self, reason: StopReason | None) -> None:
-        """It has ended by itself (None), or must be stopped for a reason. The first call counts.
+        """Record that it has ended by itself (None), or must be stopped for a reason. Only the first call counts.
 
-        One that has ended already is not stopped for being late: we may have been stopped ourselves (Ctrl+Z).
+        A command that has already ended did not time out: Robota itself may have been suspended (Ctrl+Z).
         """
         if not self._over.done():
             self._over.set_result(None if reason in TIME_LIMITS and self.child.has_ended() else reason)
 
     def time_out(self) -> None:
-        """Its time is up."""
+        """Stop it because of its time limit."""
         self.end(StopReason.TIME_OUT)
 
     def abort(self) -> None:
-        """The person does not want to wait for it any more."""
+        """Stop it because the user asked to."""
         self.end(StopReason.ABORTED)
 
     async def is_over(self, timeout_s: float | None) -> bool:
-        """Wait; False if it still runs after that time. Time in which Robota itself was stopped does not count."""
+        """Wait for its end; False if it still runs after `timeout_s`. Time while Robota is suspended does not count."""
         left_s = timeout_s
         while left_s is None or left_s > 0:
-            step_s = None if left_s is None else min(left_s, LONGEST_STEP_S)
+            step_s = None if left_s is None else min(left_s, MAX_STEP_S)
             await asyncio.wait((self._over,), timeout=step_s)
             if self._over.done():
                 return True
@@ -90,16 +90,16 @@ class ForegroundProcess:
         return self._over.done()
 
     async def outcome(self) -> CommandOutcome:
-        """Make it end if it must, and collect what is left."""
+        """Wait for its end, stopping it if required, and collect the remaining output."""
         self._stopped_for = await self._over
         if self._stopped_for is None:
             await self.child.drain()
         else:
             await self.child.stop()
-        return self._collected(await self.child.take_over())
+        return self._collected(await self.child.write_back())
 
     def hand_over(self) -> tuple[CommandProcess, OutputCapture]:
-        """Give the running command and its output to a new owner; this object is done with it."""
+        """Pass the running command and its output to a new owner. This object must not be used afterwards."""
         self._watchdog.stop()
         self._pacer.finish()
         if self._trace is not None:
@@ -107,7 +107,7 @@ class ForegroundProcess:
         return self.child, self.capture
 
     async def give_up(self) -> None:
-        """End it with everything it started, and drop its output."""
+        """Stop it with all its descendants, and discard its output."""
         try:
             if not self.child.exited.is_set():
                 await self.child.stop()

@@ -1,29 +1,29 @@
-"""What every command gets in its environment so that git, when it looks, writes and runs nothing by itself.
+"""Environment variables with which read-only git commands write nothing and run no other programs.
 
-Only what changes nothing but how something is shown or how quickly: hooks and filters of a `git commit` are not
-touched. git passes none of this on to submodules, and a repository can name programs by other settings; see
-`git.repository_safety` for both.
+They only affect how and how fast something is shown; hooks and filters of a `git commit` still run. git does not pass
+these settings on to submodules, and a repository can name programs by other settings; see `git.repository_safety` for
+both.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 SETTINGS: Final = {
-    # A directory of plain files is no repository because it looks like one.
+    # Plain files in the workspace that look like a bare repository are not one.
     "safe.bareRepository": "explicit",
-    # A program that git asks which files have changed, or a service that it would start.
+    # A program that git asks which files have changed, or a daemon that it would start.
     "core.fsmonitor": "false",
-    # With these, showing something would ask the program for signatures, or a git in each submodule.
+    # With these, showing something would run the program for signatures, or a git in each submodule.
     "log.showSignature": "false",
     "format.pretty": "medium",
     "diff.submodule": "short",
     "status.submoduleSummary": "false",
-    # `git diff` would write the index, and hooks may run then; `git stash show` would print what nobody asked for.
+    # `git diff` would write the index, which can run hooks; `git stash show` would print more than was asked for.
     "diff.autoRefreshIndex": "false",
     "stash.showPatch": "false",
 }
 VARIABLES: Final = {"GIT_OPTIONAL_LOCKS": "0"}
-# What was judged is the repository in the workspace, with its own settings.
+# Policy has judged the repository of the workspace with its own settings, not one that these variables select.
 NOT_PASSED_ON: Final = frozenset(
     {
         *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"),
@@ -38,13 +38,13 @@ NO_MORE: Final[Mapping[str, str]] = {}
 
 
 def with_git_settings(environment: Mapping[str, str], more: Mapping[str, str] = NO_MORE) -> dict[str, str]:
-    """The environment with these settings behind those that it had, and `more` of one command."""
+    """Append `SETTINGS`, and `more` of one command, to the git settings of the environment."""
     settings = {**SETTINGS, **more}
     kept = {
         name: value for name, value in environment.items() if name not in NOT_PASSED_ON and not name.startswith(TRACING)
     }
     first = 0
-    # Some that it had may have been withheld, and git refuses to start where one is missing.
+    # Some may have been withheld, and git refuses to start if one is missing.
     while f"GIT_CONFIG_KEY_{first}" in kept and f"GIT_CONFIG_VALUE_{first}" in kept and COUNT in kept:
         first += 1
     for place, (key, value) in enumerate(settings.items(), start=first):

@@ -1,7 +1,7 @@
-"""Whether a command waits for somebody to type: looked up in the kernel, not guessed from what it printed.
+"""Whether a command waits for typed input: read from the kernel, not guessed from its output.
 
-A command has no terminal and nothing to read, so asking usually fails at once. What is left are programs that make a
-terminal of their own (expect, script, pty modules) and background processes, which have an input that may be empty.
+A command has no terminal and an empty input, so prompting usually fails at once. The exceptions are programs that open
+their own terminal (expect, script, pty modules) and background processes, whose input is a pipe that may be empty.
 """
 
 import os
@@ -17,7 +17,7 @@ SLEEPING: Final = "S"
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers of the system calls by which a program waits for input, on one kind of machine."""
+    """Numbers of the system calls with which a program waits for input, on one architecture."""
 
     read: int
     select: Collection[int]
@@ -30,7 +30,7 @@ CALLS: Final = {
 
 
 def all_wait_for_input(members: Sequence[Member], pipe: str | None = None) -> bool:
-    """True if nobody in the tree does anything but wait for typing, or for others who do.
+    """Whether every process of the tree waits for typed input, or for other processes that do.
 
     `pipe` is the name of the command's own input (`pipe:[123]`), if it has one.
     """
@@ -46,11 +46,11 @@ def _waits(member: Member, pipe: str | None) -> bool:
     try:
         call, *arguments = (PROC / str(member.pid) / "syscall").read_text().split()
         number, first = int(call), int(arguments[0], 16)
-    except (OSError, ValueError, IndexError):  # gone, not ours to look at, or "running"
+    except (OSError, ValueError, IndexError):  # gone, not permitted, or "running"
         return False
     if number == calls.read:
         return _is_typed(member.pid, first, pipe)
-    # `select` over one descriptor can only be watching number 0.
+    # `select` with one descriptor can only watch descriptor 0.
     return number in calls.select and first == 1 and _is_typed(member.pid, 0, pipe)
 
 

@@ -1,7 +1,7 @@
-"""A program that is spoken with in lines, in both directions, for as long as a session lasts: MCP servers and the like.
+"""Run a program that exchanges lines with us in both directions for a whole session, such as an MCP server.
 
-Nothing it does can hurt who talks to it: a line has a greatest length, what it prints to standard error is read and all
-but the end forgotten, and it ends as a tree, also if Robota is killed.
+It cannot harm its caller: the length of a line is limited, of standard error only the end is kept, and it is ended with
+all its descendants, also if Robota is killed.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from robota.workspace.process.environment import command_environment, marked
 from robota.workspace.process.tree import OrphanGuard, ProcessTree
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
-LONGEST_LINE: Final = 16 * 1024 * 1024
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 LAST_WORDS_BYTES: Final = 64 * 1024
 PIECE_BYTES: Final = 64 * 1024
-FAREWELL_S: Final = 0.5  # to end by itself after its input was closed
+EXIT_S: Final = 0.5  # to end by itself after its input is closed
 GRACE_S: Final = 2.0
-LOOK_S: Final = 0.02
+POLL_S: Final = 0.02
 
 
 class LineProcess:
@@ -36,7 +36,7 @@ class LineProcess:
         environment: Mapping[str, str],
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """Starts it. Secrets of our own environment are not passed on; `environment` is, whatever it holds."""
+        """Start it. Secrets of our own environment are withheld; `environment` is passed on unchanged."""
         passed = {**withheld.without_secrets(command_environment(os.environ)), **environment}
         self._guard = OrphanGuard()
         mark = self._guard.next_mark()
@@ -48,24 +48,24 @@ class LineProcess:
         self._tree = ProcessTree(self._process.pid, mark)
         self._loop = asyncio.get_running_loop()
         self._last_words = bytearray()
-        self._listening: asyncio.ReadTransport | None = None
+        self._read_transport: asyncio.ReadTransport | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._status: int | None = None
         self._is_stopped = False
         self._trouble: str | None = None
-        self.is_silent = False  # it will say no more
+        self.is_silent = False  # it sends no more lines
         assert self._process.stderr is not None
-        self._errors = self._process.stderr.fileno()
-        os.set_blocking(self._errors, False)
-        self._loop.add_reader(self._errors, self._hear_errors)
+        self._stderr = self._process.stderr.fileno()
+        os.set_blocking(self._stderr, False)
+        self._loop.add_reader(self._stderr, self._read_stderr)
 
     @property
     def last_words(self) -> str:
-        """The end of what it printed to standard error."""
+        """The last part of its standard error."""
         return self._last_words.decode("utf-8", "replace")
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """What it says, line by line without the line's end, until it says no more or too much."""
+        """The lines that it sends, without their ends, until it closes its output or sends a line that is too long."""
         reader = await self._reader()
         buffer, searched = bytearray(), 0
         while piece := await reader.read(PIECE_BYTES):
@@ -76,46 +76,46 @@ class LineProcess:
                 searched = 0
                 yield line
             searched = len(buffer)
-            if searched > LONGEST_LINE:
-                self._trouble = f"it sent a line of more than {LONGEST_LINE >> 20} MiB"
+            if searched > MAX_LINE_BYTES:
+                self._trouble = f"it sent a line of more than {MAX_LINE_BYTES >> 20} MiB"
                 break
         self.is_silent = True
 
     async def write_line(self, line: bytes) -> None:
-        """Raises `OSError` if it does not listen any more."""
+        """Send a line. `OSError` if it has closed its input."""
         if self._writer is None:
             self._writer = await self._open_writer()
         self._writer.write(line + b"\n")
         await self._writer.drain()
 
     async def how_it_ended(self) -> str:
-        """In words, for a program that fell silent: what it did wrong, or how it went."""
+        """Describe why the program stopped sending lines: what it did wrong, or how it ended."""
         if self._trouble is not None:
             return self._trouble
-        if not await self._has_ended_within(FAREWELL_S):
+        if not await self._has_ended_within(EXIT_S):
             return "it closed its output"
         assert self._status is not None
         return f"it ended with exit code {self._status}" if self._status >= 0 else f"signal {-self._status} ended it"
 
     async def stop(self) -> None:
-        """Close its input, then TERM, then KILL; it and all it started are gone afterwards. Twice does nothing."""
+        """Close its input, then send TERM, then KILL; afterwards it and all its descendants are gone. Idempotent."""
         if self._is_stopped:
             return
         self._is_stopped = True
         try:
             self._close_input()
-            if not await self._has_ended_within(FAREWELL_S):
+            if not await self._has_ended_within(EXIT_S):
                 self._tree.signal(signal.SIGTERM)
                 await self._has_ended_within(GRACE_S)
         finally:
             self._tree.kill()
             self._process.wait()
-            self._hear_errors()
+            self._read_stderr()
             self._close()
 
     async def _reader(self) -> asyncio.StreamReader:
         reader = asyncio.StreamReader(loop=self._loop)
-        self._listening, _ = await self._loop.connect_read_pipe(
+        self._read_transport, _ = await self._loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), self._process.stdout
         )
         return reader
@@ -130,11 +130,11 @@ class LineProcess:
         while not self._has_ended():
             if self._loop.time() > deadline:
                 return False
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
         return True
 
     def _has_ended(self) -> bool:
-        """Looks without reaping: as long as it is a zombie, nobody else can get its number."""
+        """Whether it has ended; does not reap it, because the pid of a zombie is not reused."""
         if self._status is not None:
             return True
         found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
@@ -143,13 +143,13 @@ class LineProcess:
         self._status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
         return True
 
-    def _hear_errors(self) -> None:
+    def _read_stderr(self) -> None:
         try:
-            data = os.read(self._errors, PIECE_BYTES)
+            data = os.read(self._stderr, PIECE_BYTES)
         except BlockingIOError:
             return
         if not data:
-            self._loop.remove_reader(self._errors)
+            self._loop.remove_reader(self._stderr)
         self._last_words += data
         del self._last_words[:-LAST_WORDS_BYTES]
 
@@ -161,9 +161,9 @@ class LineProcess:
                 self._process.stdin.close()
 
     def _close(self) -> None:
-        self._loop.remove_reader(self._errors)
-        if self._listening is not None:
-            self._listening.close()
+        self._loop.remove_reader(self._stderr)
+        if self._read_transport is not None:
+            self._read_transport.close()
         elif self._process.stdout is not None:
             self._process.stdout.close()
         if self._process.stderr is not None:

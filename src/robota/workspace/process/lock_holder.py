@@ -1,4 +1,4 @@
-"""Which process holds the lock (`flock`) of a file."""
+"""Find the process that holds the lock (`flock`) of a file."""
 
 import time
 from pathlib import Path
@@ -22,21 +22,21 @@ class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """For a person."""
+        """A description for the user."""
         command = f" ({self.command})" if self.command else ""
         since = "" if self.since is None else time.strftime(" since %Y-%m-%d %H:%M", time.localtime(self.since))
         return f"process {self.pid}{command}{since}"
 
 
 def holder_of(file: Path, *, is_shared: bool = False) -> LockHolder | None:
-    """A process that holds the exclusive lock of a file, or the shared one; None if this system knows of none."""
+    """A process that holds the exclusive (or shared) lock of a file; None if /proc/locks lists none."""
     try:
         status = file.stat()
         lines = LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return None
     kind = "READ" if is_shared else "WRITE"
-    wanted = str(status.st_ino)  # the device that the kernel names there is not always that of the file
+    wanted = str(status.st_ino)  # the device in /proc/locks is not always that of the file
     for fields in map(str.split, lines):
         is_lock = len(fields) > INODE_FIELD and fields[1] == "FLOCK" and fields[3] == kind
         if is_lock and fields[INODE_FIELD].rpartition(":")[2] == wanted and fields[PID_FIELD].isdecimal():

@@ -1,4 +1,4 @@
-"""The person's own pager, for a text that is longer than the screen."""
+"""Show text that is longer than the screen in the user's pager."""
 
 import shlex
 import subprocess
@@ -10,12 +10,12 @@ from typing import Final
 from robota.text.steering import spelled_steering
 from robota.workspace.process.environment import find_program
 
-# Colours stay, a text that fits is only printed, and the text is still there when one leaves.
+# Keep colours, exit at once if the text fits, and leave the text on the screen at the end.
 LESS_OPTIONS: Final = ("-R", "-F", "-X")
 
 
 def page_text(text: str, env: Mapping[str, str]) -> None:
-    """Show the text a screen at a time if it is longer than that and there is a pager; else print it."""
+    """Page the text if it is longer than the screen and there is a pager; else print it."""
     command = _pager(env) if text.count("\n") >= get_terminal_size().lines else None
     if command is None:
         sys.stdout.write(text)

@@ -1,4 +1,4 @@
-"""Commands: run to their end, to a limit or to cancellation, or in the background, and never left behind."""
+"""Run the commands of a session in the foreground and the background, and end them with the session."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldV
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, SandboxAccess, unwrapped
 
 if TYPE_CHECKING:
-    # Loaded with the first command: many sessions run none.
+    # Imported with the first command: many sessions run none.
     from robota.workspace.output.capture import OutputCapture
     from robota.workspace.process.background import BackgroundProcess
     from robota.workspace.process.command_process import CommandLaunch, CommandProcess
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from robota.workspace.process.tree import OrphanGuard
     from robota.workspace.process.watchdog import CommandLimits
 
-MOST_IN_BACKGROUND: Final = 20
+MAX_IN_BACKGROUND: Final = 20
 
 
 class LocalProcesses:
-    """Starts the commands of a session, in the foreground and in the background, and ends them with it."""
+    """Starts a session's commands, in the foreground and in the background, and ends them on `close`."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class LocalProcesses:
         withheld: WithheldVariables = NOTHING_NAMED,
         ports: "Callable[[], SessionPorts | None]" = lambda: None,
     ) -> None:
-        """`wrap` puts every command into a sandbox, unless a call may go without; `environment` is added to ours.
+        """`wrap` puts commands into a sandbox, except `unsandboxed` ones; `environment` is added to ours.
 
-        `withheld` says which variables of both commands do not get.
+        `withheld` removes variables from both.
         """
         self._given_limits = limits
         self._wrap = wrap
@@ -48,9 +48,9 @@ class LocalProcesses:
         self._ports = ports
         self._opened_guard: OrphanGuard | None = None
         self._running: set[ForegroundProcess] = set()
-        # All of this session, also those that have ended, in the order of their start.
+        # All of this session, ended ones included, in the order of their start.
         self.background: tuple[BackgroundProcess, ...] = ()
-        self.on_background: Callable[[], None] = lambda: None  # called when one begins or ends
+        self.on_background: Callable[[], None] = lambda: None  # called when one starts or ends
 
     async def run(
         self,
@@ -63,10 +63,10 @@ class LocalProcesses:
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
     ) -> "CommandOutcome":
-        """Run a shell command. Cancelling ends it with everything it started, then raises `CancelledError`.
+        """Run a shell command. Cancelling kills it with all its descendants, then raises `CancelledError`.
 
-        `unsandboxed` means without the sandbox, `access` what it may do there beyond others; the caller must have been
-        allowed that.
+        `unsandboxed` runs it without the sandbox, `access` extends what it may do in it; the caller must have checked
+        that this is permitted.
         """
         if any(process.ending is None for process in self.background):
             access = msgspec.structs.replace(access, session_network=True)
@@ -92,7 +92,7 @@ class LocalProcesses:
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
     ) -> "CommandOutcome | BackgroundProcess":
-        """The same, but at the time limit the command goes on in the background."""
+        """Like `run`, but at the time limit the command continues in the background."""
         self._require_room()
         access = msgspec.structs.replace(access, session_network=True)
         started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
@@ -107,7 +107,7 @@ class LocalProcesses:
             self._running.discard(started)
 
     def start_background(self, command: str, cwd: Path) -> "BackgroundProcess":
-        """Start a command that can be written to and that nobody waits for."""
+        """Start a command in the background, with an open input."""
         from robota.workspace.output.capture import OutputCapture
         from robota.workspace.process.command_process import CommandProcess
 
@@ -124,28 +124,28 @@ class LocalProcesses:
 
     @property
     def ports(self) -> "SessionPorts | None":
-        """The ports of background processes; None where a person reaches these anyway, or there are none."""
+        """The ports of background processes; None if the user can reach them directly, or there are none."""
         return self._ports()
 
     def find_background(self, name: str) -> "BackgroundProcess | None":
-        """The background process of that id, as `bg1`."""
+        """The background process with that id, such as `bg1`."""
         return next((process for process in self.background if process.id == name), None)
 
     def abort_running(self) -> bool:
-        """End every command somebody waits for, as a person's Ctrl+C would. False if none runs."""
+        """Stop every foreground command, as Ctrl+C would. False if none runs."""
         for started in self._running:
             started.abort()
         return bool(self._running)
 
     async def end_background(self) -> None:
-        """End all that runs in the background, with the chance to clean up."""
+        """Stop all background processes; TERM lets them clean up."""
         async with asyncio.TaskGroup() as ending:
             for process in self.background:
                 if process.ending is None:
                     ending.create_task(process.stop())
 
     def close(self) -> None:
-        """End everything that still runs, at once; those who wait for a command get its outcome."""
+        """Kill everything that still runs; callers waiting for a command get its outcome."""
         for started in self._running:
             started.child.kill()
         for process in self.background:
@@ -222,7 +222,7 @@ class LocalProcesses:
     def _adopt(
         self, command: str, child: "CommandProcess", capture: "OutputCapture", age_s: float | None
     ) -> "BackgroundProcess":
-        """`age_s` is known of a command that was handed over; only to those does the person's time limit apply."""
+        """`age_s` is set for commands that began in the foreground; the user's time limit applies only to them."""
         from robota.workspace.process.background import BackgroundProcess
 
         total_s = self._limits.total_s
@@ -235,8 +235,8 @@ class LocalProcesses:
         return process
 
     def _require_room(self) -> None:
-        if sum(process.ending is None for process in self.background) >= MOST_IN_BACKGROUND:
+        if sum(process.ending is None for process in self.background) >= MAX_IN_BACKGROUND:
             raise CommandNotStarted(
-                f"The command was not run: {MOST_IN_BACKGROUND} background processes are running already. "
+                f"The command was not run: {MAX_IN_BACKGROUND} background processes are running already. "
                 "Stop one of them first."
             )

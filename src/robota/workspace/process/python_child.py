@@ -1,7 +1,7 @@
-"""A module of ours run as a process of its own: for parsers of what anybody wrote, and for what needs much memory.
+"""Run one of our modules as a separate process: for parsers of untrusted input, and for work that needs much memory.
 
-It has no variables of ours, and so no keys, but finds packages where we find them. `-P` and the directory keep Python
-from taking what lies in a workspace for one of our modules.
+It gets none of our environment, and so no keys, except what Python needs to find packages. `-P` and the working
+directory keep Python from importing files of the workspace as modules.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Final
 MEMORY_BYTES: Final = 1024**3
 INTERPRETER: Final = (sys.executable, "-P", "-X", "utf8")
 DIRECTORY: Final = "/"
-# Where Python looks for packages; a person may have installed Robota in any of these ways.
+# Where Python looks for packages; Robota may be installed in any of these places.
 PASSED_ON: Final = ("HOME", "PYTHONPATH", "PYTHONUSERBASE")
 VARIABLES: Final = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 CRASHED: Final = f"it needs more than {MEMORY_BYTES:,} bytes of memory, or crashes what reads it"
@@ -26,12 +26,12 @@ class ChildFailed(Exception):
 
 
 def module_command(module: str, arguments: Sequence[str] = ()) -> list[str]:
-    """The command line that runs a module of ours, wherever it is started."""
+    """The command line that runs one of our modules from any directory."""
     return [*INTERPRETER, "-m", module, *arguments]
 
 
 async def run_module(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
-    """What the module prints, given the data on its standard input."""
+    """Run the module with the data on its standard input and return its output; `ChildFailed` if it fails."""
     process = await asyncio.create_subprocess_exec(
         *module_command(module, arguments),
         stdin=asyncio.subprocess.PIPE,
@@ -39,7 +39,7 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
         stderr=asyncio.subprocess.DEVNULL,
         cwd=DIRECTORY,
         env=VARIABLES,
-        start_new_session=True,  # Ctrl+C is for us
+        start_new_session=True,  # so that Ctrl+C reaches only us
     )
     try:
         async with asyncio.timeout(timeout_s):
@@ -56,7 +56,7 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
 
 
 def module_output(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
-    """The same for whoever may wait for it."""
+    """The blocking form of `run_module`."""
     try:
         ended = subprocess.run(
             module_command(module, arguments),
@@ -79,6 +79,6 @@ def module_output(module: str, arguments: Sequence[str], data: bytes, *, timeout
 
 
 def limit_this_process() -> None:
-    """Called first by such a module: no more memory than it may have, and no core dump."""
+    """Limit the memory and disable core dumps; such a module calls this first."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,19 +1,19 @@
-"""The ports on which the commands of a session listen, where the person cannot reach them by themselves."""
+"""The ports on which commands of a session listen inside the sandbox, where the user cannot reach them directly."""
 
 from typing import Protocol
 
 
 class SessionPorts(Protocol):
-    """What the sandbox offers of its network."""
+    """Access to the network of the sandbox."""
 
     async def listening_ports(self) -> tuple[int, ...]:
-        """The ports inside on which somebody listens."""
+        """The ports inside on which a process listens."""
         ...
 
     async def new_ports(self) -> tuple[int, ...]:
-        """Those of them that no earlier call has named."""
+        """The listening ports that no earlier call returned."""
         ...
 
     async def forward(self, port: int) -> int:
-        """The port of the machine that leads to that one inside, from now on. Raises `OSError`."""
+        """Forward a local port of this machine to the port inside; returns the local port. `OSError` on failure."""
         ...

@@ -1,7 +1,7 @@
-"""Restores the terminal if this process is killed: a small shell waits next to it for the end of a pipe.
+"""Restore the terminal if this process is killed: a small shell process waits for the end of a pipe.
 
-Every other end of this process restores the terminal itself. Shells with a line editor restore it too, others do not:
-without this, a `kill -9` under them leaves a terminal that does not show what is typed and marks every paste.
+In every other case this process restores the terminal itself. Shells with a line editor restore it too, others do not:
+without this, a `kill -9` leaves them with a terminal that does not echo and in which bracketed paste is on.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 INPUT_MODES: Final = 0
 LOCAL_MODES: Final = 3
-# The modes that are changed to read single keys, with the names that stty has for them.
+# The modes that are changed to read single keys, with their names in stty.
 CHANGED_MODES: Final = (
     (INPUT_MODES, termios.ICRNL, "icrnl"),
     (INPUT_MODES, termios.IGNCR, "igncr"),
@@ -28,12 +28,12 @@ CHANGED_MODES: Final = (
 RELEASED: Final = b"released\n"
 MAIN_SCREEN: Final = b"main\n"
 ALTERNATE_SCREEN: Final = b"alternate\n"
-# It ends at once after a release; a machine that is busy may take longer.
-LONGEST_END_S: Final = 1.0
-# Arguments: our process group, those of the shells around us, and the modes from before, for stty.
+# It ends at once after a release; on a busy machine it may take longer.
+MAX_END_S: Final = 1.0
+# Arguments: our process group, those of the enclosing shells, and the original modes, for stty.
 #
-# What no shell uses is reset at once. A shell with a line editor sets the modes and marked pastes (2004) itself when it
-# shows its prompt, so those are reset only if nobody has changed the modes after a moment. Nothing is reset if another
+# What no shell uses is reset at once. A shell with a line editor sets the modes and bracketed paste (2004) itself when
+# it shows its prompt, so those are reset only if the modes are unchanged after a moment. Nothing is reset if another
 # program has the terminal: one of another group in the foreground, or one that a script started in our own group.
 SCRIPT: Final = r"""
 trap '' HUP INT QUIT TSTP TTIN TTOU
@@ -77,10 +77,10 @@ stty "$@" <&3
 
 
 class GuardProcess:
-    """A shell that knows whether we use the terminal, and restores it if we end while we do."""
+    """A shell that tracks whether we use the terminal, and restores it if we are killed while we do."""
 
     def __init__(self, terminal: int, modes: Sequence[Any], path: str) -> None:
-        """`modes` are those of the terminal before they were changed; `path` is where stty is looked for."""
+        """`modes` are the original modes of the terminal; stty is looked up in `path`."""
         self._process: subprocess.Popen[bytes] | None = None
         reading, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
@@ -93,28 +93,28 @@ class GuardProcess:
                 stderr=subprocess.DEVNULL,
                 cwd="/",
                 env={"PATH": path},
-                process_group=0,  # a key that stops or ends us is not for it
+                process_group=0,  # not reached by Ctrl+C and Ctrl+Z
             )
         except OSError:
-            os.close(self._pipe)  # no process can be started: then nothing is guarded
+            os.close(self._pipe)  # no process could be started: the terminal is not guarded
         finally:
             os.close(reading)
 
     def taken(self, *, is_alternate: bool) -> None:
-        """We use the terminal from now on, or its alternate screen."""
+        """Note that we use the terminal, or its alternate screen, from now on."""
         self._send(ALTERNATE_SCREEN if is_alternate else MAIN_SCREEN)
 
     def released(self) -> None:
-        """The terminal is as it was: another program may have it, or we are about to end."""
+        """Note that we have restored the terminal, for another program or because we are about to end."""
         self._send(RELEASED)
 
     def close(self) -> None:
-        """End the shell. The terminal must have been released, or it is restored once more."""
+        """End the shell. Call `released` first, or it restores the terminal once more."""
         if self._process is None:
             return
         os.close(self._pipe)
         try:
-            self._process.wait(LONGEST_END_S)
+            self._process.wait(MAX_END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -122,12 +122,12 @@ class GuardProcess:
 
     def _send(self, line: bytes) -> None:
         if self._process is not None:
-            with contextlib.suppress(OSError):  # somebody has killed it
+            with contextlib.suppress(OSError):  # it was killed
                 os.write(self._pipe, line)
 
 
 def _shells() -> str:
-    """The process groups of the shells around us: of the one that started us, and of the first in the terminal."""
+    """The process groups of the enclosing shells: of our parent process, and of the session leader."""
     groups = {os.getsid(0)}
     with contextlib.suppress(OSError):
         groups.add(os.getpgid(os.getppid()))

@@ -1,12 +1,12 @@
 """All processes of a command: its session, their descendants, and those that carry the command's mark.
 
 A process group is not enough: `setsid`, a double fork or job control leave it. The mark is in the environment, which
-children inherit; on a system without /proc only the group is known.
+children inherit. On a system without /proc, only the process group is found.
 
 If Robota is killed without a chance to clean up, its commands must die too: a small shell process, the guardian, kills
-them by their marks. The kernel's own way (a death signal) reaches only the shell of a command and not what that
-started, and setting it needs code between fork and exec. The guardian reads from a pipe that only Robota can write to:
-when the pipe ends without a word, Robota is gone.
+them by their marks. The kernel's parent death signal reaches only the shell of a command and not its children, and
+setting it needs code between fork and exec. The guardian reads from a pipe that only Robota can write to: if the pipe
+is closed without a message, Robota is gone.
 """
 
 import os
@@ -27,11 +27,11 @@ from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import unmarked
 
 PROC: Final = Path("/proc")
-# Process numbers are given out in turn; within this time they cannot have come round to ours again.
+# Pids are assigned in turn; within this time they cannot have wrapped around to ours.
 NO_WRAP_S: Final = 10
 MAX_ROUNDS: Final = 20
 DEAD: Final = frozenset("ZX")
-# Ends with a word from Robota; the end of the pipe without one means that Robota is gone.
+# Exits on a message from Robota; end of file without one means that Robota is gone.
 GUARDIAN_SCRIPT: Final = r"""
 trap '' HUP INT TERM
 PATH=/usr/local/bin:/usr/bin:/bin
@@ -47,7 +47,7 @@ rm -f "$2"*
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A living process. `cpu_ticks` and `start_ticks` are the kernel's; number and start together are unique."""
+    """A running process. `cpu_ticks` and `start_ticks` are from the kernel; pid and start together are unique."""
 
     pid: int
     state: str
@@ -61,22 +61,22 @@ class ProcessTree:
     """The processes of one command. `shell` must not be reaped as long as the tree is in use."""
 
     def __init__(self, shell: int, mark: str, *, has_supervisor: bool = False) -> None:
-        """With `has_supervisor`, `shell` is the init process of a sandbox, which nothing inside outlives."""
+        """With `has_supervisor`, `shell` is the init process of a sandbox: if it ends, everything inside is killed."""
         self.shell = shell
         self._has_supervisor = has_supervisor
         self._mark = f"{mark};".encode()
         self._born = monotonic()
 
     def members(self) -> list[Member]:
-        """Those that live now, parents before their children."""
+        """The running processes, parents before their children."""
         return list(self._living())
 
     def count(self, most: int) -> int:
-        """How many live now; stops counting at `most`, because to look at each takes time."""
+        """The number of running processes; stops counting at `most`, because inspecting each takes time."""
         return sum(1 for _ in islice(self._living(), most))
 
     def terminate(self) -> None:
-        """TERM to all processes of the command, but not to the supervisor of a sandbox, which would kill them."""
+        """Send TERM to all processes except the supervisor of a sandbox, whose end would kill the others."""
         if not self._has_supervisor:
             self.signal(signal.SIGTERM)
             return
@@ -85,7 +85,7 @@ class ProcessTree:
                 _signal_member(member, signal.SIGTERM)
 
     def signal(self, number: signal.Signals) -> bool:
-        """Send a signal to all of them. Returns whether one was alive."""
+        """Send a signal to all processes. Returns whether any was running."""
         members = self.members()
         group_was_there = _signal_group(self.shell, number)
         for member in members:
@@ -94,7 +94,7 @@ class ProcessTree:
         return bool(members) if PROC.exists() else group_was_there
 
     def kill(self) -> bool:
-        """KILL until no new one is found, because they may start others meanwhile. Returns as `signal`."""
+        """Send KILL until no new process is found, because they may start others meanwhile. Returns as `signal`."""
         any_alive = self.signal(signal.SIGKILL)
         killed: set[tuple[int, int]] = set()
         for _ in range(MAX_ROUNDS):
@@ -107,7 +107,7 @@ class ProcessTree:
         return any_alive
 
     def kill_group(self) -> None:
-        """KILL to the group of the shell, which holds an ordinary fork bomb, without looking up the processes."""
+        """Send KILL to the shell's process group, which stops a simple fork bomb, without looking up the processes."""
         _signal_group(self.shell, signal.SIGKILL)
 
     def _living(self) -> Iterator[Member]:
@@ -123,7 +123,7 @@ class ProcessTree:
                 yield member
 
     def _candidates(self) -> list[int]:
-        """Processes that can be younger than the shell, in their order."""
+        """The pids of processes that can be younger than the shell, in ascending order."""
         try:
             with os.scandir(PROC) as entries:
                 pids = sorted(int(entry.name) for entry in entries if entry.name.isdecimal())
@@ -141,7 +141,7 @@ class ProcessTree:
 
 
 class OrphanGuard:
-    """Gives every command of one owner a mark, and kills what carries one if Robota dies without cleaning up."""
+    """Gives every command of one owner a mark; if Robota dies without cleaning up, marked processes are killed."""
 
     def __init__(self) -> None:
         self._mark = os.urandom(8).hex()
@@ -150,7 +150,7 @@ class OrphanGuard:
 
     @property
     def spool_prefix(self) -> str:
-        """How the names of their output files begin."""
+        """The prefix of the names of their output files."""
         return spool_prefix(self._mark)
 
     def next_mark(self) -> str:
@@ -164,7 +164,7 @@ class OrphanGuard:
         return f"{self._mark}.{self._count}"
 
     def close(self) -> None:
-        """End the guardian process. Another mark starts a new one. Doing it twice does nothing."""
+        """End the guardian process; `next_mark` starts a new one. Idempotent."""
         if self._guardian is not None:
             self._guardian.dismiss()
             self._guardian = None
@@ -190,16 +190,16 @@ class GuardianProcess:
             raise
         finally:
             os.close(read_end)
-        # Also when it is forgotten and when the interpreter ends: only a violent death goes without the word.
+        # Also runs on garbage collection and at exit of the interpreter: only a killed Robota sends no message.
         self._dismissal = weakref.finalize(self, _dismiss, process, write_end)
 
     def dismiss(self) -> None:
-        """Nothing is left to watch over. Doing it twice does nothing."""
+        """End the shell without killing anything. Idempotent."""
         self._dismissal()
 
 
 def newest_pid() -> int:
-    """The number that was given out last, on the whole machine; 0 if that is not known."""
+    """The pid that was assigned last on this machine; 0 if unknown."""
     try:
         return int((PROC / "loadavg").read_text().split()[-1])
     except (OSError, ValueError):
@@ -207,12 +207,12 @@ def newest_pid() -> int:
 
 
 def read_member(pid: int) -> Member | None:
-    """What the kernel says of a process; None if it is gone."""
+    """Read the state of a process from /proc; None if it is gone."""
     try:
         stat = (PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None
-    # The name of the program comes first, in brackets, and may itself hold blanks and brackets.
+    # The name of the program comes first, in parentheses, and may itself contain spaces and parentheses.
     fields = stat[stat.rindex(b")") + 2 :].split()
     return Member(
         pid=pid,
@@ -233,7 +233,7 @@ def _signal_group(group: int, number: signal.Signals) -> bool:
 
 
 def _signal_member(member: Member, number: signal.Signals) -> None:
-    """Through a descriptor, so that a process that got the same number meanwhile is not hit."""
+    """Send a signal by pidfd, so that a process that got the same pid meanwhile is not hit."""
     try:
         descriptor = os.pidfd_open(member.pid)
     except OSError:

@@ -1,4 +1,4 @@
-"""Limits of a running command: time, processes, memory, and waiting for input that nobody will type."""
+"""Enforce the limits of a running command: time, processes, memory, and waiting for input that never comes."""
 
 import asyncio
 import os
@@ -14,15 +14,15 @@ from robota.workspace.process.input_wait import all_wait_for_input
 from robota.workspace.process.tree import ProcessTree, newest_pid
 
 CHECK_S: Final = 0.5
-# A fork bomb doubles in a millisecond; to see that there is none takes a few microseconds.
+# A fork bomb doubles in a millisecond; the check takes a few microseconds.
 PROCESS_CHECK_S: Final = 0.1
-# A longer time than this between two looks at the clock is one in which Robota did not run.
-LONGEST_STEP_S: Final = 1.0
-MOST_OF_MEMORY: Final = 0.75
+# If more time than this passes between two checks, Robota was suspended.
+MAX_STEP_S: Final = 1.0
+MAX_MEMORY_SHARE: Final = 0.75
 PROC: Final = Path("/proc")
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-# In a container these say what there is, and /proc/meminfo what the machine around it has.
-LIMITS_OF_CONTAINERS: Final = (
+# In a container these are the limits, and /proc/meminfo describes the host.
+CONTAINER_LIMITS: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
@@ -30,16 +30,16 @@ OOM_SCORE: Final = 500
 
 
 class CommandLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command may cost. `total_s` is the person's own limit: it holds whatever a model asks for."""
+    """The limits of a command. `total_s` is the user's limit: the model cannot raise it."""
 
     total_s: float | None = None
     processes: int = 1000
-    memory_bytes: int | None = None  # None is three quarters of what the machine has
-    silence_s: float | None = 4.0  # how long it may wait for input; None if some can still come
+    memory_bytes: int | None = None  # None: three quarters of the machine's memory
+    silence_s: float | None = 4.0  # how long it may wait for input; None if it can still get some
 
 
 class Watchdog:
-    """Calls `on_limit` when the command must be stopped. Quick commands cost nothing: it checks every half second."""
+    """Calls `on_limit` when the command exceeds a limit. Short commands cost nothing: checks run on a timer."""
 
     def __init__(
         self,
@@ -48,23 +48,23 @@ class Watchdog:
         limits: CommandLimits,
         on_limit: Callable[[StopReason], None],
     ) -> None:
-        """`printed` tells how many bytes the command has printed so far."""
+        """`printed` returns the number of bytes that the command has printed so far."""
         self._tree = tree
         self._printed = printed
         self._limits = limits
         self._on_limit = on_limit
         self._loop = asyncio.get_running_loop()
         self._counted, self._newest = 0, newest_pid()
-        self._most_memory = limits.memory_bytes
+        self._max_memory = limits.memory_bytes
         self._activity: tuple[int, int] | None = None
         self._waiting_since = 0.0
-        self._ran_s, self._looked_at = 0.0, self._loop.time()
+        self._ran_s, self._last_check = 0.0, self._loop.time()
         prefer_for_oom_kill(tree.shell)
-        self._next_close_check = self._loop.time() + CHECK_S
+        self._next_full_check = self._loop.time() + CHECK_S
         self._timer = self._loop.call_later(PROCESS_CHECK_S, self._check_often)
 
     def stop(self) -> None:
-        """Check no more. Doing it twice does nothing."""
+        """Stop checking. Idempotent."""
         self._timer.cancel()
 
     def _check_often(self) -> None:
@@ -74,21 +74,21 @@ class Watchdog:
             reason = StopReason.USER_LIMIT
         elif reason is not None:
             self._tree.kill_group()  # at once: they multiply while we count them or wait for them to end
-        elif self._loop.time() >= self._next_close_check:
-            reason = self._check_closely()
-            self._next_close_check = self._loop.time() + CHECK_S
+        elif self._loop.time() >= self._next_full_check:
+            reason = self._check_memory_and_input()
+            self._next_full_check = self._loop.time() + CHECK_S
         if reason is None:
             self._timer = self._loop.call_later(PROCESS_CHECK_S, self._check_often)
         else:
             self._on_limit(reason)
 
     def _count_time(self) -> None:
-        """A long time between two looks is one in which Robota was stopped, and does not count against the command."""
+        """Add the time since the last check. A long gap means that Robota was suspended, and is not counted."""
         now = self._loop.time()
-        self._ran_s += min(now - self._looked_at, LONGEST_STEP_S)
-        self._looked_at = now
+        self._ran_s += min(now - self._last_check, MAX_STEP_S)
+        self._last_check = now
 
-    def _check_closely(self) -> StopReason | None:
+    def _check_memory_and_input(self) -> StopReason | None:
         if self._uses_too_much_memory():
             return StopReason.TOO_MUCH_MEMORY
         if self._limits.silence_s is not None and self._waiting_for_input_s() >= self._limits.silence_s:
@@ -98,20 +98,20 @@ class Watchdog:
     def _has_too_many_processes(self) -> bool:
         newest = newest_pid()
         if newest >= self._newest and self._counted + newest - self._newest <= self._limits.processes:
-            return False  # not even if every process started on this machine since the last count was its own
+            return False  # even if the command started every new process on this machine since the last count
         self._counted, self._newest = self._tree.count(self._limits.processes + 1), newest
         return self._counted > self._limits.processes
 
     def _uses_too_much_memory(self) -> bool:
-        if self._most_memory is None:
-            self._most_memory = int((whole_memory() or 0) * MOST_OF_MEMORY)
-        most, in_use = self._most_memory, memory_in_use()
+        if self._max_memory is None:
+            self._max_memory = int((total_memory() or 0) * MAX_MEMORY_SHARE)
+        most, in_use = self._max_memory, memory_in_use()
         if most == 0 or in_use is None or in_use <= most:
-            return False  # not even if everything in use on this machine was its own
+            return False  # even if the command used all the memory in use on this machine
         return memory_of((member.pid for member in self._tree.members()), most) > most
 
     def _waiting_for_input_s(self) -> float:
-        """How long it has done nothing but wait for input."""
+        """The seconds since its last activity, if it waits for input; else 0."""
         members = self._tree.members()
         activity = (self._printed(), sum(member.cpu_ticks for member in members))
         if activity != self._activity or not all_wait_for_input(members):
@@ -120,27 +120,27 @@ class Watchdog:
         return self._ran_s - self._waiting_since
 
 
-def whole_memory() -> int | None:
-    """What this machine or container has, in bytes; None if that is not known."""
-    known = [size for size in (_meminfo("MemTotal"), *map(_number_in, LIMITS_OF_CONTAINERS)) if size is not None]
+def total_memory() -> int | None:
+    """The memory of this machine or container in bytes; None if unknown."""
+    known = [size for size in (_meminfo("MemTotal"), *map(_number_in, CONTAINER_LIMITS)) if size is not None]
     return min(known, default=None)
 
 
 def memory_in_use() -> int | None:
-    """By everybody on this machine: more than any single command can hold."""
+    """The memory in use on this machine, an upper bound for any single command; None if unknown."""
     total, available = _meminfo("MemTotal"), _meminfo("MemAvailable")
     return None if total is None or available is None else total - available
 
 
 def memory_of(processes: Iterable[int], more_than: int) -> int:
-    """What they hold, in bytes. What they share counts only once if the sum would else be `more_than` that."""
+    """The memory of the processes in bytes. Shared pages are counted once only if the quick sum exceeds `more_than`."""
     pids = tuple(processes)
     quick = sum(_resident(pid) for pid in pids)
-    return quick if quick <= more_than else sum(_own_share(pid) for pid in pids)
+    return quick if quick <= more_than else sum(_proportional_share(pid) for pid in pids)
 
 
 def prefer_for_oom_kill(pid: int) -> None:
-    """If memory runs out all the same, the kernel kills this process and its children before the editor and us."""
+    """Make the kernel kill this process and its children first when memory runs out, before the editor and us."""
     score = PROC / str(pid) / "oom_score_adj"
     with suppress(OSError, ValueError):
         if int(score.read_text()) < OOM_SCORE:
@@ -153,8 +153,8 @@ def _resident(pid: int) -> int:
     return 0
 
 
-def _own_share(pid: int) -> int:
-    """Every page divided by the number of those who have it: slow, and not always told."""
+def _proportional_share(pid: int) -> int:
+    """The proportional set size (shared pages divided among their users): slow, and not always readable."""
     with suppress(OSError):
         for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

@@ -17,9 +17,9 @@ from robota.workspace.sandbox.repositories import GIT, is_really_there, led_to
 from robota.workspace.sandbox.shortage import raise_if_short
 
 # Enough for the repositories people nest by hand, at a cost of a few milliseconds.
-MOST_ENTRIES: Final = 5000
-MOST_DEPTH: Final = 4
-MOST_PLACES: Final = 64
+MAX_ENTRIES: Final = 5000
+MAX_DEPTH: Final = 4
+MAX_PATHS: Final = 64
 # Large, and made by tools that can make them again.
 MADE_BY_TOOLS: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist", ".tox"})
 STEERING: Final = frozenset(names_guarded_by(Guard.READ_ONLY)) - {GIT}
@@ -41,13 +41,13 @@ def find_closed_paths(root: Path) -> tuple[Path, ...]:
             found = (*(() if is_root else (git,)), *led_to(git))
             inside = (place for place in found if place != real_root and place.is_relative_to(real_root))
             git_paths.update(dict.fromkeys(place for place in inside if is_really_there(place)))
-    return (*tuple(git_paths)[:MOST_PLACES], *steering[:MOST_PLACES])
+    return (*tuple(git_paths)[:MAX_PATHS], *steering[:MAX_PATHS])
 
 
 def _near(root: Path) -> Iterator[tuple[str, list["os.DirEntry[str]"]]]:
     """The directories beneath with what is in them, nearest first; the root itself is the first."""
-    level, left = [str(root)], MOST_ENTRIES
-    for _ in range(MOST_DEPTH + 1):
+    level, left = [str(root)], MAX_ENTRIES
+    for _ in range(MAX_DEPTH + 1):
         below: list[str] = []
         for directory in level:
             if left <= 0:
@@ -67,7 +67,7 @@ def _steers(entry: "os.DirEntry[str]") -> bool:
 def _entries(directory: str) -> list["os.DirEntry[str]"]:
     try:
         with os.scandir(directory) as entries:
-            return list(islice(entries, MOST_ENTRIES))
+            return list(islice(entries, MAX_ENTRIES))
     except OSError as error:
         raise_if_short(error)
         return []  # what we cannot look into, a command cannot either

@@ -32,7 +32,7 @@ def wrap_with_git_data(executable: str, profile: SandboxProfile, command: Sequen
         copy.keep()
         copy.discard()
 
-    return msgspec.structs.replace(wrapped, clean_up=clean_up, take_over=copy.keep, git_settings=SETTINGS)
+    return msgspec.structs.replace(wrapped, clean_up=clean_up, write_back=copy.keep, git_settings=SETTINGS)
 
 
 def _mounts(mounts: Iterable[Mount]) -> list[str]:

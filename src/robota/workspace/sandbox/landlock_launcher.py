@@ -31,8 +31,8 @@ BIND_AND_CONNECT_TCP, ABSTRACT_SOCKETS_AND_SIGNALS = 0x3, 0x3
 
 # What root keeps: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETGID, SETUID, all of them about files and users.
 KEPT_CAPABILITIES = (0, 1, 3, 4, 6, 7)
-MOST_CAPABILITIES = 64
-MOST_FILE_BYTES = 16 << 30
+MAX_CAPABILITIES = 64
+MAX_FILE_BYTES = 16 << 30
 
 # What `signal` and `ctypes` are made of: those two take longer to import than all the rest.
 SIGNALS, C = __import__("_signal"), __import__("_ctypes")
@@ -141,13 +141,13 @@ def limit_resources() -> None:
     """No core dumps, and no file that fills the disk."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    if hard == resource.RLIM_INFINITY or hard > MOST_FILE_BYTES:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
+    if hard == resource.RLIM_INFINITY or hard > MAX_FILE_BYTES:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
 
 
 def drop_capabilities() -> None:
     """From what the command will get when it is started as root; for anybody else this fails and changes nothing."""
-    for capability in range(MOST_CAPABILITIES):
+    for capability in range(MAX_CAPABILITIES):
         if capability not in KEPT_CAPABILITIES:
             PRCTL(PR_CAPBSET_DROP, capability, 0, 0, 0)
 

@@ -20,7 +20,7 @@ NEW_USER_AND_NETWORK = 0x10000000 | 0x40000000
 SET_FLAGS, UP_AND_RUNNING = 0x8914, 0x41
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 LISTENING = "0A"
-MOST_BYTES = 64
+MAX_BYTES = 64
 
 
 def main(descriptor: int) -> None:
@@ -33,7 +33,7 @@ def main(descriptor: int) -> None:
     send(outside, b"ready", namespaces)
     for each in namespaces:
         os.close(each)
-    while request := outside.recv(MOST_BYTES):
+    while request := outside.recv(MAX_BYTES):
         answer(outside, request.decode().split())
 
 
@@ -64,7 +64,7 @@ def answer(outside: socket.socket, request: "list[str]") -> None:
             send(outside, b"connected", [connection.fileno()])
             connection.close()
     except (OSError, ValueError, IndexError) as error:
-        send(outside, str(error).encode()[:MOST_BYTES] or b"failed")
+        send(outside, str(error).encode()[:MAX_BYTES] or b"failed")
 
 
 def listening_ports() -> "list[int]":

@@ -9,7 +9,7 @@ from robota.config.settings.allowed_hosts import AllowedName, NoHost, allowed_ho
 OF_THE_SYSTEM: Final = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr"}
 )
-SHALLOWEST: Final = 3  # with the root: /var/tmp, /home/somebody
+MIN_DEPTH: Final = 3  # with the root: /var/tmp, /home/somebody
 
 
 def problem_with_opening(entry: str, root: Path, home: Path | None) -> str | None:
@@ -23,7 +23,7 @@ def problem_with_opening(entry: str, root: Path, home: Path | None) -> str | Non
     place = Path(entry)
     if ".." in place.parts or place.resolve() != place or not place.is_dir():
         return "it is not a directory, or is reached through a link"
-    if len(place.parts) < SHALLOWEST or place.parts[1] in OF_THE_SYSTEM:
+    if len(place.parts) < MIN_DEPTH or place.parts[1] in OF_THE_SYSTEM:
         return "it belongs to the system"
     if root.is_relative_to(place) or place.is_relative_to(root) or (home is not None and home.is_relative_to(place)):
         return "it is the workspace, the home directory, or a parent of them"

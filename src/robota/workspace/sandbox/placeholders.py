@@ -24,7 +24,7 @@ TRIES: Final = 200
 PAUSE_S: Final = 0.005
 # Where they wait, in the directory on which the locks are. More than this many are not kept.
 WAITING: Final = "placeholders"
-MOST_WAITING: Final = 100
+MAX_WAITING: Final = 100
 
 
 class Placeholders:
@@ -92,7 +92,7 @@ class _WaitingPlaceholders:
                 place.rmdir()
 
     def _moved_away(self, place: Path, directory: int) -> bool:
-        name = next((name for name in map(str, range(MOST_WAITING)) if name not in self._names), None)
+        name = next((name for name in map(str, range(MAX_WAITING)) if name not in self._names), None)
         if name is None:
             return False
         try:

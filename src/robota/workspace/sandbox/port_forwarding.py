@@ -9,7 +9,7 @@ from robota.workspace.sandbox.egress.relay import StreamPair, tunnel
 from robota.workspace.sandbox.session_network import SessionNetwork
 
 LOOPBACK: Final = "127.0.0.1"
-MOST_CONNECTIONS: Final = 64
+MAX_CONNECTIONS: Final = 64
 IDLE_S: Final = 600.0
 
 
@@ -23,7 +23,7 @@ class PortForwarding:
         self._named: set[int] = set()
         self._servers: dict[int, asyncio.Server] = {}
         self._asking = asyncio.Lock()
-        self._free = asyncio.Semaphore(MOST_CONNECTIONS)
+        self._free = asyncio.Semaphore(MAX_CONNECTIONS)
         self._connections: set[asyncio.Task[None]] = set()
 
     async def listening_ports(self) -> tuple[int, ...]:

@@ -18,9 +18,9 @@ from robota.workspace.sandbox.placeholders import is_placeholder
 from robota.workspace.sandbox.shortage import raise_if_short
 
 GIT: Final = ".git"
-MOST_BYTES: Final = 64 * 1024
+MAX_BYTES: Final = 64 * 1024
 # Each costs a mount or two for every command; far beyond this, building the sandbox would take seconds.
-MOST_SUBMODULES: Final = 200
+MAX_SUBMODULES: Final = 200
 WORKTREE_SETTING: Final = re.compile(r'(?im)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$')
 
 
@@ -50,8 +50,8 @@ def find_submodules(root: Path) -> SubmodulePlaces:
                 break
     except UnreadableIndex as problem:
         return SubmodulePlaces(unprotectable=str(problem))
-    if search.count > MOST_SUBMODULES:
-        return SubmodulePlaces(unprotectable=f"there are more than {MOST_SUBMODULES} submodules")
+    if search.count > MAX_SUBMODULES:
+        return SubmodulePlaces(unprotectable=f"there are more than {MAX_SUBMODULES} submodules")
     return SubmodulePlaces(
         pinned=tuple(search.pinned),
         read_only=tuple(search.read_only),
@@ -107,7 +107,7 @@ class _SubmoduleSearch:
             if ".." in place.parts or place == self._root or not place.is_relative_to(self._root):
                 continue
             self.count += 1
-            if self.count > MOST_SUBMODULES:
+            if self.count > MAX_SUBMODULES:
                 return
             self._protect(place)
 
@@ -171,7 +171,7 @@ def _beginning(file: Path) -> str:
         raise_if_short(error)
         return ""
     try:
-        return os.read(descriptor, MOST_BYTES).decode("utf-8", "replace").replace("\0", "")
+        return os.read(descriptor, MAX_BYTES).decode("utf-8", "replace").replace("\0", "")
     except OSError:
         return ""
     finally:

@@ -20,7 +20,7 @@ from robota.workspace.process.environment import find_program
 HOLDER: Final = Path(__file__).with_name("network_holder.py")
 START_S: Final = 10.0
 ANSWER_S: Final = 10.0
-MOST_BYTES: Final = 4096
+MAX_BYTES: Final = 4096
 CONNECTED: Final = b"connected"
 
 
@@ -51,7 +51,7 @@ class SessionNetwork:
             )
         try:
             self._ours.settimeout(START_S)
-            _, self._namespaces, _, _ = socket.recv_fds(self._ours, MOST_BYTES, 2, socket.MSG_CMSG_CLOEXEC)
+            _, self._namespaces, _, _ = socket.recv_fds(self._ours, MAX_BYTES, 2, socket.MSG_CMSG_CLOEXEC)
             if len(self._namespaces) != 2:
                 raise OSError("no namespaces came")
         except OSError:
@@ -90,5 +90,5 @@ class SessionNetwork:
 
     def _asked(self, request: str) -> tuple[bytes, list[int]]:
         self._ours.send(request.encode())
-        answer, descriptors, _, _ = socket.recv_fds(self._ours, MOST_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        answer, descriptors, _, _ = socket.recv_fds(self._ours, MAX_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
         return answer, descriptors

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from robota.workspace.sandbox.session_network import SessionNetwork
 
 # Each costs a mount for every command.
-MOST_HIDDEN: Final = 64
+MAX_HIDDEN: Final = 64
 NOT_ALL_HIDDEN: Final = (
     "too many files are hidden from the model to hide all of them from commands; list directories instead"
 )
@@ -130,8 +130,8 @@ class SessionSandbox:
         """Found once, and again when one of them has been moved. That not all can be hidden is told."""
         if self._kept is None or not all(os.path.lexists(place) for place in self._kept):
             found = self._find_kept()
-            self._kept = tuple(self._root / place for place in found or ())[:MOST_HIDDEN]
-            if found is None or len(found) > MOST_HIDDEN:
+            self._kept = tuple(self._root / place for place in found or ())[:MAX_HIDDEN]
+            if found is None or len(found) > MAX_HIDDEN:
                 self._on_detected(self.backend.kind, NOT_ALL_HIDDEN)
         return self._kept
 

@@ -9,7 +9,7 @@ from itertools import accumulate, islice
 from typing import Final
 
 # Of each kind of match so many are compared with one another; more nobody looks at.
-MOST_RANKED: Final = 500
+MAX_RANKED: Final = 500
 # Where so many have what was typed in one piece, scattered letters are not meant.
 ENOUGH: Final = 5
 BEGINS_WORD: Final = frozenset("/_-. ")
@@ -54,7 +54,7 @@ class FileIndex:
                 yield from self._tightest(lines, query, lines.with_in_order(query))
 
     def _tightest(self, lines: "_Lines", query: str, matching: Iterator[int]) -> Iterator[str]:
-        ranked = sorted(islice(matching, MOST_RANKED), key=lambda at: _looseness(lines.texts[at], query))
+        ranked = sorted(islice(matching, MAX_RANKED), key=lambda at: _looseness(lines.texts[at], query))
         return (self._paths[at] for at in ranked)
 
 

@@ -14,7 +14,7 @@ from robota.workspace.search.content import tidy, visibility_options
 from robota.workspace.search.file_index import FileIndex
 from robota.workspace.search.ripgrep import run_ripgrep
 
-MOST_FILES: Final = 300_000
+MAX_FILES: Final = 300_000
 # A list is right for this long, and longer where making it takes long: at most a twentieth of the time goes into it.
 FRESH_S: Final = 2.0
 FRESH_FACTOR: Final = 20
@@ -23,7 +23,7 @@ FRESH_FACTOR: Final = 20
 PATIENCE_S: Final = 0.015
 STEP_S: Final = 0.004
 MORE_STEPS: Final = 5
-MOST_AT_FIRST: Final = 1_000
+MAX_IN_FIRST_LIST: Final = 1_000
 # Whoever types would wait for this thread up to 5 ms at each of many steps.
 GIVES_WAY_AFTER: Final = 100
 
@@ -58,7 +58,7 @@ class FileList:
             await self._wait_for_some(self._listing)
         if self._index is not None:
             return ListedFiles(index=self._index, is_complete=True)
-        return ListedFiles(index=FileIndex(self._found[:MOST_AT_FIRST]), is_complete=False)
+        return ListedFiles(index=FileIndex(self._found[:MAX_IN_FIRST_LIST]), is_complete=False)
 
     async def _wait_for_some(self, listing: "asyncio.Task[None]") -> None:
         await asyncio.wait([listing], timeout=PATIENCE_S)
@@ -75,7 +75,7 @@ class FileList:
             found.append(tidy(os.fsdecode(record)))
             if len(found) % GIVES_WAY_AFTER == 0:
                 time.sleep(0)
-            return len(found) < MOST_FILES
+            return len(found) < MAX_FILES
 
         options = ["--files", "--null", *visibility_options(self._root, hidden=True)]
         try:

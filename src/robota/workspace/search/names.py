@@ -13,7 +13,7 @@ from robota.workspace.search.content import SearchFailed, argument, check_place,
 from robota.workspace.search.pattern import PathPattern
 from robota.workspace.search.ripgrep import run_ripgrep
 
-MAX_LOOKED_AT: Final = 500_000
+MAX_INSPECTED: Final = 500_000
 
 
 class FoundNames(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ async def find_names(
     is_ignored: Callable[[str], bool],
     limit: int,
     *,
-    max_files: int = MAX_LOOKED_AT,
+    max_files: int = MAX_INSPECTED,
 ) -> FoundNames:
     """The files in the directory `place`, a real path beneath `root`, that the pattern means."""
     check_place(root, place, is_ignored)

@@ -17,7 +17,7 @@ READ_BYTES: Final = 256 * 1024
 MAX_RECORD_BYTES: Final = 1024 * 1024
 # Of a record that is too long, so much is kept, and of so many.
 BEGINNING_BYTES: Final = 16 * 1024
-MOST_OVERLONG: Final = 100
+MAX_OVERLONG: Final = 100
 MAX_ERROR_BYTES: Final = 64 * 1024
 
 
@@ -96,7 +96,7 @@ class _Records:
         if self._skipping:
             self._rest = b""
         elif len(self._rest) > MAX_RECORD_BYTES:
-            self.overlong += [self._rest[:BEGINNING_BYTES]] if len(self.overlong) < MOST_OVERLONG else []
+            self.overlong += [self._rest[:BEGINNING_BYTES]] if len(self.overlong) < MAX_OVERLONG else []
             self._rest = b""
             self._skipping = True
 

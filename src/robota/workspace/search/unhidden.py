@@ -7,9 +7,9 @@ from typing import Final
 
 IGNORE_FILES: Final = frozenset({".gitignore", ".ignore", ".rgignore"})
 OF_THE_REPOSITORY: Final = ".git/info/exclude"
-MOST_FILES: Final = 200
-MOST_BYTES: Final = 64 * 1024
-MOST_PATTERNS: Final = 50
+MAX_FILES: Final = 200
+MAX_BYTES: Final = 64 * 1024
+MAX_PATTERNS: Final = 50
 ANY_NAME: Final = ("*",)
 # Of names with these signs in a pattern nobody here says which ones fit.
 OTHER_SIGNS: Final = re.compile(r"[\[\]{}\\]")
@@ -23,15 +23,15 @@ def unhidden_names(root: str, start: str, below: Sequence[str]) -> tuple[str, ..
     parts = [] if start == "." else start.split("/")
     above = ["/".join([*parts[:count], name]) for count in range(len(parts)) for name in IGNORE_FILES]
     found = [path for path in below if path.rpartition("/")[2] in IGNORE_FILES]
-    if len(found) > MOST_FILES:
+    if len(found) > MAX_FILES:
         return ANY_NAME
     patterns: dict[str, None] = {}
     for path in (*above, *found, OF_THE_REPOSITORY):
         text = _beginning(os.path.join(root, path))  # noqa: PTH118 - paths are text here
-        if len(text) > MOST_BYTES:
+        if len(text) > MAX_BYTES:
             return ANY_NAME
         patterns.update(dict.fromkeys(_name(line) for line in text.splitlines() if line.startswith("!")))
-    return ANY_NAME if len(patterns) > MOST_PATTERNS else tuple(patterns)
+    return ANY_NAME if len(patterns) > MAX_PATTERNS else tuple(patterns)
 
 
 def _name(line: str) -> str:
@@ -46,7 +46,7 @@ def _beginning(path: str) -> str:
     except OSError:
         return ""
     try:
-        return os.read(descriptor, MOST_BYTES + 1).decode("utf-8", "replace")
+        return os.read(descriptor, MAX_BYTES + 1).decode("utf-8", "replace")
     except OSError:
         # A directory of that name.
         return ""

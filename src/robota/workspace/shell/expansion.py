@@ -8,16 +8,16 @@ from typing import Final
 SIGNS: Final = frozenset("*?[")
 # A set of characters; a bracket that is never closed is just a bracket.
 CLASS: Final = re.compile(r"\[[!^]?+\]?+[^\]/]*+\]")
-MOST_ENTRIES: Final = 5_000
-LONGEST_PATTERN: Final = 4_096
-MOST_CLASSES: Final = 50
+MAX_ENTRIES: Final = 5_000
+MAX_PATTERN_LENGTH: Final = 4_096
+MAX_CLASSES: Final = 50
 # Said of a pattern that stands for too much or is too strange: it may mean anything.
 ANYTHING: Final = ("/",)
 
 
 def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
     """The paths that a pattern stands for in an absolute directory now; `ANYTHING` if that cannot be told."""
-    if len(pattern) > LONGEST_PATTERN or pattern.count("[") > MOST_CLASSES:
+    if len(pattern) > MAX_PATTERN_LENGTH or pattern.count("[") > MAX_CLASSES:
         return ANYTHING
     if any(sign in pattern for sign in ("[:", "[.", "[=", "\\")):
         return ANYTHING
@@ -34,7 +34,7 @@ def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
         for place in found:
             names = [*_names(place or "/"), ".", ".."]
             seen += len(names)
-            if seen > MOST_ENTRIES:
+            if seen > MAX_ENTRIES:
                 return ANYTHING
             fitting += [f"{place}/{each}" for each in names if _fits(each, wanted)]
         found = fitting
@@ -44,7 +44,7 @@ def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
 def _names(directory: str) -> list[str]:
     try:
         with os.scandir(directory) as entries:
-            return [entry.name for entry, _ in zip(entries, range(MOST_ENTRIES + 1), strict=False)]
+            return [entry.name for entry, _ in zip(entries, range(MAX_ENTRIES + 1), strict=False)]
     except OSError:
         return []
 

@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 DECLARING: Final = ("declarat", "definition", "parameter", "_item", "pattern", "binding")
 OWN_FIELDS: Final = ("name", "pattern", "left")
-MOST_NODES: Final = 400_000
+MAX_NODES: Final = 400_000
 
 
 def shape_of_tree(root: Node, text: str) -> str | None:
@@ -21,7 +21,7 @@ def shape_of_tree(root: Node, text: str) -> str | None:
     The tree is that of a text in which every character is one byte.
     """
     leaves = list(_leaves(root))
-    if len(leaves) > MOST_NODES:
+    if len(leaves) > MAX_NODES:
         return None
     own = {text[node.start_byte : node.end_byte] for node, _ in leaves if _is_declared(node)}
     renamed: dict[str, int] = {}

@@ -39,10 +39,10 @@ OLDEST_PYTHON: Final = (3, 11)
 PROGRAM_SECONDS: Final = 5.0
 PROBE_SECONDS: Final = 10.0
 NEAR_MODELS: Final = 3
-MOST_SKILLS_TOLD: Final = 5
+MAX_SKILLS_SHOWN: Final = 5
 AGENTS: Final = (".claude/agents/", ".robota/agents/")
-LONGEST_PROBLEM: Final = 500
-LEAST_FREE_BYTES: Final = 200 * 1024 * 1024
+MAX_PROBLEM_LENGTH: Final = 500
+MIN_FREE_BYTES: Final = 200 * 1024 * 1024
 
 
 class Health(StrEnum):
@@ -93,12 +93,12 @@ def _skills(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Chec
         Check(
             name="skills",
             health=Health.NOTE,
-            text=f"{single_line(skill.path, 4096)}: {single_line('; '.join(skill.problems), LONGEST_PROBLEM)}",
+            text=f"{single_line(skill.path, 4096)}: {single_line('; '.join(skill.problems), MAX_PROBLEM_LENGTH)}",
         )
-        for skill in wrong[:MOST_SKILLS_TOLD]
+        for skill in wrong[:MAX_SKILLS_SHOWN]
     ]
-    if len(wrong) > MOST_SKILLS_TOLD:
-        more = f"{len(wrong) - MOST_SKILLS_TOLD:,} more have fields without effect"
+    if len(wrong) > MAX_SKILLS_SHOWN:
+        more = f"{len(wrong) - MAX_SKILLS_SHOWN:,} more have fields without effect"
         checks.append(Check(name="skills", health=Health.NOTE, text=more, advice="robota skills validate"))
     return checks
 
@@ -127,8 +127,8 @@ def _own_files(env: Mapping[str, str]) -> list[Check]:
         return []  # a lock file that cannot be read is told with the trust in the workspace
     if not changed:
         return []
-    names = ", ".join(single_line(each.name, 200) for each in changed[:MOST_SKILLS_TOLD])
-    more = f" and {len(changed) - MOST_SKILLS_TOLD:,} more" if len(changed) > MOST_SKILLS_TOLD else ""
+    names = ", ".join(single_line(each.name, 200) for each in changed[:MAX_SKILLS_SHOWN])
+    more = f" and {len(changed) - MAX_SKILLS_SHOWN:,} more" if len(changed) > MAX_SKILLS_SHOWN else ""
     text = f"changed since you last reviewed them: {names}{more}"
     return [Check(name="your own files", health=Health.NOTE, text=text, advice="To review: robota trust --own")]
 
@@ -287,7 +287,7 @@ def _disk(root: Path, env: Mapping[str, str]) -> Check:
     free = {place: shutil.disk_usage(_existing(place)).free for place in places}
     least = min(free, key=lambda place: free[place])
     text = f"{free[least] >> 20:,} MiB free for {least}"
-    if free[least] >= LEAST_FREE_BYTES:
+    if free[least] >= MIN_FREE_BYTES:
         return Check(name="disk", health=Health.GOOD, text=text)
     advice = "Free some disk space: session logs cannot be written to a full disk."
     return Check(name="disk", health=Health.BAD, text=text, advice=advice)

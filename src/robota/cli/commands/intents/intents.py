@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 DONE: Final = 0
 FAILED: Final = 1
 CONFIGURATION: Final = 3
-LONGEST: Final = 300
+MAX_LENGTH: Final = 300
 HELP: Final = {each.name: each.description for each in INFO.subcommands}
 
 
@@ -148,7 +148,7 @@ def _allowed(upkeep: "IntentUpkeep", launch: LaunchOptions, id: str, *, is_sure:
 
 
 def _fail_for(problem: IntentProblem) -> int:
-    problem_text = single_line(str(problem), LONGEST)
+    problem_text = single_line(str(problem), MAX_LENGTH)
     if problem_text.startswith("There is no intent") or "only one that is IN_PROGRESS" in problem_text:
         return _fail(problem_text, FAILED)
     _fail(f"{INTENTS} is invalid: {problem_text}", CONFIGURATION)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 EXIT_SUCCESS: Final = 0
 EXIT_FAILED: Final = 1
-LONGEST_DIFF: Final = 200
-LONGEST_LINE: Final = 300
+MAX_DIFF_LINES: Final = 200
+MAX_LINE_LENGTH: Final = 300
 LAST_LINES: Final = 10
 
 
@@ -91,23 +91,25 @@ def _as_data(report: "ServerReport") -> dict[str, Any]:
 
 def _describe(report: "ServerReport") -> None:
     server = report.server
-    print(f"{server.name}  ({single_line(server.where, LONGEST_LINE)}): {_state(report)}")
+    print(f"{server.name}  ({single_line(server.where, MAX_LINE_LENGTH)}): {_state(report)}")
     if report.failure is not None:
         for line in report.connection.stderr_tail.splitlines()[-LAST_LINES:]:
-            print(f"    | {single_line(line, LONGEST_LINE)}")
+            print(f"    | {single_line(line, MAX_LINE_LENGTH)}")
     changed = {change.after.name for change in report.changes}
     for tool in report.tools:
         if tool.name not in changed:
-            print(f"    {single_line(tool.name)}: {single_line(tool.description.partition(chr(10))[0], LONGEST_LINE)}")
+            print(
+                f"    {single_line(tool.name)}: {single_line(tool.description.partition(chr(10))[0], MAX_LINE_LENGTH)}"
+            )
     for change in report.changes:
         _print_change(change)
 
 
 def _state(report: "ServerReport") -> str:
     if report.failure is not None:
-        return f"does not work: {single_line(report.failure, LONGEST_LINE)}"
+        return f"does not work: {single_line(report.failure, MAX_LINE_LENGTH)}"
     if report.pin_problem is not None:
-        return single_line(report.pin_problem, LONGEST_LINE)
+        return single_line(report.pin_problem, MAX_LINE_LENGTH)
     if report.changes:
         return "changed since it was approved; changed tools are blocked"
     return "not used yet" if report.pins is None else "works"
@@ -116,7 +118,7 @@ def _state(report: "ServerReport") -> str:
 def _print_change(change: "ToolChange") -> None:
     print(f"    {single_line(change.after.name)}: {'new' if change.before is None else 'changed'}")
     lines = change.diff
-    for line in lines[:LONGEST_DIFF]:
-        print(f"      {single_line(line, LONGEST_LINE)}")
-    if len(lines) > LONGEST_DIFF:
-        print(f"      … and {len(lines) - LONGEST_DIFF} more lines")
+    for line in lines[:MAX_DIFF_LINES]:
+        print(f"      {single_line(line, MAX_LINE_LENGTH)}")
+    if len(lines) > MAX_DIFF_LINES:
+        print(f"      … and {len(lines) - MAX_DIFF_LINES} more lines")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 EXIT_SUCCESS: Final = 0
 EXIT_FAILED: Final = 1
 LIMIT_S: Final = 600
-LONGEST_REQUEST: Final = 16 * 1024
-LONGEST_ADDRESS: Final = 8000
+MAX_REQUEST_BYTES: Final = 16 * 1024
+MAX_ADDRESS_LENGTH: Final = 8000
 DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 PAGE: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n%s\n"
 
@@ -60,7 +60,7 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
         port = listener.sockets[0].getsockname()[1]
 
         async def go_to(address: str) -> None:
-            print(f"Sign in at this URL:\n{single_line(address, LONGEST_ADDRESS)}", flush=True)
+            print(f"Sign in at this URL:\n{single_line(address, MAX_ADDRESS_LENGTH)}", flush=True)
             if opens_browser and (sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))):
                 await asyncio.to_thread(webbrowser.open, address)
 
@@ -88,7 +88,7 @@ class ReturnPort:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request of the browser; only that for `/callback` counts."""
         try:
-            line = (await reader.readuntil(b"\n"))[:LONGEST_REQUEST].decode("ascii", "replace")
+            line = (await reader.readuntil(b"\n"))[:MAX_REQUEST_BYTES].decode("ascii", "replace")
             target = urlsplit(line.split(" ")[1] if line.count(" ") > 1 else "")
             is_expected = target.path == "/callback" and not self._query.done()
             if is_expected:
@@ -113,4 +113,4 @@ class ReturnPort:
 def _innermost(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return single_line(str(error) or type(error).__name__, LONGEST_ADDRESS)
+    return single_line(str(error) or type(error).__name__, MAX_ADDRESS_LENGTH)

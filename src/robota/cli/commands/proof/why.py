@@ -24,7 +24,7 @@ from robota.workspace.git.run import GitError, open_git
 
 ANSWERED: Final = 0
 NOT_ANSWERED: Final = 1
-LARGEST_FILE: Final = 20 * 1024 * 1024
+MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 SHOWN: Final = 300
 LINES_SHOWN: Final = 3
 PLACE: Final = re.compile(r"(?P<file>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?", re.DOTALL)
@@ -113,8 +113,8 @@ def _content(root: Path, path: str, commit: str | None, env: Mapping[str, str]) 
     try:
         if not place.is_file():
             raise NoAnswer(f"There is no file {single_line(path)} in {root}. To look at a deleted file: --commit REV")
-        if place.stat().st_size > LARGEST_FILE:
-            raise NoAnswer(f"{single_line(path)} is larger than {LARGEST_FILE:,} bytes, which is too much to compare")
+        if place.stat().st_size > MAX_FILE_BYTES:
+            raise NoAnswer(f"{single_line(path)} is larger than {MAX_FILE_BYTES:,} bytes, which is too much to compare")
         return place.read_bytes()
     except OSError as error:
         raise NoAnswer(f"{single_line(path)} cannot be read: {error.strerror}") from error

@@ -26,7 +26,7 @@ from robota.workspace.sandbox.profile import SandboxProfile
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 # Inside, these are the sandbox itself, unless the list says that they are the machine around it.
 INSIDE: Final = ("localhost", "127.0.0.1", "::1")
-MOST_REFUSALS: Final = 20
+MAX_REFUSALS: Final = 20
 # After an error that passes, such as too many open files.
 ACCEPT_AGAIN_S: Final = 0.5
 
@@ -174,7 +174,7 @@ class CommandEgress:
             await connection_of(self._note_refusal, gateway.on_reached).serve()
 
     def _note_refusal(self, refusal: str) -> None:
-        if len(self._refused) < MOST_REFUSALS:
+        if len(self._refused) < MAX_REFUSALS:
             self._refused[refusal] = None
 
 
