@@ -62,6 +62,13 @@ def test_front_matter_fields_are_read(document: str, fields: dict[str, object]) 
     assert read.problem is None and fields.items() <= read.fields.items()
 
 
+def test_front_matter_that_is_not_closed_is_text_and_reported() -> None:
+    document = "---\nname: deploy\n\nPut it out."
+    read = read_front_matter(document)
+    assert (read.fields, read.text, read.problem) == ({}, document, "its front matter has no closing ---")
+    assert read_front_matter("---\n\nA rule, then text.").problem is None
+
+
 @pytest.mark.parametrize(
     "head",
     [

@@ -118,10 +118,11 @@ class InstructionService(Protocol):
 
 
 class Recollection(msgspec.Struct, frozen=True, kw_only=True):
-    """What memory adds to a prompt: a reminder for the model, notices for the person."""
+    """What memory adds to a prompt: a reminder for the model, notices for the user, and what of it is not used."""
 
     reminder: str = ""
     notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class MemoryService(Protocol):

@@ -8,6 +8,7 @@ import msgspec
 from robota.config.yaml_document import YamlProblem, read_yaml
 
 FENCE: Final = "---"
+UNCLOSED: Final = "its front matter has no closing ---"
 # Compiled on first use: parsed skills mostly come from the cache.
 _BEGINS: Final = r"---[ \t\r]*\n"
 _ENDS: Final = r"\n---[ \t\r]*(?:\n|\Z)"
@@ -41,7 +42,8 @@ def read_front_matter(document: str) -> FrontMatter:
     document = document.removeprefix("\ufeff")
     split = _split(document)
     if split is None:
-        return FrontMatter(fields={}, text=document)
+        is_unclosed = re.match(_BEGINS + r"[A-Za-z][\w-]*:", document) is not None
+        return FrontMatter(fields={}, text=document, problem=UNCLOSED if is_unclosed else None)
     head, text = split
     if len(head) > MAX_CHARACTERS or head.count("[") + head.count("{") > MAX_BRACKETS:
         return FrontMatter(fields={}, text=text, problem="its front matter is too long or too deeply nested")

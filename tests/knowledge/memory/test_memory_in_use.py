@@ -104,6 +104,18 @@ def test_an_entry_is_stale_when_a_file_it_names_is_gone(robota: Robota) -> None:
     assert "src/app.py is gone" in robota("memory", "used").stdout
 
 
+def test_memory_that_cannot_be_read_or_is_cut_is_a_warning_for_scripts_too(robota: Robota) -> None:
+    script(robota, DONE, DONE)
+    robota("memory", "add", "project", "build", "Run make check.")
+    index = robota.workspace / ".robota/memory/MEMORY.md"
+    with index.open("a") as file:
+        file.writelines(f"line {number}\n" for number in range(300))
+    assert "lines were left out" in robota("-p", "go").stderr
+    index.write_text("x" * 1_100_000)
+    done = robota("-p", "go")
+    assert done.code == 0 and "cannot be read: it is too long" in done.stderr
+
+
 def test_memory_changes_are_sent_as_reminders_and_the_system_prompt_stays_the_same(robota: Robota) -> None:
     script(robota, DONE, DONE, DONE)
     robota("memory", "add", "project", "build", "Run make check.")
@@ -199,7 +211,7 @@ def test_memory_requests_work_in_print_mode(robota: Robota) -> None:
     assert "Memory is empty." in robota("-p", "/memory").stdout
     assert "Saved to memory as" in robota("-p", "/memory add project build Don't forget make. --run true").stdout
     assert listed(robota, "list")[0]["check"] == "true"
-    assert "remembered already" in robota("-p", "/memory add project other don't FORGET make.").stdout
+    assert "already in memory" in robota("-p", "/memory add project other don't FORGET make.").stdout
     assert "Don't forget make." in robota("-p", "/memory show build").stdout
     assert robota("-p", "/memory show nothing").code != 0
     refused = robota("-p", "/memory add project keys api_key=abcd1234")

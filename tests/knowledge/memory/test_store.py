@@ -146,5 +146,5 @@ def test_a_check_that_fails_in_a_session_withdraws_its_entry(tmp_path: Path) -> 
     assert known is not None and "Run make." in memory.prompt_section("task")
     memories.record_checks(MemoryScope.USER, {known.entry.id: "exit code 2"}, [])
     recollection = memory.recall("task", "go on", 1)
-    assert "Run make." in recollection.reminder and "exit code 2" in "".join(recollection.notices)
+    assert "Run make." in recollection.reminder and "exit code 2" in "".join(recollection.warnings)
     assert memory.recall("task", "go on", 2).reminder == ""

@@ -65,6 +65,12 @@ def test_no_front_matter_makes_reading_a_skill_fail(head: str, body: str) -> Non
     assert len(skill.description) < 10_000
 
 
+@pytest.mark.parametrize("name", [".#deploy.md", ".hidden.md", "git/.deploy.toml"])
+def test_hidden_files_are_no_commands(name: str) -> None:
+    """Editors keep locks and drafts under such names."""
+    assert read_skill(COMMANDS, source(name, b"Text.")) is None
+
+
 def test_a_file_in_utf_16_is_read(tmp_path: Path) -> None:
     skill = read_skill(COMMANDS, source("wide.md", "---\ndescription: Weit – größer\n---\nText.".encode("utf-16")))
     assert skill is not None and skill.description == "Weit – größer" and not skill.problems

@@ -363,6 +363,8 @@ class Task:
         self.remind(recollection.reminder)
         for notice in recollection.notices:
             self.runtime.bus.emit(Notice(level="info", text=notice))
+        for warning in recollection.warnings:
+            self.runtime.warn(warning)
 
     def _propose_memory(self, proposed: Remember) -> ToolResult:
         if (memory := self.runtime.services.memory) is None:

@@ -90,7 +90,7 @@ class SessionMemory:
         self._used = msgspec.structs.replace(self._used, recalled=recalled)
         reminders = (*changes, _sections(RECALLED, recalled))
         reminder = "\n\n".join(each for each in reminders if each)
-        return Recollection(reminder=reminder, notices=(*captured, *self._new_notices()))
+        return Recollection(reminder=reminder, notices=captured, warnings=tuple(self._new_warnings()))
 
     def propose(self, kind: str, topic: str, text: str, message: int) -> ToolResult:
         try:
@@ -204,7 +204,7 @@ class SessionMemory:
             except MemoryProblem:
                 continue  # reported when the index was read
 
-    def _new_notices(self) -> Iterator[str]:
+    def _new_warnings(self) -> Iterator[str]:
         """Problems and stale entries, each reported once a session."""
         stale = (f"No longer holds and is not told: {known.entry.text} ({known.stale})" for known in self._used.stale)
         for notice in (*self._used.problems, *stale):

@@ -195,7 +195,7 @@ def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
         own_name = directories[-1]
     else:
         stem, dot, suffix = name.rpartition(".")
-        if not dot or suffix not in ("md", "toml"):
+        if not dot or suffix not in ("md", "toml") or name.startswith("."):
             return None
         qualified_name = ":".join((*directories, stem))
         own_name = qualified_name if suffix == "toml" else stem
