@@ -13,7 +13,7 @@ from robota.config.trust.sources import take_snapshot
 from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
-from robota.workspace.sandbox.placeholders import WAITING, Placeholders
+from robota.workspace.sandbox.placeholders import POOL, Placeholders
 from robota.workspace.sandbox.profile import PROTECTED_NAMES
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
@@ -144,7 +144,7 @@ def test_between_commands_placeholders_wait_in_our_own_directory(strong: Cell) -
     strong.renew()
     assert strong.run("echo evil > .envrc").returncode != 0
     assert strong.names() == [".git", ".robota"]
-    waiting = strong.root / ".robota" / WAITING
+    waiting = strong.root / ".robota" / POOL
     made = {place.stat().st_ino for place in waiting.iterdir()}
     assert len(made) >= len(PROTECTED_NAMES) - 2
 
@@ -159,7 +159,7 @@ def test_between_commands_placeholders_wait_in_our_own_directory(strong: Cell) -
 
 @pytest.mark.parametrize("kind", ["filled", "link", "file"])
 def test_what_somebody_put_where_placeholders_wait_never_comes_into_the_workspace(strong: Cell, kind: str) -> None:
-    waiting = strong.root / ".robota" / WAITING
+    waiting = strong.root / ".robota" / POOL
     waiting.mkdir(parents=True)
     for number in range(50):
         match kind:
@@ -179,7 +179,7 @@ def test_what_somebody_put_where_placeholders_wait_never_comes_into_the_workspac
 
 def test_a_link_in_place_of_where_they_wait_is_not_followed(strong: Cell) -> None:
     (strong.root / ".robota").mkdir()
-    (strong.root / ".robota" / WAITING).symlink_to(strong.outside)
+    (strong.root / ".robota" / POOL).symlink_to(strong.outside)
     strong.renew()
     assert strong.run("echo evil > .envrc").returncode != 0
     assert not list(strong.outside.iterdir()) and strong.names() == [".git", ".robota"]

@@ -1,1 +1,1 @@
-"""The sandbox around commands: bubblewrap or Landlock with seccomp, what a command may touch, and its network."""
+"""The sandbox for commands: bubblewrap or Landlock with seccomp, what a command may access, and its network."""

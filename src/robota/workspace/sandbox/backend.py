@@ -1,4 +1,4 @@
-"""Which sandbox works on this machine (bubblewrap, Landlock or none), found out by running a program in it."""
+"""Detect which sandbox works on this machine (bubblewrap, Landlock or none) by running a program in it."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ PROBE_SECONDS: Final = 20.0
 
 
 class SandboxKind(StrEnum):
-    """What confines a command, the strongest first."""
+    """The mechanism that confines a command, the strongest first."""
 
     BUBBLEWRAP = "bubblewrap"
     LANDLOCK = "landlock"
@@ -32,9 +32,9 @@ class SandboxKind(StrEnum):
 
 
 class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
-    """The strongest kind that works here, and what commands may touch. `reason` says why it is not a stronger one.
+    """The strongest kind that works here, and what commands may access. `reason` says why it is not a stronger one.
 
-    `network` is one that commands join; without it each has a network of its own, with nobody in it.
+    `network` is a network that commands join; without it, each command has an empty one of its own.
     """
 
     kind: SandboxKind
@@ -46,7 +46,7 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
     def wrap(
         self, command: Sequence[str], cwd: Path | None = None, access: SandboxAccess = NO_MORE_ACCESS
     ) -> WrappedCommand:
-        """The command inside the sandbox. Must not be called if the kind is NONE."""
+        """Wrap a command in the sandbox. Must not be called if the kind is NONE."""
         if access.writable:
             writable = (*self.profile.writable, *access.writable)
             opened = msgspec.structs.replace(self, profile=msgspec.structs.replace(self.profile, writable=writable))
@@ -65,14 +65,14 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
         wrap = wrap_with_git_data if access.git_data else wrap_in_bubblewrap
         if self.network is None:
             return wrap(self.executable, self.profile, command, cwd)
-        # What it is in already is its network.
+        # The prefix has entered the network already: bubblewrap must not create another.
         profile = msgspec.structs.replace(self.profile, network=True)
         wrapped = wrap(self.executable, profile, command, cwd)
         return msgspec.structs.replace(wrapped, argv=(*self.network.prefix, *wrapped.argv))
 
 
 def detect_backend(profile: SandboxProfile) -> SandboxBackend:
-    """The strongest kind in which a program can be started with exactly this profile. Raises `MachineIsShort`."""
+    """The strongest kind in which a program runs with exactly this profile; `MachineIsShort` if that is unknown."""
     reasons: list[str] = []
     executable = find_program("bwrap", os.environ, not_beneath=profile.root)
     if executable is None:
@@ -93,7 +93,7 @@ def detect_backend(profile: SandboxProfile) -> SandboxBackend:
 
 
 def _secret_within(profile: SandboxProfile) -> str | None:
-    """Landlock opens a directory with all that is in it: in a home, also Robota's own settings could be rewritten."""
+    """Why Landlock is not enough: it opens a directory with all its content, in a home directory also our settings."""
     for place in (*profile.hidden_directories, *profile.hidden_files):
         if any(place.is_relative_to(wide) for wide in (profile.root, *profile.writable)):
             return f"it cannot hide {str(place)!r} inside the workspace; work in a directory without secrets"
@@ -101,7 +101,7 @@ def _secret_within(profile: SandboxProfile) -> str | None:
 
 
 def probe(candidate: SandboxBackend) -> str | None:
-    """Run a program in the sandbox; what went wrong, or None. Raises `MachineIsShort` if that proves nothing."""
+    """Run a program in the sandbox; returns the problem, or None. `MachineIsShort` if the failure proves nothing."""
     try:
         wrapped = candidate.wrap(PROBE)
     except MachineIsShort:

@@ -1,4 +1,4 @@
-"""A command in bubblewrap: mounts, namespaces, system call filter and resource limits."""
+"""Run a command in bubblewrap: mounts, namespaces, system call filter and resource limits."""
 
 import os
 import re
@@ -18,14 +18,14 @@ from robota.workspace.sandbox.profile import OWN_DIRECTORY, SandboxProfile
 from robota.workspace.sandbox.repositories import (
     SubmodulePlaces,
     bare_repository_names,
+    exists,
     find_submodules,
-    is_there,
 )
 from robota.workspace.sandbox.seccomp import filter_program
 
-# Written through by real root even without capabilities, because these files look at the uid and at nothing else.
+# Writable for real root even without capabilities, because the kernel checks only the uid for these files.
 KERNEL_INTERFACES: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
-# Plain files in the hidden socket directories that programs need to resolve names, or to find themselves.
+# Plain files in the hidden socket directories that programs need to resolve host names, or to find themselves.
 VISIBLE_RUN_FILES: Final = (
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/systemd/resolve/resolv.conf",
@@ -33,15 +33,15 @@ VISIBLE_RUN_FILES: Final = (
     "/run/resolvconf/resolv.conf",
     "/run/current-system",
 )
-# Where temporary files go outside. Inside that is always /tmp, and other places cannot be written.
+# The directory for temporary files outside. Inside it is always /tmp, because others are not writable.
 TEMPORARY_VARIABLES: Final = ("TMPDIR", "TMP", "TEMP")
-# Bubblewrap knows `--perms` since then.
+# The first version of bubblewrap with `--perms`.
 KNOWS_PERMS: Final = (0, 5)
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
-# No core dumps; no file beyond 16 GiB (in blocks of 512 bytes), which would fill the disk; and if memory runs out, the
-# command is killed first. The watchdog sets the latter for every command, but too late for one in here.
+# No core dumps; no file above 16 GiB (in blocks of 512 bytes), which would fill the disk; and if memory runs out, the
+# command is killed first. The watchdog sets the latter too, but only for bwrap, which may have forked already.
 RESOURCE_LIMITS: Final = f"ulimit -c 0; ulimit -f 33554432; echo {OOM_SCORE} > /proc/self/oom_score_adj"
-# Against fork bombs; one shell calls it -u, another -p. Older kernels count processes outside as well.
+# Against fork bombs. The option is -u in some shells and -p in others. Older kernels count processes outside as well.
 PROCESS_LIMIT: Final = "ulimit -u 4096 || ulimit -p 4096"
 COUNTING_KERNEL: Final = (5, 14)
 
@@ -49,9 +49,9 @@ COUNTING_KERNEL: Final = (5, 14)
 def wrap_in_bubblewrap(
     executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path, options: Sequence[str] = ()
 ) -> WrappedCommand:
-    """The command inside bubblewrap, with every protected name read-only, also those that do not exist yet.
+    """Wrap a command in bubblewrap, with every protected name read-only, even those that do not exist yet.
 
-    `options` are more of bubblewrap's own: what they mount lies on top of everything else.
+    `options` are additional options of bubblewrap: their mounts are on top of all others.
     """
     submodules = find_submodules(profile.root)
     kept_free = (*submodules.kept_free, *bare_repository_names(profile.root))
@@ -64,7 +64,7 @@ def wrap_in_bubblewrap(
             os.close(seccomp_descriptor)
         placeholders.release()
 
-    found = (*submodules.read_only, *_not_to_be_pinned(profile, submodules), *kept_free)
+    found = (*submodules.read_only, *_unpinnable(profile, submodules), *kept_free)
     read_only = _read_only_paths(profile, placeholders.standing, found)
     words = bubblewrap_arguments(
         executable, _with_pinned(profile, submodules), read_only, placeholders.standing, cwd, seccomp_descriptor
@@ -79,17 +79,17 @@ def wrap_in_bubblewrap(
 
 
 def _with_pinned(profile: SandboxProfile, submodules: SubmodulePlaces) -> SandboxProfile:
-    """The profile, with each of the submodules a mount of its own, which can be neither moved nor removed."""
+    """The profile with each submodule as a separate mount, which can be neither moved nor removed."""
     if submodules.unprotectable or profile.unprotectable:
         return msgspec.structs.replace(profile, root_is_writable=False, writable=())
     pinned = (place for place in submodules.pinned if place in profile.pinned)
     return msgspec.structs.replace(profile, writable=(*profile.writable, *pinned))
 
 
-def _not_to_be_pinned(profile: SandboxProfile, submodules: SubmodulePlaces) -> list[Path]:
-    """Directories that hold submodules which a command of this session could have replaced by a link to anywhere.
+def _unpinnable(profile: SandboxProfile, submodules: SubmodulePlaces) -> list[Path]:
+    """Directories with submodules that a command of this session could have replaced by a link to anywhere.
 
-    They came after the first command, so they are not made writable mounts; nothing in them can be changed.
+    They appeared after the first command, so they are not mounted writable; nothing in them can be changed.
     """
     late = (place.relative_to(profile.root) for place in submodules.pinned if place not in profile.pinned)
     return [profile.root / place.parts[0] for place in late]
@@ -103,7 +103,7 @@ def bubblewrap_arguments(
     cwd: Path,
     seccomp_descriptor: int | None = None,
 ) -> list[str]:
-    """The command line up to the `--`. Later mounts lie on top of earlier ones. `read_only` must exist."""
+    """The command line up to the `--`. Later mounts are on top of earlier ones. `read_only` must exist."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
     for place in profile.socket_directories:
         words += ["--tmpfs", str(place)]
@@ -135,10 +135,10 @@ def bubblewrap_arguments(
 
 
 def _empty_directory(executable: str, place: str) -> tuple[str, ...]:
-    """The options for an empty directory in which nothing can be made.
+    """The options for an empty directory in which nothing can be created.
 
-    It need not be a read-only mount, which takes five times as long: what a command puts there after it has changed the
-    mode is seen by nobody else.
+    It need not be a read-only mount, which takes five times as long: if a command changes the mode and creates files
+    there, no other process sees them.
     """
     if _version(executable) >= KNOWS_PERMS:
         return ("--perms", "0555", "--tmpfs", place)
@@ -152,32 +152,32 @@ def _version(executable: str) -> tuple[int, ...]:
 
 
 def _read_only_paths(profile: SandboxProfile, placeholders: frozenset[Path], submodules: Sequence[Path]) -> list[Path]:
-    """What exists of the names that must not change. A link counts as what it leads to: nothing mounts on a link."""
+    """The existing paths that must not change. Links are resolved, because nothing can be mounted on a link."""
     closed_paths = profile.closed_paths
-    if not all(is_there(place) for place in closed_paths):
-        closed_paths = find_closed_paths(profile.root)  # one was moved, and must stay protected
+    if not all(exists(place) for place in closed_paths):
+        closed_paths = find_closed_paths(profile.root)  # one was moved, and must still be protected
     names = (*profile.protected_names, *closed_paths, *submodules)
-    # Not `Path.resolve`, which does not take a link that leads to itself.
+    # Not `Path.resolve`, which fails on a link to itself.
     places = dict.fromkeys(Path(os.path.realpath(name)) for name in names if name not in placeholders)
     writable = (profile.root, *profile.writable)
-    # What could be written as a whole, and what is around it, is not closed.
+    # Directories that are writable as a whole, and their parents, are not closed.
     around = {parent for wide in writable for parent in (wide, *wide.parents)}
     return [
         place
         for place in places
-        if is_there(place) and place not in around and any(place.is_relative_to(wide) for wide in writable)
+        if exists(place) and place not in around and any(place.is_relative_to(wide) for wide in writable)
     ]
 
 
 def _limiting_shell() -> tuple[str, ...]:
-    """A shell that limits its own resources and becomes the command."""
+    """The command line of a shell that limits its own resources and then executes the command."""
     kernel = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
     limits = f"{RESOURCE_LIMITS}; {PROCESS_LIMIT}" if kernel >= COUNTING_KERNEL else RESOURCE_LIMITS
     return ("/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh")
 
 
 def _readable(program: bytes) -> int:
-    """A descriptor that the program can be read from, without a file."""
+    """An in-memory file descriptor from which bubblewrap reads the filter program."""
     descriptor = os.memfd_create("seccomp", 0)
     os.write(descriptor, program)
     os.lseek(descriptor, 0, os.SEEK_SET)

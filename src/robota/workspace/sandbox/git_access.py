@@ -1,4 +1,4 @@
-"""A command in bubblewrap that may change git's data: it works on a copy, which is taken over when it has ended."""
+"""Run a command in bubblewrap that may change git's data: it works on a copy, which is written back at its end."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from robota.workspace.sandbox.profile import SandboxProfile
 
 
 def wrap_with_git_data(executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path) -> WrappedCommand:
-    """The command with a copy of git's data; as any other command where that cannot be had."""
+    """Wrap a command with a copy of git's data; like any other command if there is no repository to copy."""
     directories = find_git_directories(profile.root)
     if directories is None:
         return wrap_in_bubblewrap(executable, profile, command, cwd)

@@ -1,4 +1,4 @@
-"""A command confined by Landlock and seccomp: the arguments of the launcher, and how it is started quickly."""
+"""Run a command under Landlock and seccomp: the arguments of the launcher, and how it is started quickly."""
 
 import importlib.util
 import marshal
@@ -14,19 +14,19 @@ from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.profile import SandboxProfile
 from robota.workspace.sandbox.seccomp import filter_program
 
-# Without links, and looked up before a command runs: one in a virtual environment in the workspace could be replaced.
+# Links are resolved before any command runs: a link in a virtual environment in the workspace could be replaced.
 INTERPRETER: Final = os.path.realpath(sys.executable)
 LAUNCHER: Final = Path(__file__).with_name("landlock_launcher.py")
-# Written to by half of all programs; none of it outlives the command.
+# Many programs write to these; nothing written there outlives the command.
 HARMLESS_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")
 SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINALS: Final = Path("/dev/pts")
 
 
 def wrap_in_landlock(profile: SandboxProfile, command: Sequence[str]) -> WrappedCommand:
-    """Weaker than bubblewrap: single names inside the workspace and other processes are not out of reach."""
+    """Wrap a command. Weaker than bubblewrap: it protects neither single names in the workspace nor other processes."""
     program = filter_program(only_unix_sockets=not profile.network) or b""
-    # Landlock cannot tell a terminal that the command makes from one in which somebody types.
+    # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
     open_terminals, closed_terminals = ((), (TERMINALS,)) if _has_open_terminal() else ((TERMINALS,), ())
     devices = (*(Path("/dev", name) for name in HARMLESS_DEVICES), *open_terminals)
     hidden = (*profile.hidden_directories, *profile.hidden_files, *closed_terminals)
@@ -49,13 +49,13 @@ def wrap_in_landlock(profile: SandboxProfile, command: Sequence[str]) -> Wrapped
 
 @cache
 def _byte_code() -> bytes:
-    """The launcher as Python keeps it in files: to compile it would take a fifth of the time of every command."""
+    """The compiled launcher, as in a .pyc file: compiling it would take a fifth of the time of every command."""
     code = compile(LAUNCHER.read_bytes(), str(LAUNCHER), "exec", dont_inherit=True)
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
 def _has_open_terminal() -> bool:
-    """Whether there is a terminal that a command could read from, and so what is typed into it."""
+    """Whether there is a terminal that a command could open, to read what is typed into it."""
     try:
         with os.scandir(TERMINALS) as entries:
             return any(entry.name.isdecimal() and os.access(entry.path, os.R_OK) for entry in entries)
@@ -64,7 +64,7 @@ def _has_open_terminal() -> bool:
 
 
 def _each(option: str, values: Iterable[Path]) -> list[str]:
-    """Without links, which the launcher does not follow."""
+    """The option for each path, with links resolved, because the launcher does not follow them."""
     return [word for value in values for word in (option, os.path.realpath(value))]
 
 

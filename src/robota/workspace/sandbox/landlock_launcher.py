@@ -1,20 +1,20 @@
-"""Confines a command with Landlock and seccomp. Run by path, with `python -I -S`.
+"""Confine a command with Landlock and seccomp. Run by path, with `python -I -S`.
 
     python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
-Options, some of them many times: --writable PATH, --device PATH, --hidden PATH, --temporary PATH, --network on|off,
---oom-score NUMBER, --filter HEX. It imports nothing of robota and as little as it can, because it starts once per
-command and every import is paid each time. Anything that fails ends with code 126 before the command has run.
+Options, some repeatable: --writable PATH, --device PATH, --hidden PATH, --temporary PATH, --network on|off,
+--oom-score NUMBER, --filter HEX. It imports nothing from robota and as little as possible, because it starts once per
+command and every import takes time. On any failure it exits with code 126 before the command has run.
 
-The process itself is not confined. Whatever the command leaves running becomes its child, even without the mark and
-the session by which Robota knows its commands, and is killed before this process ends as the command did.
+This process itself is not confined. Every process that the command leaves running becomes its child, even without the
+mark and the session by which Robota finds its commands. It kills them and exits with the status of the command.
 """
 
 import os
 import resource
 import sys
 
-# What typing.TYPE_CHECKING is, without the time it takes to import typing.
+# Stands for typing.TYPE_CHECKING: importing typing takes too long.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -23,18 +23,18 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF, PATH_BENEATH = 444, 445, 446, 1
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
 SECCOMP_MODE_FILTER, SIGKILL = 2, 9
 
-# What Landlock can refuse, in the order the kernel learned it: all but REFER (2), TRUNCATE (3), IOCTL_DEV (5) in ABI 1.
+# Landlock's access rights, all of them in ABI 1 except REFER (2), TRUNCATE (3) and IOCTL_DEV (5).
 WRITE_FILE, READ_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 2, 1 << 13, 1 << 14, 1 << 15
 MAKE_AND_REMOVE, MAKE_DEVICES = 0x1FF << 4, 1 << 6 | 1 << 11
 OF_FILES = WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 BIND_AND_CONNECT_TCP, ABSTRACT_SOCKETS_AND_SIGNALS = 0x3, 0x3
 
-# What root keeps: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETGID, SETUID, all of them about files and users.
+# Capabilities that root keeps: CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETGID, SETUID, all of them for files and users.
 KEPT_CAPABILITIES = (0, 1, 3, 4, 6, 7)
 MAX_CAPABILITIES = 64
 MAX_FILE_BYTES = 16 << 30
 
-# What `signal` and `ctypes` are made of: those two take longer to import than all the rest.
+# The C modules below `signal` and `ctypes`: those two take longer to import than all the rest.
 SIGNALS, C = __import__("_signal"), __import__("_ctypes")
 INT, LONG = (type(sign, (C._SimpleCData,), {"_type_": sign}) for sign in "il")
 BYTE: "Any" = type("c", (C._SimpleCData,), {"_type_": "c"})
@@ -45,7 +45,7 @@ PRCTL, SYSCALL = FUNCTION(("prctl", LIBC)), FUNCTION(("syscall", LIBC))
 
 
 def main(arguments: list[str]) -> None:
-    """Build the sandbox described by the arguments, then become the command."""
+    """Build the sandbox described by the arguments, then execute the command."""
     end = arguments.index("--")
     given: dict[str, list[str]] = {}
     for option, value in zip(arguments[0:end:2], arguments[1:end:2], strict=True):
@@ -61,23 +61,23 @@ def main(arguments: list[str]) -> None:
     drop_capabilities()
     restrict_files(given)
     restrict_calls(bytes.fromhex(given.get("--filter", [""])[0]))
-    undo_what_python_did()
+    restore_signals_and_environment()
     os.execvp(arguments[end + 1], arguments[end + 1 :])
 
 
 def prefer_for_oom_kill(score: str) -> None:
-    """Before anything is started, so that all of it inherits it: if memory runs out, the kernel kills this first."""
+    """Make the kernel kill this process first when memory runs out; called first, so that all children inherit it."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as file:  # noqa: PTH123 - pathlib would have to be imported
             if int(file.read()) < int(score):
                 file.seek(0)
                 file.write(score)
     except OSError:
-        pass  # not allowed here; everything else holds all the same
+        pass  # not permitted here; everything else still works
 
 
 def fork_command() -> int:
-    """As `fork`. The parent gets all orphans beneath it, and no signal ends it before the command has ended."""
+    """Fork. The parent adopts all orphaned descendants, and ignores signals until the command has ended."""
     checked(PRCTL(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
     command = os.fork()
     if command:
@@ -88,12 +88,12 @@ def fork_command() -> int:
 
 
 def die_with_parent() -> None:
-    """End when the process that started us ends."""
+    """Make the kernel kill this process when its parent ends."""
     checked(PRCTL(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 
 
 def outlive(command: int) -> None:
-    """Wait for the command, end what it left, and end in the same way."""
+    """Wait for the command, kill what it left running, and exit with the same status."""
     for descriptor in range(3):
         os.close(descriptor)
     ended, status = os.waitpid(-1, 0)
@@ -110,7 +110,7 @@ def outlive(command: int) -> None:
 
 
 def end_children() -> None:
-    """Until there is none: the death of one makes its own children ours."""
+    """Kill children until there are none: when one dies, its own children become ours."""
     try:
         while True:
             if os.waitpid(-1, os.WNOHANG) == (0, 0):
@@ -122,7 +122,7 @@ def end_children() -> None:
 
 
 def children() -> list[int]:
-    """The processes that this one started."""
+    """The pids of the children of this process."""
     with os.scandir("/proc") as entries:
         pids = [int(entry.name) for entry in entries if entry.name.isdecimal()]
     return [pid for pid in pids if parent_of(pid) == os.getpid()]
@@ -146,7 +146,7 @@ def limit_resources() -> None:
 
 
 def drop_capabilities() -> None:
-    """From what the command will get when it is started as root; for anybody else this fails and changes nothing."""
+    """Drop capabilities that a command started as root would get; for other users this fails and changes nothing."""
     for capability in range(MAX_CAPABILITIES):
         if capability not in KEPT_CAPABILITIES:
             PRCTL(PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -174,7 +174,7 @@ def restrict_files(given: dict[str, list[str]]) -> None:
 
 
 def everything_but(hidden: list[str]) -> list[str]:
-    """Files and directories that together hold all that there is, without what is hidden. Links are no places."""
+    """Files and directories that together cover the whole file system except `hidden`. Links are skipped."""
     on_the_way = {path[:end] or "/" for path in hidden for end, letter in enumerate(path) if letter == "/"}
     not_whole = on_the_way.union(hidden)
     places: list[str] = []
@@ -183,16 +183,16 @@ def everything_but(hidden: list[str]) -> list[str]:
             with os.scandir(directory) as entries:
                 places += [entry.path for entry in entries if entry.path not in not_whole and not entry.is_symlink()]
         except OSError:
-            pass  # what cannot be listed stays closed
+            pass  # no rule for what cannot be listed, so it stays closed
     return places
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
-    """Add a rule for a path; one that does not exist is left out."""
+    """Add a rule for a path, if it exists."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
-        return  # gone since, and without a rule it stays closed
+        return  # removed meanwhile; without a rule it stays closed
     is_directory = os.fstat(descriptor).st_mode & 0o170000 == 0o040000
     rule = rights if is_directory else rights & OF_FILES
     packed = rule.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)
@@ -209,8 +209,8 @@ def restrict_calls(program: bytes) -> None:
     checked(PRCTL(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0))
 
 
-def undo_what_python_did() -> None:
-    """The command shall find the signals and the environment as they were."""
+def restore_signals_and_environment() -> None:
+    """Restore the signals and the environment for the command."""
     for number in (SIGNALS.SIGPIPE, SIGNALS.SIGXFSZ):
         SIGNALS.signal(number, SIGNALS.SIG_DFL)
     os.environ.pop("LC_CTYPE", None)
@@ -221,7 +221,7 @@ def undo_what_python_did() -> None:
 
 
 def checked(result: int) -> int:
-    """The result of a system call; exits if it failed, because without it there is no sandbox."""
+    """Return the result of a system call; exit if it failed, because without it there is no sandbox."""
     if result < 0:
         error = os.strerror(C.get_errno())
         sys.stderr.write(f"robota: the sandbox could not be built ({error}); the command was not run.\n")

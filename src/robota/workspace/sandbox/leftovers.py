@@ -1,6 +1,6 @@
-"""What a killed Robota left goes when the next one starts: half-done patches, drafts, empty and temporary directories.
+"""Clean up after a killed Robota: unfinished patches, drafts, empty and temporary directories.
 
-It runs at every start, so nothing is imported before there is something to remove.
+This runs at every start, so nothing is imported unless there is something to remove.
 """
 
 import os
@@ -11,20 +11,20 @@ from typing import Final
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 
 OWN_DIRECTORY: Final = ".robota"
-# Also kept free, where a directory could become a repository without a `.git`.
+# Placeholders also block these names, with which a directory could become a bare repository.
 BARE_REPOSITORY: Final = ("commondir", "refs", "HEAD")
 # See `workspace/files/drafts.py`.
 DRAFTS: Final = "drafts"
 JOURNALS: Final = "patches"
-WAITING_PLACEHOLDERS: Final = "placeholders"
+PLACEHOLDER_POOL: Final = "placeholders"
 PRIVATE_PREFIX: Final = "robota-tmp-"
 ALWAYS_THERE: Final = "/tmp"
 
 
 def clear_up_after_killed(root: Path, kept_in: Path, user_directory: Path, temporary: str) -> list[str]:
-    """Clear up in a workspace whose sessions are kept in `kept_in`. Says what a person should know.
+    """Clean up in a workspace whose sessions are stored in `kept_in`. Returns messages for the user.
 
-    `temporary` is where temporary files go on this machine.
+    `temporary` is the directory for temporary files on this machine.
     """
     _remove_directories(root, temporary)
     told = _remove_drafts(kept_in) if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS) else []
@@ -38,8 +38,8 @@ def _remove_directories(root: Path, temporary: str) -> None:
             there = {entry.name for entry in entries}
         if candidates := [name for name in names if name.name in there and _is_empty(name)]:
             _remove_placeholders(candidates, root / OWN_DIRECTORY)
-        if OWN_DIRECTORY in there and os.path.lexists(root / OWN_DIRECTORY / WAITING_PLACEHOLDERS):
-            _remove_waiting(root / OWN_DIRECTORY)
+        if OWN_DIRECTORY in there and os.path.lexists(root / OWN_DIRECTORY / PLACEHOLDER_POOL):
+            _remove_pool(root / OWN_DIRECTORY)
     with suppress(OSError), os.scandir(temporary or ALWAYS_THERE) as entries:
         has_private = any(entry.name.startswith(PRIVATE_PREFIX) for entry in entries)
         if has_private:
@@ -74,10 +74,10 @@ def _remove_placeholders(names: list[Path], lock_directory: Path) -> None:
         remove_abandoned(names, lock_directory)
 
 
-def _remove_waiting(directory: Path) -> None:
-    from robota.workspace.sandbox.placeholders import remove_waiting
+def _remove_pool(directory: Path) -> None:
+    from robota.workspace.sandbox.placeholders import remove_pool
 
-    remove_waiting(directory)
+    remove_pool(directory)
 
 
 def _remove_private(parent: Path) -> None:

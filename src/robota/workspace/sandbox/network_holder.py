@@ -1,11 +1,10 @@
-"""Keeps the network of a session's commands: a network namespace of its own, with nothing in it but loopback.
+"""Hold the network namespace of a session's commands, which contains nothing but loopback.
 
     python -I -S network_holder.py SOCKET
 
-SOCKET is one end of a pair of sockets whose other end Robota holds. First the two namespaces are handed out as
-descriptors; then each line that comes is answered: `ports` with the TCP ports on which somebody listens, `connect PORT`
-with a connected socket, or with a word about what went wrong. It imports nothing of robota, runs no other program, and
-ends when Robota closes its end or dies.
+SOCKET is one end of a socket pair; Robota has the other. First it sends the descriptors of the two namespaces; then it
+answers each line: `ports` with the TCP ports on which a process listens, `connect PORT` with a connected socket or with
+an error name. It imports nothing from robota, runs no other program, and exits when Robota closes its end or dies.
 """
 
 import array
@@ -24,7 +23,7 @@ MAX_BYTES = 64
 
 
 def main(descriptor: int) -> None:
-    """Hold the network, and answer requests, until the other side hangs up."""
+    """Hold the network and answer requests until the other end is closed."""
     outside = socket.socket(fileno=descriptor)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     enter_new_namespaces()
@@ -38,7 +37,7 @@ def main(descriptor: int) -> None:
 
 
 def enter_new_namespaces() -> None:
-    """A network of its own; the user namespace is what an ordinary user needs for that."""
+    """Enter a new network namespace, and a user namespace, without which an ordinary user cannot do that."""
     user, group = os.geteuid(), os.getegid()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(NEW_USER_AND_NETWORK):
@@ -49,13 +48,13 @@ def enter_new_namespaces() -> None:
 
 
 def bring_up_loopback() -> None:
-    """In a new network it is switched off."""
+    """Bring up the loopback interface, which is down in a new network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sh22x", b"lo", UP_AND_RUNNING))
 
 
 def answer(outside: socket.socket, request: "list[str]") -> None:
-    """Answer one request: the ports on which something listens, or a connection to one."""
+    """Answer one request: the ports on which a process listens, or a connection to one."""
     try:
         if request == ["ports"]:
             send(outside, " ".join(map(str, listening_ports())).encode() or b"none")
@@ -68,7 +67,7 @@ def answer(outside: socket.socket, request: "list[str]") -> None:
 
 
 def listening_ports() -> "list[int]":
-    """The ports on which something listens in this network."""
+    """The TCP ports on which a process listens in this network."""
     ports = set()
     for name in ("tcp", "tcp6"):
         try:
@@ -78,12 +77,12 @@ def listening_ports() -> "list[int]":
                     if fields[3] == LISTENING:
                         ports.add(int(fields[1].rpartition(":")[2], 16))
         except FileNotFoundError:
-            pass  # a machine without IPv6
+            pass  # no IPv6 on this machine
     return sorted(ports)
 
 
 def connected(port: int) -> socket.socket:
-    """Programs listen on one of the two, and not always on both."""
+    """Connect by IPv4 or IPv6, because programs do not always listen on both."""
     try:
         return socket.create_connection(("127.0.0.1", port), 5)
     except OSError:
@@ -91,7 +90,7 @@ def connected(port: int) -> socket.socket:
 
 
 def send(outside: socket.socket, data: bytes, descriptors: "list[int] | None" = None) -> None:
-    """Send an answer and descriptors with it."""
+    """Send an answer, with descriptors if any."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
     outside.sendmsg([data], rights)
 

@@ -1,19 +1,19 @@
-"""What the sandbox can be opened for, one command at a time: a host, or a directory outside the workspace."""
+"""Check what the sandbox can be opened for, for one command: a host, or a directory outside the workspace."""
 
 from pathlib import Path
 from typing import Final
 
 from robota.config.settings.allowed_hosts import AllowedName, NoHost, allowed_host
 
-# What the machine itself rests on; a command that has to write there needs more than an opening.
+# Directories of the operating system; a command that has to write there must run without the sandbox.
 OF_THE_SYSTEM: Final = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr"}
 )
-MIN_DEPTH: Final = 3  # with the root: /var/tmp, /home/somebody
+MIN_DEPTH: Final = 3  # parts including the root: /var/tmp, /home/user
 
 
 def problem_with_opening(entry: str, root: Path, home: Path | None) -> str | None:
-    """Why the sandbox is not opened for this, in words that follow a colon; None if a person can be asked."""
+    """Why the sandbox cannot be opened for this, as text to follow a colon; None if the user can be asked."""
     if not entry.startswith("/"):
         try:
             found = allowed_host(entry)

@@ -1,11 +1,12 @@
-"""Empty directories in place of missing protected names while a command runs, so that it cannot create them.
+"""Create empty directories under missing protected names while a command runs, so that it cannot create them itself.
 
-A mount needs something to lie on. git does not see empty directories, so they change no status. They must not go while
-another command is running: the kernel would take away its mounts with them. So every command holds a shared lock, also
-across processes, and whoever can get it alone tidies up; what a killed Robota left is tidied up by the next one.
+A mount needs a mount point. git ignores empty directories, so they do not show up in its status. They must not be
+removed while another command is running, because the kernel would remove its mounts with them. So every command holds a
+shared lock, also across processes, and a process that gets it exclusively cleans up; the next start of Robota cleans up
+after a killed one.
 
-Between commands they wait in a directory of Robota's own, because twenty times making and removing one takes a file
-system longer than everything else that is done for a command, and moving it hardly any time.
+Between commands they are kept in a pool, a directory of Robota's own: creating and removing twenty directories takes
+longer than everything else that is done for a command, while moving them takes hardly any time.
 """
 
 import fcntl
@@ -18,65 +19,65 @@ from typing import Final
 
 from robota.workspace.problems import CommandNotStarted
 
-# By this time of change a placeholder is known: putting something into it, or making it by hand, gives another one.
+# The modification time that identifies a placeholder: a directory that was filled or made by hand has another one.
 MARK_S: Final = 0x524F424F
 TRIES: Final = 200
 PAUSE_S: Final = 0.005
-# Where they wait, in the directory on which the locks are. More than this many are not kept.
-WAITING: Final = "placeholders"
-MAX_WAITING: Final = 100
+# The name of the pool in the directory with the locks, and its maximum size.
+POOL: Final = "placeholders"
+MAX_POOLED: Final = 100
 
 
 class Placeholders:
-    """Makes all `names` exist, the missing ones as empty directories, until `release` is called.
+    """Creates the missing `names` as empty directories until `release` is called.
 
-    `standing` are those of the names that are such directories, whoever made them.
+    `standing` are the names that are placeholders, including those that other commands created.
     """
 
     def __init__(self, names: Sequence[Path], lock_directory: Path) -> None:
-        """`lock_directory` is one of the names: the directory on which the locks are."""
+        """`lock_directory`, on which the locks are taken, is one of the names."""
         self._names = [*(name for name in names if name != lock_directory), lock_directory]
         self._lock = _shared_lock(lock_directory)
-        with _WaitingPlaceholders(lock_directory) as waiting:
-            self.standing = frozenset(name for name in names if waiting.put_at(name))
+        with _PlaceholderPool(lock_directory) as pool:
+            self.standing = frozenset(name for name in names if pool.ensure(name))
 
     def release(self) -> None:
-        """Take away those that are still empty, if nobody else needs them. Doing it twice does nothing."""
+        """Remove those that are still empty, unless another command needs them. Idempotent."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with _WaitingPlaceholders(self._names[-1]) as waiting:
+            with _PlaceholderPool(self._names[-1]) as pool:
                 for name in self._names:
-                    waiting.safe_remove(name)
+                    pool.safe_remove(name)
         except OSError:
-            pass  # somebody else runs a command here and will do it
+            pass  # another command runs here and will clean up
         finally:
             os.close(lock)
 
 
-class _WaitingPlaceholders:
-    """Those that stand nowhere just now; none where the directory for them would itself be a placeholder."""
+class _PlaceholderPool:
+    """Unused placeholders; empty if the directory for the pool is itself a placeholder."""
 
     def __init__(self, lock_directory: Path) -> None:
-        self._directory = _open_waiting(lock_directory)
+        self._directory = _open_pool(lock_directory)
         self._names = [] if self._directory is None else os.listdir(self._directory)  # noqa: PTH208 - of a descriptor
 
-    def __enter__(self) -> "_WaitingPlaceholders":
+    def __enter__(self) -> "_PlaceholderPool":
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._directory is not None:
             os.close(self._directory)
 
-    def put_at(self, place: Path) -> bool:
-        """Make sure that there is something, and say whether it is a placeholder."""
+    def ensure(self, place: Path) -> bool:
+        """Create a placeholder if nothing exists there; returns whether it is a placeholder now."""
         if os.path.lexists(place):
             return is_placeholder(place)
         while self._directory is not None and self._names:
             name = self._names.pop()
-            # Another command may have taken it, somebody may have put something into it, or it cannot be moved here.
+            # Another command may have taken it, another program put a file into it, or it cannot be moved here.
             with suppress(OSError):
                 if _is_marked(name, self._directory):
                     os.rename(name, place, src_dir_fd=self._directory)
@@ -84,15 +85,15 @@ class _WaitingPlaceholders:
         return _make(place)
 
     def safe_remove(self, place: Path) -> None:
-        """Put it with the others that wait if it is still empty, else leave it."""
+        """Move it to the pool, or remove it, if it is still empty; else leave it."""
         with suppress(OSError):
             if not _is_marked(str(place), None):
                 return
-            if self._directory is None or not self._moved_away(place, self._directory):
+            if self._directory is None or not self._move_to_pool(place, self._directory):
                 place.rmdir()
 
-    def _moved_away(self, place: Path, directory: int) -> bool:
-        name = next((name for name in map(str, range(MAX_WAITING)) if name not in self._names), None)
+    def _move_to_pool(self, place: Path, directory: int) -> bool:
+        name = next((name for name in map(str, range(MAX_POOLED)) if name not in self._names), None)
         if name is None:
             return False
         try:
@@ -101,14 +102,14 @@ class _WaitingPlaceholders:
             return False
         if _is_marked(name, directory):
             self._names.append(name)
-        else:  # somebody has put something into it at this very moment
+        else:  # another program put a file into it at this moment
             os.rename(name, place, src_dir_fd=directory)
         return True
 
 
-def remove_waiting(lock_directory: Path) -> None:
-    """Remove all that stand nowhere. Whoever is about to use one makes another."""
-    directory = lock_directory / WAITING
+def remove_pool(lock_directory: Path) -> None:
+    """Remove the pool. A command that was about to use one of its directories creates a new one."""
+    directory = lock_directory / POOL
     with suppress(OSError):
         for place in directory.iterdir():
             place.rmdir()
@@ -116,24 +117,24 @@ def remove_waiting(lock_directory: Path) -> None:
 
 
 def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
-    """Remove those of the names that are placeholders, if no command runs that needs them."""
+    """Remove the names that are placeholders, unless a command that needs them is running."""
     try:
         lock = os.open(lock_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return  # whoever makes placeholders makes this one first
+        return  # this one is always created first, so there are no others
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for name in (*(name for name in names if name != lock_directory), lock_directory):
             if is_placeholder(name):
                 name.rmdir()
     except OSError:
-        pass  # somebody runs a command here and will do it
+        pass  # a command runs here and will clean up
     finally:
         os.close(lock)
 
 
 def is_placeholder(place: Path) -> bool:
-    """Whether this is an empty directory that stands for a missing name while some command runs."""
+    """Whether this is an empty directory that blocks a missing name while a command runs."""
     try:
         is_marked = place.stat(follow_symlinks=False).st_mtime == MARK_S
         return is_marked and next(place.iterdir(), None) is None
@@ -142,13 +143,13 @@ def is_placeholder(place: Path) -> bool:
 
 
 def _shared_lock(lock_directory: Path) -> int | None:
-    """A descriptor with a shared lock; None where that cannot be had, and then nothing is ever removed."""
+    """A descriptor with a shared lock; None if that is not possible: then nothing is ever removed."""
     for _ in range(TRIES):
         _make(lock_directory)
         try:
             descriptor = os.open(lock_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # removed just now, by the last command of somebody else
+            continue  # removed just now, by the last command of another process
         except OSError:
             return None
         try:
@@ -175,8 +176,8 @@ def _is_still(place: Path, descriptor: int) -> bool:
     return False
 
 
-def _open_waiting(lock_directory: Path) -> int | None:
-    """The directory in which they wait, made if need be; None where they cannot wait."""
+def _open_pool(lock_directory: Path) -> int | None:
+    """Open the directory of the pool, creating it if necessary; None if there cannot be one."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         if _is_marked(str(lock_directory), None):
@@ -186,8 +187,8 @@ def _open_waiting(lock_directory: Path) -> int | None:
         return None
     try:
         with suppress(FileExistsError):
-            os.mkdir(WAITING, 0o755, dir_fd=around)
-        return os.open(WAITING, flags, dir_fd=around)
+            os.mkdir(POOL, 0o755, dir_fd=around)
+        return os.open(POOL, flags, dir_fd=around)
     except OSError:
         return None
     finally:
@@ -199,7 +200,7 @@ def _is_marked(name: str, directory: int | None) -> bool:
 
 
 def _make(name: Path) -> bool:
-    # Where we cannot make it, a command with no more rights than ours cannot either.
+    # If we cannot create it, a command, which has no more rights, cannot either.
     with suppress(OSError):
         name.mkdir(mode=0o755)
         os.utime(name, (MARK_S, MARK_S), follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""Ports of the person's machine that lead to programs in the sandbox, while the session lives."""
+"""Forward ports of the user's machine to programs in the sandbox during a session."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,10 +14,10 @@ IDLE_S: Final = 600.0
 
 
 class PortForwarding:
-    """Listens on the person's loopback only, never for other machines."""
+    """Listens on loopback only, never for other machines."""
 
     def __init__(self, network: SessionNetwork, ports_of_robota: Callable[[], frozenset[int]] = frozenset) -> None:
-        """`ports_of_robota` are those inside on which no command listens, but Robota for them."""
+        """`ports_of_robota` are ports inside on which Robota's proxy listens, not a command."""
         self._network = network
         self._ports_of_robota = ports_of_robota
         self._named: set[int] = set()
@@ -27,20 +27,20 @@ class PortForwarding:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def listening_ports(self) -> tuple[int, ...]:
-        """The ports inside on which somebody listens."""
+        """The ports inside on which a command listens."""
         hidden = self._ports_of_robota()
         async with self._asking:
             found = await asyncio.to_thread(self._network.listening_ports)
         return tuple(port for port in found if port not in hidden | self._ports_of_robota())
 
     async def new_ports(self) -> tuple[int, ...]:
-        """Those of them that no earlier call has named."""
+        """The listening ports that no earlier call returned."""
         found = [port for port in await self.listening_ports() if port not in self._named]
         self._named.update(found)
         return tuple(found)
 
     async def forward(self, port: int) -> int:
-        """The port of the machine that leads to that one inside: the same, unless it is taken. Raises `OSError`."""
+        """Forward a local port to the port inside; returns it: the same number, unless it is in use. `OSError`."""
         if port not in self._servers:
 
             async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -54,7 +54,7 @@ class PortForwarding:
         return number
 
     def close(self) -> None:
-        """End all of them. Doing it twice does nothing."""
+        """Stop all forwarding. Idempotent."""
         for server in self._servers.values():
             server.close()
         self._servers.clear()

@@ -1,4 +1,4 @@
-"""The private directory that commands of a session see as /tmp; removed with the session."""
+"""The private directory that a session's commands see as /tmp; removed at the end of the session."""
 
 import fcntl
 import os
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Final
 
 PREFIX: Final = "robota-tmp-"
-# Whoever makes one needs a moment until it is locked.
+# A new directory is not locked yet for a moment.
 YOUNG_S: Final = 60.0
 
 
 class PrivateTmp:
-    """Exists until `remove`. A lock marks it as in use; the next session removes what a killed one left."""
+    """Exists until `remove`. A lock marks it as in use; the next session removes those of killed sessions."""
 
     def __init__(self) -> None:
-        # At the start of a session only `remove_abandoned` runs, and hardly ever finds one.
+        # Imported late: at the start of a session only `remove_abandoned` runs, and rarely finds one.
         import tempfile
 
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -25,7 +25,7 @@ class PrivateTmp:
         remove_abandoned(self.path.parent)
 
     def remove(self) -> None:
-        """Doing it twice does nothing."""
+        """Stop the proxy. Idempotent."""
         _remove(self.path)
         if self._lock is not None:
             os.close(self._lock)
@@ -33,7 +33,7 @@ class PrivateTmp:
 
 
 def remove_abandoned(parent: Path) -> None:
-    """Remove those that no living session holds."""
+    """Remove those that no running session has locked."""
     with suppress(OSError):
         for abandoned in _abandoned(parent):
             _remove(abandoned)
@@ -46,7 +46,7 @@ def _remove(directory: Path) -> None:
 
 
 def _abandoned(parent: Path) -> Iterator[Path]:
-    """Of this user, not young, and held by nobody."""
+    """Those of this user that are not young and not locked."""
     with os.scandir(parent) as entries:
         ours = [entry for entry in entries if entry.name.startswith(PREFIX) and _is_old_and_own(entry)]
     for entry in ours:
@@ -66,7 +66,7 @@ def _is_old_and_own(entry: "os.DirEntry[str]") -> bool:
 
 
 def _locked(directory: Path) -> int | None:
-    """A descriptor with a lock; None if somebody else has it, or locks do not work here."""
+    """A descriptor with a lock; None if another process has it, or locks do not work here."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""What a sandboxed command may touch. Pure data, made from looking once at what exists."""
+"""What a sandboxed command may access, as a value built once from the files that exist."""
 
 import os
 import stat
@@ -14,9 +14,9 @@ from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.repositories import find_submodules
 
 OWN_DIRECTORY: Final = ".robota"
-# Never writable from inside, not even before they exist.
+# Never writable from inside, and not creatable either.
 PROTECTED_NAMES: Final = names_guarded_by(Guard.KEPT_FREE)
-# Where people keep credentials.
+# Files and directories of the home directory that contain credentials.
 SECRET_PLACES: Final = (
     ".ssh",
     ".gnupg",
@@ -38,7 +38,7 @@ SECRET_PLACES: Final = (
 )
 
 
-# Hidden, because a service outside obeys whoever connects to a socket in them: containers, systemd, the keyring.
+# Hidden, because services outside obey any process that connects to their sockets: containers, systemd, the keyring.
 SOCKET_DIRECTORIES: Final = (
     Path("/run"),
     Path("/var/lib/lxd"),
@@ -48,12 +48,12 @@ SOCKET_DIRECTORIES: Final = (
 
 
 class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command may write, read and reach.
+    """What a command may write and read, and whether it has network access.
 
-    `protected_names` are read-only, and must not be created from inside if they do not exist. `closed_paths` are
-    read-only and existed at the start; `pinned` are directories that must stay where they are. `kept_from_model`
-    are files and directories of the workspace that are not seen inside, where that is possible. `unprotectable` says
-    why commands cannot be given a workspace to write to.
+    `protected_names` are read-only, and cannot be created from inside if they do not exist. `closed_paths` are
+    read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `kept_from_model` are
+    files and directories of the workspace that are hidden, where the sandbox supports it. `unprotectable` says why
+    commands cannot be given a writable workspace.
     """
 
     root: Path
@@ -96,7 +96,7 @@ def workspace_profile(
 
 
 def _mode(place: Path) -> int:
-    """What it is, links not followed; 0 for what we cannot look at, because then a command cannot either."""
+    """The mode without following links; 0 if it cannot be read, because then a command cannot read it either."""
     try:
         return place.stat(follow_symlinks=False).st_mode
     except OSError:

@@ -1,8 +1,8 @@
-"""Repositories in a workspace, and the places that git will look into because an index names them as submodules.
+"""Find the repositories of a workspace and the directories that their indexes list as submodules.
 
-git looks into these whenever somebody looks at the workspace, and runs what their configuration names. For a submodule
-it is not enough that its `.git` is read-only: the directory around it could be moved away, and one that is still empty
-or missing could be filled.
+Commands such as `git status` read these repositories and run programs that their configuration names. For a submodule
+it is not enough that its `.git` is read-only: its directory could be moved away, and one that is still empty or missing
+could be filled.
 """
 
 import os
@@ -25,11 +25,10 @@ WORKTREE_SETTING: Final = re.compile(r'(?im)^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*
 
 
 class SubmodulePlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """What must hold so that git finds in every submodule what it would have found before a command ran.
+    """The paths to protect so that git finds the same in every submodule as before a command ran.
 
-    `pinned` can be written to, but must stay where they are, the outer ones first. `read_only` must not change.
-    `kept_free` do not exist and must not come into being. `unprotectable` says why that is not enough: then nothing of
-    the workspace may be written.
+    `pinned` are writable but must not be moved, the outer ones first. `read_only` must not change. `kept_free` do not
+    exist and must not be created. `unprotectable` says why that is not enough: then the whole workspace is read-only.
     """
 
     pinned: tuple[Path, ...] = ()
@@ -39,14 +38,14 @@ class SubmodulePlaces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_submodules(root: Path) -> SubmodulePlaces:
-    """All that git would look into, now or as soon as there is something in them, when somebody looks at `root`."""
+    """All directories that git reads as submodules of `root`, now or as soon as they have content."""
     search = _SubmoduleSearch(root)
     if (root / GIT).is_symlink():
         return SubmodulePlaces(unprotectable="'.git' is a link, which a command could replace")
     try:
         for place in (root, *root.parents):
-            if is_really_there(place / GIT):
-                search.look_at(place)
+            if really_exists(place / GIT):
+                search.visit(place)
                 break
     except UnreadableIndex as problem:
         return SubmodulePlaces(unprotectable=str(problem))
@@ -61,19 +60,19 @@ def find_submodules(root: Path) -> SubmodulePlaces:
 
 
 def bare_repository_names(root: Path) -> tuple[Path, ...]:
-    """Names that must not come into being, or `root` itself could become a repository: git takes one without `.git`.
+    """Names that must not be created, or `root` itself could become a bare repository, which needs no `.git`.
 
-    It needs HEAD, objects and refs, or HEAD and a commondir that leads to the others. HEAD also is the name of a
-    revision, so it is kept free only where there are refs already.
+    That takes HEAD, objects and refs, or HEAD and a commondir that points to the others. HEAD is also the name of a
+    revision, so it is blocked only where there are refs already.
     """
     git = root / GIT
     if _is_file(git) or _is_file(git / "HEAD"):
-        return ()  # git stops at this one
-    return (root / "commondir", root / ("HEAD" if is_really_there(root / "refs") else "refs"))
+        return ()  # git finds this repository first
+    return (root / "commondir", root / ("HEAD" if really_exists(root / "refs") else "refs"))
 
 
-def is_there(place: Path) -> bool:
-    """Whether it leads to something that can be looked at, whatever kind of name it is."""
+def exists(place: Path) -> bool:
+    """Whether it exists, following links."""
     try:
         place.stat()
     except (OSError, ValueError):
@@ -81,13 +80,13 @@ def is_there(place: Path) -> bool:
     return True
 
 
-def is_really_there(place: Path) -> bool:
-    """The same, but not for what only holds a name free while a command runs."""
-    return is_there(place) and not is_placeholder(place)
+def really_exists(place: Path) -> bool:
+    """Whether it exists and is not a placeholder."""
+    return exists(place) and not is_placeholder(place)
 
 
 class _SubmoduleSearch:
-    """Goes from a repository to its submodules, and on to theirs."""
+    """Visits a repository, its submodules, and theirs."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -97,10 +96,10 @@ class _SubmoduleSearch:
         self.kept_free: dict[Path, None] = {}
         self.unprotectable = ""
 
-    def look_at(self, repository: Path) -> None:
-        """Every gitlink of the repository whose `.git` lies in that directory."""
+    def visit(self, repository: Path) -> None:
+        """Protect every submodule of the repository whose `.git` is in this directory."""
         git = repository / GIT
-        directory = git if _is_directory(git) else next(iter(led_to(git)), Path(os.path.realpath(git)))
+        directory = git if _is_directory(git) else next(iter(git_file_targets(git)), Path(os.path.realpath(git)))
         worktree = _worktree(directory, repository)
         for name in read_gitlinks(directory):
             place = worktree / name
@@ -121,8 +120,8 @@ class _SubmoduleSearch:
                 self.pinned[each] = None
         git = place / GIT
         if git.is_symlink():
-            self.read_only[place] = None  # nothing mounts on a link, so the directory around it must not change
-        elif is_really_there(git):
+            self.read_only[place] = None  # nothing can be mounted on a link, so its directory must not change
+        elif really_exists(git):
             self.pinned[place] = None
             self.read_only[git] = None
         elif _is_empty(place):
@@ -130,11 +129,11 @@ class _SubmoduleSearch:
         else:
             self.pinned[place] = None
             self.kept_free[git] = None
-        if is_really_there(git):
-            self.look_at(place)
+        if really_exists(git):
+            self.visit(place)
 
     def _protect_missing(self, place: Path) -> None:
-        """`place` is on the way to a submodule, or one itself, and is no directory."""
+        """Protect `place`, a submodule or one of its parents, which is not a directory."""
         if not os.path.lexists(place) or is_placeholder(place):
             self.kept_free[place] = None
         elif not place.is_symlink():
@@ -146,13 +145,13 @@ class _SubmoduleSearch:
 
 
 def _worktree(git_directory: Path, place: Path) -> Path:
-    """Where the files of a repository are: where its settings say, else around its `.git`."""
+    """The working tree of a repository: from its `core.worktree` setting, else the parent of its `.git`."""
     setting = WORKTREE_SETTING.search(_beginning(git_directory / "config"))
     return place if setting is None else Path(os.path.realpath(git_directory / setting[1]))
 
 
-def led_to(git: Path) -> tuple[Path, ...]:
-    """The repository that the `.git` file of a worktree or submodule names, and the one that this shares."""
+def git_file_targets(git: Path) -> tuple[Path, ...]:
+    """The repository that the `.git` file of a worktree or submodule points to, and its common directory."""
     kind, _, target = _beginning(git).partition(":")
     if kind.strip() != "gitdir" or not target.strip():
         return ()
@@ -162,7 +161,7 @@ def led_to(git: Path) -> tuple[Path, ...]:
 
 
 def _beginning(file: Path) -> str:
-    """Up to 64 KiB; nothing of what is no file, or cannot be read."""
+    """The first 64 KiB of a file; empty if it is not a file or cannot be read."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except ValueError:
@@ -179,7 +178,7 @@ def _beginning(file: Path) -> str:
 
 
 def _is_directory(place: Path) -> bool:
-    """And no link to one, which could lead anywhere."""
+    """Whether it is a directory and not a link, which could point anywhere."""
     try:
         return stat.S_ISDIR(place.stat(follow_symlinks=False).st_mode)
     except (OSError, ValueError):

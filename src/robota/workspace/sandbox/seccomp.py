@@ -1,4 +1,4 @@
-"""System calls that no command of a coding agent needs, refused by the kernel: a BPF program, built by hand."""
+"""Build the seccomp filter, a BPF program that refuses system calls that no command of a coding agent needs."""
 
 import platform
 import struct
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-# One instruction: its code, how far to jump if the comparison holds, how far if not, and the number it works on.
+# One instruction: opcode, jump offset if the comparison is true, jump offset if not, and operand.
 Instruction = tuple[int, int, int, int]
 
 LOAD: Final = 0x20
@@ -17,12 +17,12 @@ RETURN: Final = 0x06
 
 LOAD_NUMBER: Final = (LOAD, 0, 0, 0)
 LOAD_ARCHITECTURE: Final = (LOAD, 0, 0, 4)
-# Only the lower half of an argument: the kernel itself takes no more of these, whatever stands in the upper one.
+# Only the lower half of an argument: the kernel itself ignores the upper half of these.
 LOAD_FIRST_ARGUMENT: Final = (LOAD, 0, 0, 16)
 LOAD_SECOND_ARGUMENT: Final = (LOAD, 0, 0, 24)
 ALLOW: Final = (RETURN, 0, 0, 0x7FFF0000)
-REFUSE: Final = (RETURN, 0, 0, 0x00050000 | 1)  # EPERM, so that programs report it and do not crash
-UNKNOWN: Final = (RETURN, 0, 0, 0x00050000 | 38)  # ENOSYS, so that programs do it the older way
+REFUSE: Final = (RETURN, 0, 0, 0x00050000 | 1)  # EPERM: programs report it and do not crash
+UNKNOWN: Final = (RETURN, 0, 0, 0x00050000 | 38)  # ENOSYS: programs fall back to an older call
 
 X32_BIT: Final = 0x40000000
 ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -30,7 +30,7 @@ ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # Name → number on x86_64, on aarch64.
 Numbers = tuple[int, int | None]
 REFUSED_CALLS: Final[dict[str, Numbers]] = {
-    # Into other processes.
+    # Access to other processes.
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
@@ -38,7 +38,7 @@ REFUSED_CALLS: Final[dict[str, Numbers]] = {
     "keyctl": (250, 219),
     "add_key": (248, 217),
     "request_key": (249, 218),
-    # Large and often broken parts of the kernel; io_uring would also open sockets past this very program.
+    # Large parts of the kernel with many vulnerabilities; io_uring would also open sockets past this filter.
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
     "userfaultfd": (323, 282),
@@ -46,7 +46,7 @@ REFUSED_CALLS: Final[dict[str, Numbers]] = {
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "modify_ldt": (154, None),
-    # Other mounts and namespaces; a handle opens a file past every directory on the way to it.
+    # Other mounts and namespaces; a file handle bypasses the permissions of all parent directories.
     "mount": (165, 40),
     "umount2": (166, 39),
     "pivot_root": (155, 41),
@@ -63,7 +63,7 @@ REFUSED_CALLS: Final[dict[str, Numbers]] = {
     "setns": (308, 268),
     "open_by_handle_at": (304, 265),
     "fanotify_init": (300, 262),
-    # The machine as a whole.
+    # Administration of the whole machine.
     "kexec_load": (246, 104),
     "kexec_file_load": (320, 294),
     "init_module": (175, 105),
@@ -92,31 +92,31 @@ SOCKET: Final[Numbers] = (41, 198)
 PRLIMIT: Final[Numbers] = (302, 261)
 
 NEW_NAMESPACES: Final = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
-# TIOCSTI types into the terminal of whoever looks on; TIOCLINUX pastes into a console.
+# TIOCSTI inserts input into the user's terminal; TIOCLINUX pastes into a console.
 REFUSED_IOCTLS: Final = (0x5412, 0x541C)
-# The limits of others are like a signal: without files to open, or time to compute, Robota would be as good as dead.
+# Setting resource limits of other processes acts like a signal: without files or CPU time, Robota could not work.
 ITSELF: Final = 0
 UNIX_SOCKETS: Final = 1
-# Unix, IPv4, IPv6, netlink. All others are refused: the sockets of virtual machines know no namespaces, and the rest
-# (packets, kernel crypto, Bluetooth, IPsec keys, CAN, TIPC …) are old doors to the kernel that no build needs.
+# Unix, IPv4, IPv6, netlink. All others are refused: vsock ignores network namespaces, and the rest (packets, kernel
+# crypto, Bluetooth, IPsec keys, CAN, TIPC …) are attack surface of the kernel that no build needs.
 ORDINARY_SOCKETS: Final = (UNIX_SOCKETS, 2, 10, 16)
 
 
 @cache
 def filter_program(machine: str | None = None, *, only_unix_sockets: bool = False) -> bytes | None:
-    """The program for this machine, or None for one whose numbers we do not know."""
+    """The filter for this machine; None for an architecture whose system call numbers we do not know."""
     machine = machine or platform.machine()
     if machine not in ARCHITECTURES:
         return None
     column = list(ARCHITECTURES).index(machine)
     program = [LOAD_ARCHITECTURE, (JUMP_IF_EQUAL, 1, 0, ARCHITECTURES[machine]), REFUSE, LOAD_NUMBER]
     if machine == "x86_64":
-        # The same calls under their 32-bit-pointer numbers.
+        # The same calls under their numbers of the x32 ABI.
         program += [(JUMP_IF_AT_LEAST, 0, 1, X32_BIT), REFUSE]
     for numbers in REFUSED_CALLS.values():
         program += _judge(numbers[column], [REFUSE])
     program += _judge(CLONE[column], [LOAD_FIRST_ARGUMENT, (JUMP_IF_ANY_BIT, 0, 1, NEW_NAMESPACES), REFUSE, ALLOW])
-    # Its flags are in memory, where no filter can look; C libraries go back to `clone`.
+    # Its flags are in memory, which a filter cannot read; C libraries fall back to `clone`.
     program += _judge(CLONE3[column], [UNKNOWN])
     program += _judge(IOCTL[column], [LOAD_SECOND_ARGUMENT, *_one_of(REFUSED_IOCTLS, REFUSE), ALLOW])
     program += _judge(PRLIMIT[column], [LOAD_FIRST_ARGUMENT, *_one_of((ITSELF,), ALLOW), REFUSE])
@@ -127,7 +127,7 @@ def filter_program(machine: str | None = None, *, only_unix_sockets: bool = Fals
 
 
 def _judge(number: int | None, body: Sequence[Instruction]) -> list[Instruction]:
-    """`body` for that call, which must return; everything else jumps over it."""
+    """Run `body`, which must return, for this system call; others jump over it."""
     return [] if number is None else [(JUMP_IF_EQUAL, 0, len(body), number), *body]
 
 

@@ -1,7 +1,7 @@
-"""The network that the commands of a session share: loopback and nothing else, kept by a process of its own.
+"""The network that commands of a session share: only loopback, held by a separate process.
 
-A command joins it by `nsenter`, which enters the namespaces and becomes bubblewrap. That costs a few milliseconds, so
-only those join for whom somebody may be there: programs in the background, and commands beside them.
+A command joins it with `nsenter`, which enters the namespaces and executes bubblewrap. That takes a few milliseconds,
+so only background processes and commands that run at the same time join it.
 """
 
 import os
@@ -25,16 +25,16 @@ CONNECTED: Final = b"connected"
 
 
 class JoinedNetwork(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes before a command so that it runs in the network of the session."""
+    """The prefix of a command line that runs it in the network of the session."""
 
     prefix: tuple[str, ...]
 
 
 class SessionNetwork:
-    """Exists until `close`. Raises `OSError` if this machine gives us no such network."""
+    """Exists until `close`. Raises `OSError` if this machine does not permit such a network."""
 
     def __init__(self, root: Path, environment: Mapping[str, str] = os.environ) -> None:
-        """`nsenter` is never taken from beneath `root`."""
+        """`nsenter` is never taken from below `root`."""
         nsenter = find_program("nsenter", environment, not_beneath=root)
         if nsenter is None:
             raise FileNotFoundError("nsenter is not installed")
@@ -58,7 +58,7 @@ class SessionNetwork:
             self.close()
             raise
         self._ours.settimeout(ANSWER_S)
-        # By way of our own descriptors: those of the holder are out of reach, and the command shall inherit none.
+        # The paths go through our own descriptors: those of the holder are not accessible, and none are inherited.
         user, network = (f"/proc/{os.getpid()}/fd/{each}" for each in self._namespaces)
         self.joined = JoinedNetwork(
             prefix=(nsenter, f"--user={user}", f"--net={network}", "--preserve-credentials", "--")
@@ -70,7 +70,7 @@ class SessionNetwork:
         return tuple(int(word) for word in answer.decode().split() if word.isdecimal())
 
     def connect(self, port: int) -> socket.socket:
-        """A connection to a port of loopback in there, not blocking. Raises `OSError`."""
+        """A non-blocking connection to a loopback port inside. Raises `OSError`."""
         answer, descriptors = self._asked(f"connect {port}")
         if answer != CONNECTED or not descriptors:
             raise ConnectionRefusedError(answer.decode("utf-8", "replace"))
@@ -79,7 +79,7 @@ class SessionNetwork:
         return connection
 
     def close(self) -> None:
-        """End the holder. Doing it twice does nothing."""
+        """End the process that holds the network. Idempotent."""
         self._ours.close()
         for descriptor in self._namespaces:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The sandbox of a session, detected when the first command needs it: detecting takes longer than a start."""
+"""The sandbox of a session, detected when the first command needs it, because that takes longer than the start."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ NOT_ALL_HIDDEN: Final = (
 
 
 class SessionSandbox:
-    """Puts the commands of one session into the best sandbox that works here, all with the same private /tmp."""
+    """Wraps a session's commands in the strongest sandbox that works here, all with the same private /tmp."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class SessionSandbox:
         network: bool = False,
         allowed_hosts: Sequence[str] = (),
     ) -> None:
-        """`allowed_hosts` narrows `network`: where the list cannot be enforced, there is no network at all."""
+        """With `allowed_hosts`, `network` is ignored: only they are allowed, or none if the list cannot be enforced."""
         self._root = root
         self._home = home
         self._secrets = tuple(secrets)
@@ -55,7 +55,7 @@ class SessionSandbox:
 
     @property
     def backend(self) -> "SandboxBackend":
-        """The sandbox that works here. The first look runs a program in it."""
+        """The sandbox that works here. The first access detects it by running a program in it."""
         if self._backend is None:
             from robota.workspace.sandbox.backend import detect_backend
             from robota.workspace.sandbox.private_tmp import PrivateTmp
@@ -71,26 +71,26 @@ class SessionSandbox:
         return self._backend
 
     def works(self) -> bool:
-        """Whether a sandbox works on this machine. Also if that cannot be known just now: then nothing runs at all."""
+        """Whether a sandbox works on this machine. True if that is unknown right now: then no command runs at all."""
         try:
             return self.backend.kind != "none"
         except CommandNotStarted:
             return True
 
     def on_detected(self, tell: Callable[[str, str], None]) -> None:
-        """Call `tell` with the kind of sandbox, and why it is no better one, as soon as that is known."""
+        """Call `tell` with the kind of sandbox, and why it is not a stronger one, when it is detected."""
         self._on_detected = tell
 
     def on_reached(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with host and port whenever a command is connected to a host on the list."""
+        """Call `tell` with host and port whenever a command connects to an allowed host."""
         self._on_reached = tell
 
     def hide_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
-        """Hide these paths of the workspace from commands. `find` is called when the first one runs; None: too many."""
+        """Hide the paths that `find` returns from commands; it is called for the first one. None means too many."""
         self._find_kept = find
 
     def wrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
-        """The command inside the sandbox; as it is where none works. Raises `CommandNotStarted`."""
+        """Wrap a command in the sandbox; unwrapped if none works. Raises `CommandNotStarted`."""
         if not self.works():
             return unwrapped(command, cwd)
         backend = self._joined_backend() if access.session_network else self.backend
@@ -103,11 +103,11 @@ class SessionSandbox:
 
     @property
     def ports(self) -> "PortForwarding | None":
-        """The ports on which commands of the session listen; None as long as they share no network."""
+        """The ports on which commands of the session listen; None unless they share a network."""
         return self._ports
 
     def close(self) -> None:
-        """Remove the private /tmp and the network. Doing it twice does nothing."""
+        """Remove the private /tmp and the network. Idempotent."""
         if self._ports is not None:
             self._ports.close()
         if self._session_network is not None:
@@ -116,18 +116,18 @@ class SessionSandbox:
         if self._private_tmp is not None:
             self._private_tmp.remove()
             self._private_tmp = None
-            self._remove_waiting_placeholders()
+            self._remove_placeholder_pool()
             self._backend = self._joined = None
 
-    def _remove_waiting_placeholders(self) -> None:
-        # Only after a command, and then it has been imported.
-        from robota.workspace.sandbox.placeholders import remove_waiting
+    def _remove_placeholder_pool(self) -> None:
+        # Runs only after a command, which has imported this already.
+        from robota.workspace.sandbox.placeholders import remove_pool
         from robota.workspace.sandbox.profile import OWN_DIRECTORY
 
-        remove_waiting(self._root / OWN_DIRECTORY)
+        remove_pool(self._root / OWN_DIRECTORY)
 
     def _kept_places(self) -> tuple[Path, ...]:
-        """Found once, and again when one of them has been moved. That not all can be hidden is told."""
+        """The paths to hide, found again if one was moved. Reports if there are too many to hide them all."""
         if self._kept is None or not all(os.path.lexists(place) for place in self._kept):
             found = self._find_kept()
             self._kept = tuple(self._root / place for place in found or ())[:MAX_HIDDEN]
@@ -144,7 +144,7 @@ class SessionSandbox:
             take_over_abandoned(directories)
 
     def _joined_backend(self) -> "SandboxBackend":
-        """The sandbox in the network that commands of this session share; with one of its own where that fails."""
+        """The sandbox in the network that commands of this session share; without sharing if that fails."""
         if self._joined is None:
             self._joined = self.backend
             if self.backend.kind == "bubblewrap" and not self._network:
@@ -152,7 +152,7 @@ class SessionSandbox:
         return self._joined
 
     def _in_session_network(self, backend: "SandboxBackend") -> "SandboxBackend":
-        # Only for those who run something in the background.
+        # Imported only if something runs in the background.
         from robota.workspace.sandbox.backend import probe
         from robota.workspace.sandbox.port_forwarding import PortForwarding
         from robota.workspace.sandbox.session_network import SessionNetwork
@@ -173,7 +173,7 @@ class SessionSandbox:
         return frozenset() if self._gateway is None else frozenset(self._gateway.ports)
 
     def _egress_gateway(self, more_hosts: Sequence[str]) -> "EgressGateway":
-        # Only for those who have such a list.
+        # Imported only if there is such a list.
         from robota.workspace.sandbox.egress.allow_list import AllowList
         from robota.workspace.sandbox.egress.gateway import EgressGateway
 

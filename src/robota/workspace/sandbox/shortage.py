@@ -1,6 +1,6 @@
-"""Telling that the machine is short of something right now from that a sandbox does not work on it.
+"""Distinguish a temporary shortage of resources from a sandbox that does not work on this machine.
 
-A shortage passes, and says nothing about the sandbox: no command runs until it is over, least of all without one.
+A shortage says nothing about the sandbox: until it is over no command runs, in particular none without a sandbox.
 """
 
 import errno
@@ -10,12 +10,12 @@ from typing import Final
 from robota.workspace.problems import CommandNotStarted
 
 SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EINTR})
-# As programs that build a sandbox say it, in the words of the C library.
+# The messages of the C library, which programs that build a sandbox print.
 WORDS: Final = tuple(os.strerror(number) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
 
 
 class MachineIsShort(CommandNotStarted):
-    """Something ran out while a sandbox was built or tried. Trying again later may work."""
+    """A resource ran out while a sandbox was built or probed. Retrying later may work."""
 
     def __init__(self, of_what: str) -> None:
         super().__init__(
@@ -25,12 +25,12 @@ class MachineIsShort(CommandNotStarted):
 
 
 def raise_if_short(error: OSError) -> None:
-    """Raise `MachineIsShort` for an error that only says that something ran out."""
+    """Raise `MachineIsShort` for an error that only means that a resource ran out."""
     if error.errno in SHORTAGES:
         raise MachineIsShort(error.strerror or str(error)) from error
 
 
 def raise_if_words_of_shortage(words: str) -> None:
-    """The same for what a program printed."""
+    """Like `raise_if_short`, for the output of a program."""
     if any(word in words for word in WORDS):
         raise MachineIsShort(words)

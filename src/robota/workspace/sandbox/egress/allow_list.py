@@ -1,4 +1,4 @@
-"""Whom a sandboxed command may reach: a name is judged, looked up once, and what it leads to is judged as well."""
+"""Decide which hosts a sandboxed command may connect to: the name is checked, resolved once, and its addresses too."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from robota.config.settings.allowed_hosts import (
 from robota.workspace.web.address import AddressRules, Resolve, WebAddress, resolve_name
 
 NOT_LISTED: Final = "not in sandbox.allowedHosts"
-# A look-up keeps a thread of the process busy, and others need those too.
+# A lookup occupies a thread of the process, which other work needs too.
 LOOKUPS_AT_ONCE: Final = 2
 
 
 class HostRefused(Exception):
-    """Nobody may connect there. `missing` is the entry of the list that would change it."""
+    """The host is not allowed. `missing` is the entry of the list that would allow it."""
 
     def __init__(self, host: str, why: str, missing: str) -> None:
         super().__init__(f"The sandbox refused a connection to {host} ({why}).")
@@ -31,7 +31,7 @@ class AllowList:
     """The entries of `sandbox.allowedHosts`."""
 
     def __init__(self, entries: Iterable[str], resolve: Resolve = resolve_name) -> None:
-        """The entries must be sound, as the settings see to; an unsound one raises `NoHost`."""
+        """The settings have validated the entries; an invalid one raises `NoHost`."""
         self._entries = tuple(allowed_host(entry) for entry in entries)
         self._resolve = resolve
         self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
@@ -41,7 +41,7 @@ class AllowList:
         return any(_covers(entry, host) for entry in self._entries)
 
     async def addresses(self, wanted: WebAddress) -> Sequence[str]:
-        """Where to connect to, and nowhere else. Raises `HostRefused`, or `OSError` for a name that nobody knows."""
+        """The only addresses to connect to. Raises `HostRefused`, or `OSError` if the name cannot be resolved."""
         host, port = wanted.host, wanted.port
         if not any(_covers(entry, host) and port in entry.ports for entry in self._entries):
             raise HostRefused(entry_for(host, port), NOT_LISTED, missing=entry_for(host, port))
@@ -60,13 +60,13 @@ class AllowList:
         await self._lookups.acquire()
         lookup = asyncio.ensure_future(self._resolve(host, port))
         lookup.add_done_callback(self._over)
-        # Whoever gave up waiting does not free the thread, and so must not free its place either.
+        # A cancelled caller does not free the thread, so it must not release the semaphore either.
         return await asyncio.shield(lookup)
 
     def _over(self, lookup: "asyncio.Future[Sequence[str]]") -> None:
         self._lookups.release()
         if not lookup.cancelled():
-            lookup.exception()  # nobody may be left to hear of it
+            lookup.exception()  # retrieve it: the caller may be gone
 
     def _listed_addresses(self, port: int) -> tuple[str, ...]:
         return tuple(
@@ -75,13 +75,13 @@ class AllowList:
 
 
 def entry_for(host: str, port: int) -> str:
-    """What would have to be on the list."""
+    """The entry of the list that would allow this host and port."""
     name = f"[{host}]" if ":" in host else host
     return name if port in USUAL_PORTS else f"{name}:{port}"
 
 
 def _covers(entry: AllowedHost, host: str) -> bool:
-    """`host` is in the form of `WebAddress`: checked, lower case, without a dot at its end."""
+    """Whether an entry matches `host`, normalized as in `WebAddress`: lower case, without a trailing dot."""
     match entry:
         case AllowedName(name=name):
             return host == name

@@ -1,8 +1,8 @@
-"""The egress gateway: commands in the sandbox reach the hosts on a list through a proxy, and nothing else.
+"""The egress gateway: lets sandboxed commands connect to the allowed hosts through a proxy, and to nothing else.
 
-The sandbox has a network of its own that leads nowhere. A launcher inside opens a port there and hands the listening
-socket out through a pair of sockets; Robota answers on it. So there is no process beside the command, no file that
-anybody could connect to, and when the command is gone so is the port.
+The sandbox has its own network without a route to the outside. A launcher inside opens a port there and passes the
+listening socket to Robota through a socket pair; Robota serves it. So there is no additional process, no socket file
+that other processes could connect to, and the port disappears with the command.
 """
 
 import asyncio
@@ -24,15 +24,15 @@ from robota.workspace.sandbox.egress.relay import EgressLimits, StreamPair
 from robota.workspace.sandbox.profile import SandboxProfile
 
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
-# Inside, these are the sandbox itself, unless the list says that they are the machine around it.
+# Inside, these are the sandbox itself, unless the list contains them: then they are the host machine.
 INSIDE: Final = ("localhost", "127.0.0.1", "::1")
 MAX_REFUSALS: Final = 20
-# After an error that passes, such as too many open files.
+# The delay after a temporary error, such as too many open files.
 ACCEPT_AGAIN_S: Final = 0.5
 
 
 class EgressGateway:
-    """The allow list and the connection limit that all commands of a session share."""
+    """The allow list and the connection limit shared by all commands of a session."""
 
     def __init__(
         self,
@@ -40,12 +40,12 @@ class EgressGateway:
         limits: EgressLimits | None = None,
         on_reached: Callable[[str], None] = lambda place: None,
     ) -> None:
-        """`on_reached` is called with host and port whenever a command is connected to one."""
+        """`on_reached` is called with host and port whenever a command connects to a host."""
         self.allowed = allowed
         self.on_reached = on_reached
         self.limits = limits or EgressLimits()
         self.free_connections = asyncio.Semaphore(self.limits.connections)
-        self.ports: set[int] = set()  # of loopback inside, on which Robota answers
+        self.ports: set[int] = set()  # loopback ports inside on which Robota listens
 
     def wrap(
         self,
@@ -54,7 +54,7 @@ class EgressGateway:
         cwd: Path,
         access: SandboxAccess = NO_MORE_ACCESS,
     ) -> WrappedCommand:
-        """The command in a sandbox without network, but with a proxy; without that where no Python is seen inside."""
+        """Wrap a command in a sandbox with the proxy as its only network; without the proxy if no Python is visible."""
         interpreter = interpreter_inside(backend.profile)
         if interpreter is None:
             return backend.wrap(command, cwd, access)
@@ -79,7 +79,7 @@ class CommandEgress:
     """The proxy of one command. Must be closed when the command has ended."""
 
     def __init__(self, gateway: EgressGateway, interpreter: str) -> None:
-        """Within an event loop. `interpreter` is a Python that can be seen inside."""
+        """Needs a running event loop. `interpreter` is a Python that is visible inside."""
         self._gateway = gateway
         self._interpreter = interpreter
         self._refused: dict[str, None] = {}
@@ -92,22 +92,22 @@ class CommandEgress:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """What the launcher must be started with."""
+        """The file descriptors that the launcher must inherit."""
         return (self._script, self._theirs.fileno())
 
     def around(self, command: Sequence[str]) -> list[str]:
-        """The command behind the launcher."""
+        """The command line of the launcher for this command."""
         script, exit_socket = self.descriptors
         no_proxy = ",".join(host for host in INSIDE if not self._gateway.allowed.names(host))
         launcher = [self._interpreter, "-I", "-S", f"/proc/self/fd/{script}", str(script), str(exit_socket), no_proxy]
         return [*launcher, *command]
 
     def refused_hosts(self) -> tuple[str, ...]:
-        """A sentence about each host that the command was refused; the first few of many."""
+        """A sentence for each host that was refused, up to `MAX_REFUSALS`."""
         return tuple(self._refused)
 
     def close(self) -> None:
-        """Doing it twice does nothing."""
+        """Remove it. Idempotent."""
         if self._serving is not None:
             self._serving.cancel()
         if self._script >= 0:
@@ -139,7 +139,7 @@ class CommandEgress:
         self._gateway.ports.discard(port)
 
     async def _serve(self, listener: socket.socket) -> None:
-        """Answer until cancelled. A connection over the limit waits for a free place."""
+        """Accept connections until cancelled. Above the limit, connections wait."""
         async with asyncio.TaskGroup() as connections:
             while True:
                 connection = await self._accepted(listener)
@@ -163,7 +163,7 @@ class CommandEgress:
         self._gateway.free_connections.release()
 
     async def _serve_connection(self, connection: socket.socket) -> None:
-        # Not before a command uses it: to import it takes longer than to start one.
+        # Imported only when a command uses it: the import takes longer than starting a command.
         from robota.workspace.sandbox.egress.proxy import ProxyConnection
 
         with suppress(OSError):
@@ -179,12 +179,12 @@ class CommandEgress:
 
 
 def interpreter_inside(profile: SandboxProfile) -> str | None:
-    """A Python that a command in this sandbox can see; None if there is none."""
+    """A Python that is visible in this sandbox; None if there is none."""
     own = Path(sys.executable).resolve()
     return next((str(place) for place in (own, Path("/usr/bin/python3")) if _is_visible(place, profile)), None)
 
 
 def _is_visible(place: Path, profile: SandboxProfile) -> bool:
-    """Whether the sandbox shows it; /tmp is another directory inside."""
+    """Whether a path is visible in the sandbox; /tmp is a different directory inside."""
     covered = (Path("/tmp"), *profile.socket_directories, *profile.hidden_directories)
     return place.is_file() and not any(place.is_relative_to(each) for each in covered)

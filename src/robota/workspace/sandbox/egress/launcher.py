@@ -1,12 +1,12 @@
-"""Opens the way to the proxy from inside the sandbox, then becomes the command. Run with `python -I -S`.
+"""Open a port for the proxy inside the sandbox, then execute the command. Run with `python -I -S`.
 
     python -I -S /proc/self/fd/SCRIPT SCRIPT SOCKET NO_PROXY COMMAND...
 
-SCRIPT is a descriptor of this file, because its path may not be seen inside; SOCKET one end of a pair, whose other end
-Robota holds. In the sandbox's own network, which leads nowhere, a port of loopback is opened, and the listening socket
-itself is handed out to Robota: what a command says to that port, Robota hears, and nothing of it runs in here. It
-imports little (`_socket` is what `socket` is made of), because it starts once per command. What fails ends with code
-126 before the command has run.
+SCRIPT is a descriptor of this file, because its path may not be visible inside; SOCKET is one end of a socket pair, of
+which Robota has the other. It opens a loopback port in the sandbox's own network, which has no route to the outside,
+and passes the listening socket to Robota: Robota accepts the connections, and no part of the proxy runs in here. It
+imports little (`_socket` instead of `socket`), because it starts once per command. On failure it exits with code 126
+before the command has run.
 """
 
 import _socket
@@ -20,12 +20,12 @@ BACKLOG = 128
 
 
 def main(arguments: "list[str]") -> None:
-    """Connect to the proxy, then become the command."""
+    """Open the port, then execute the command."""
     script, exit_socket, no_proxy, *command = arguments
     try:
         os.close(int(script))
         port = hand_out_listener(int(exit_socket))
-        undo_what_python_did()
+        restore_signals_and_environment()
     except OSError as error:
         give_up(f"the way to the allowed hosts could not be opened ({error.strerror})", 126)
     name_proxy(port, no_proxy)
@@ -36,7 +36,7 @@ def main(arguments: "list[str]") -> None:
 
 
 def hand_out_listener(exit_socket: int) -> int:
-    """The port. Nothing of it stays open in here, so that the command can neither listen nor speak in our place."""
+    """Open a port, pass its socket to Robota and close it here, so that the command cannot impersonate the proxy."""
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", 0))
     listener.listen(BACKLOG)
@@ -49,9 +49,9 @@ def hand_out_listener(exit_socket: int) -> int:
     return port
 
 
-def undo_what_python_did() -> None:
-    """The command shall find the signals and the environment as they were."""
-    signals = __import__("_signal")  # what `signal` is made of; that one takes as long to import as all the rest
+def restore_signals_and_environment() -> None:
+    """Restore the signals and the environment for the command."""
+    signals = __import__("_signal")  # importing `signal` takes as long as all the rest
     for number in (signals.SIGPIPE, signals.SIGXFSZ):
         signals.signal(number, signals.SIG_DFL)
     os.environ.pop("LC_CTYPE", None)
@@ -62,7 +62,7 @@ def undo_what_python_did() -> None:
 
 
 def name_proxy(port: int, no_proxy: str) -> None:
-    """Tell programs of the proxy by the usual variables."""
+    """Set the usual proxy variables."""
     for name in PROXY_NAMES:
         os.environ[name] = f"http://127.0.0.1:{port}"
     for name in NO_PROXY_NAMES:
@@ -71,7 +71,7 @@ def name_proxy(port: int, no_proxy: str) -> None:
 
 
 def give_up(problem: str, code: int) -> None:
-    """Say why the command was not run, and exit."""
+    """Print why the command was not run, and exit."""
     sys.stderr.write(f"robota: {problem}; the command was not run.\n")
     sys.stderr.flush()
     os._exit(code)

@@ -1,6 +1,6 @@
-"""The proxy that sandboxed commands reach the network through: HTTP CONNECT, and plain HTTP one request a connection.
+"""The HTTP proxy for sandboxed commands: CONNECT, and plain HTTP with one request per connection.
 
-Every message is read by h11 and written anew by it, so that what was judged is what the server is told.
+Every message is parsed and serialized again by h11, so that the server gets exactly what was checked.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ HOW_TO_ALLOW: Final = (
 
 
 class ProxyConnection:
-    """One connection of a command, from its first line to its end."""
+    """Serves one connection of a command."""
 
     def __init__(
         self,
@@ -32,9 +32,9 @@ class ProxyConnection:
         on_refused: Callable[[str], None],
         on_reached: Callable[[str], None],
     ) -> None:
-        """`on_refused` is called with a sentence for every host that the command may not reach.
+        """`on_refused` is called with a sentence for every host that is refused.
 
-        `on_reached` is called with host and port of every one that it is connected to.
+        `on_reached` is called with host and port for every connection that is made.
         """
         self._on_reached = on_reached
         self._client = client
@@ -44,7 +44,7 @@ class ProxyConnection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.head_bytes)
 
     async def serve(self) -> None:
-        """Serve one request, or answer why not, and close. Raises nothing but `CancelledError`."""
+        """Serve one request, or answer with an error, and close. Raises only `CancelledError`."""
         try:
             with suppress(OSError, h11.ProtocolError):
                 try:
@@ -133,7 +133,7 @@ class ProxyConnection:
         event: h11.Event = request
         while True:
             assert isinstance(event, h11.Request | h11.Data | h11.EndOfMessage)
-            # A server that listens no more may have answered already; the other direction will see.
+            # A server that stopped reading may have answered already; the other direction handles that.
             with suppress(ConnectionError):
                 await server.send(far.send(event) or b"")
             if isinstance(event, h11.EndOfMessage):
@@ -167,7 +167,7 @@ class ProxyConnection:
             await self._client.send(self._http.send(event) or b"")
 
     async def _close(self) -> None:
-        """Stop sending, and read on a little: closing on unread bytes would discard what we sent last."""
+        """Stop sending and read a little more: closing with unread bytes would discard what we sent last."""
         self._client.end_sending()
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER_S):
@@ -177,7 +177,7 @@ class ProxyConnection:
 
 
 async def _next(http: h11.Connection, stream: StreamPair) -> h11.Event:
-    """The next event; raises `h11.RemoteProtocolError` for what is no HTTP, and for an end in the middle of it."""
+    """The next event; `h11.RemoteProtocolError` for anything that is not HTTP, or ends in the middle of a message."""
     while (event := http.next_event()) is h11.NEED_DATA:
         http.receive_data(await stream.reader.read(PIECE_BYTES))
     assert isinstance(event, h11.Event)

@@ -1,4 +1,4 @@
-"""Passing bytes on between two connections, as fast as the slower one takes them."""
+"""Copy bytes between two connections, at the speed of the slower one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -12,9 +12,9 @@ CLOSE_S: Final = 2.0
 
 
 class EgressLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of the network the commands of a session can use.
+    """Limits for the network use of a session's commands.
 
-    `connections` are those of all commands together: each takes descriptors that Robota needs itself.
+    `connections` counts those of all commands together: each uses file descriptors that Robota needs itself.
     """
 
     connections: int = 64
@@ -31,17 +31,17 @@ class StreamPair(msgspec.Struct, frozen=True, kw_only=True):
     writer: asyncio.StreamWriter
 
     async def send(self, data: bytes) -> None:
-        """Write, and wait until the other end takes more."""
+        """Write, and wait until the buffer is drained."""
         self.writer.write(data)
         await self.writer.drain()
 
     def end_sending(self) -> None:
-        """Close our direction: the other end reads the end of the stream, and can still answer."""
+        """Close our direction: the other end reads end of stream, and can still answer."""
         if self.writer.can_write_eof() and not self.writer.is_closing():
             self.writer.write_eof()
 
     async def close(self) -> None:
-        """Close when everything sent has gone out, or after a short while."""
+        """Close when everything has been sent, or after `CLOSE_S`."""
         self.writer.close()
         try:
             async with asyncio.timeout(CLOSE_S):
@@ -52,7 +52,7 @@ class StreamPair(msgspec.Struct, frozen=True, kw_only=True):
             self.abort()
 
     def abort(self) -> None:
-        """Close at once, and drop what was not sent yet."""
+        """Close at once, and discard what was not sent yet."""
         self.writer.transport.abort()
 
 
@@ -65,18 +65,18 @@ async def copy(source: StreamPair, sink: StreamPair, on_bytes: Callable[[], None
 
 
 async def tunnel(one: StreamPair, other: StreamPair, idle_s: float) -> None:
-    """Copy both ways until both have ended, one has gone, or nothing has come for `idle_s`."""
+    """Copy in both directions until both have ended, one fails, or there was no data for `idle_s`."""
     try:
         async with idle_timeout(idle_s) as on_activity, asyncio.TaskGroup() as directions:
             directions.create_task(copy(one, other, on_activity))
             directions.create_task(copy(other, one, on_activity))
     except* OSError:
-        pass  # one side has gone, or there was timeout: the caller hangs up both
+        pass  # one side has failed, or there was a timeout: the caller closes both
 
 
 @asynccontextmanager
 async def idle_timeout(idle_s: float) -> AsyncIterator[Callable[[], None]]:
-    """Ends with `TimeoutError` when the function it gives was not called for so long."""
+    """Raises `TimeoutError` when the yielded function was not called for `idle_s`."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(idle_s) as timeout:
 

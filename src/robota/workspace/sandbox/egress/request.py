@@ -1,4 +1,4 @@
-"""What a command asks the proxy for, and what of it goes on to the server. Pure; whatever looks odd is refused."""
+"""Parse the requests that commands send to the proxy, and build those for the server. Ambiguous ones are refused."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ import msgspec
 from robota.workspace.web.address import AddressRefused, WebAddress, parse_address
 
 AUTHORITY: Final = re.compile(r"[^\s/?#@\\]+:[0-9]{1,5}")
-# They are about the connection to the proxy, not about the message.
+# Headers that apply to the connection to the proxy, not to the message.
 HOP_BY_HOP: Final = frozenset(
     (
         b"connection",
@@ -36,14 +36,14 @@ class ProxyError(Exception):
 
 
 class ProxyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a request of a command goes, and the request to forward; None for a tunnel (CONNECT)."""
+    """The destination of a request, and the request to forward; None for a tunnel (CONNECT)."""
 
     address: WebAddress
     forwarded: h11.Request | None
 
 
 def parse_proxy_request(request: h11.Request) -> ProxyRequest:
-    """Read a request. Raises `ProxyError` for what is ambiguous."""
+    """Parse a request. `ProxyError` if it is ambiguous."""
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         if AUTHORITY.fullmatch(target) is None:
@@ -56,13 +56,13 @@ def parse_proxy_request(request: h11.Request) -> ProxyRequest:
 
 
 def response_for_command(response: h11.Response) -> h11.Response:
-    """The server's answer, after which the command has to connect anew."""
+    """The server's response, with headers that close the connection after it."""
     headers = [*_end_to_end(list(response.headers)), (b"connection", b"close")]
     return h11.Response(status_code=response.status_code, reason=response.reason, headers=headers)
 
 
 def _forwarded(request: h11.Request, address: WebAddress) -> h11.Request:
-    """With our own words for where it goes, and for what comes after it: nothing."""
+    """The request for the server, with our own Host header, and closing the connection after it."""
     headers = list(request.headers)
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}:
         raise ProxyError(400, "The request says in two ways how long it is. Nothing was sent.")
@@ -80,7 +80,7 @@ def _forwarded(request: h11.Request, address: WebAddress) -> h11.Request:
 def _end_to_end(headers: Headers) -> Headers:
     listed = b",".join(value for name, value in headers if name == b"connection").lower()
     dropped = HOP_BY_HOP | {word.strip() for word in listed.split(b",")}
-    # How long a message is must not depend on what a header says about other headers.
+    # The length of a message must not depend on headers that the Connection header names.
     dropped -= {b"content-length", b"transfer-encoding"}
     return [(name, value) for name, value in headers if name not in dropped]
 
