@@ -1,6 +1,9 @@
 """The rows at the bottom of the terminal UI: the status bar, and the person's own status command."""
 
 import json
+import re
+
+import pytest
 
 from tests.cli.scripts import call, script, write_settings
 from tests.harness.cli import Robota
@@ -44,7 +47,8 @@ def test_a_command_of_the_settings_is_told_of_the_session_and_shown(robota: Robo
         terminal.sees("  y yes  a rule  r rules  n no  e  w")
         terminal.press("y")
         terminal.sees("Said.")
-    told = json.loads((robota.home / "told").read_text())
+        # Robota's end may cut off what it is telling the command just then.
+        told = json.loads((robota.home / "told").read_text())
     assert told["session_name"] == "sums" and told["workspace"]["current_dir"] == str(robota.workspace)
     assert told["cost"].keys() >= {"total_cost_usd", "total_duration_ms", "total_api_duration_ms"}
 
@@ -104,3 +108,38 @@ def test_with_reduced_motion_an_answer_comes_in_whole_blocks_and_nothing_counts(
         terminal.sees("Tools x1 |")
         (robota.workspace / "go").touch()
         terminal.sees("Over.")
+
+
+@pytest.mark.parametrize(
+    ("env", "asked", "done"),
+    [
+        ({}, "\x07", "\x07"),
+        ({"TERM_PROGRAM": "iTerm.app"}, "\x1b]9;Robota is waiting for you\x07", "\x1b]9;Robota is done\x07"),
+        (
+            {"TERM": "foot"},
+            "\x1b]777;notify;Robota;Robota is waiting for you\x07",
+            "\x1b]777;notify;Robota;Robota is done\x07",
+        ),
+    ],
+)
+def test_a_user_who_looks_elsewhere_is_notified_in_the_way_of_the_terminal(
+    robota: Robota, env: dict[str, str], asked: str, done: str
+) -> None:
+    script(robota, {"calls": [call("execute_command", command="touch made")]}, {"text": "Made."}, {"text": "Seen."})
+    with ScreenTerminal(robota, env=env) as terminal:
+        terminal.sees("Idle")
+        terminal.press("\x1b[Omake it\r")  # the window has lost the focus
+        terminal.sees("y yes")
+        assert notifications(terminal) == [asked]
+        terminal.press("y")
+        terminal.sees("Made.")
+        terminal.sees("Idle")
+        assert notifications(terminal) == [asked, done]
+        terminal.press("\x1b[Iagain\r")  # and has it again
+        terminal.sees("Seen.")
+        terminal.sees("Idle")
+        assert notifications(terminal) == [asked, done]
+
+
+def notifications(terminal: ScreenTerminal) -> list[str]:
+    return re.findall("(?:\x1b\\](?:9|777);[^\x07]*)?\x07", re.sub("\x1b\\]2;[^\x07]*\x07", "", terminal.screen))

@@ -91,11 +91,11 @@ class ConversationKeys:
         """Draw again when the card begins to take keys."""
         asyncio.get_running_loop().call_later(QUIET_S + 0.01, self._conversation.region.redraw)
 
-    def call_person(self) -> None:
+    def call_person(self, words: str) -> None:
         """Call the person if they look elsewhere; where the terminal does not tell, if no key came for a while."""
         looks = self._conversation.region.reports.is_focused
         if looks is False or (looks is None and time.monotonic() - self._last_key > AWAY_S):
-            self._conversation.region.output.call_person("Robota is waiting for you")
+            self._conversation.region.output.call_person(words)
 
     # The input.
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # Rows that are printed belong to the terminal; these few are kept for what still changes.
 PAGES_KEPT: Final = 2
 ASK_ROLES: Final = {"?": Role.BOLD, "!": Role.ERROR}
+WAITING: Final = "Robota is waiting for you"
+DONE: Final = "Robota is done"
 ASK_BEHIND: Final = "? Robota has a question: press Esc to return to it."
 
 
@@ -114,10 +116,11 @@ class SessionEvents:
                     conversation.start(conversation.keys.queue.take_all_back())
                 for words in words_for(asked):
                     conversation.scrollback.tell(words, ASK_ROLES.get(words[:1], Role.PLAIN))
-        if not isinstance(ask.asked, CompletionAsk):
+        is_done = isinstance(ask.asked, CompletionAsk)
+        if not is_done:
             notice = conversation.theme.row([(ASK_BEHIND, Role.WARNING)], conversation.width)
             conversation.region.full_screen.tell(notice)
-        conversation.keys.call_person()
+        conversation.keys.call_person(DONE if is_done else WAITING)
 
     def _take_rewind(self, event: Rewound | RewindPoints) -> None:
         from robota.clients.render.rewind_lines import result_lines
