@@ -165,7 +165,7 @@ def test_a_checkout_that_breaks_off_leaves_nothing(robota: Robota) -> None:
     command = with_room_for(100, str(EXECUTABLE), "-w", "x", "-p", "go")
     done = run(command, robota.workspace, clean_environment(robota.home), "")
     assert done.code == 3, done.stderr
-    assert "could not be made" in done.stderr and "removed again" in done.stderr
+    assert "could not be created" in done.stderr and "removed again" in done.stderr
     assert names_of_worktrees(robota) == []
     assert branches(robota.workspace) == ["main"]
     assert git(robota.workspace, "worktree", "list").count("\n") == 0

@@ -129,7 +129,7 @@ def test_a_planted_session_does_not_lead_to_the_files_of_another_project(
         script(robota, {"text": "Here."})
         ok(robota("-r", "planted", "--yes", "-p", "go on"))
     name = "copy" if how == "forked" else "planted"
-    assert "is not in the store" in robota("rewind", "restore", "1", "--yes", "--session", name).stderr
+    assert "is no longer in the store" in robota("rewind", "restore", "1", "--yes", "--session", name).stderr
     assert files(other) == NEW
 
 
@@ -144,9 +144,9 @@ def test_a_store_that_was_deleted_is_told(robota: Robota) -> None:
     worked(robota)
     [store] = stores(robota)
     store.rename(store.with_name("elsewhere"))
-    assert "gone" in ok(robota("rewind", "list"))
+    assert "removed" in ok(robota("rewind", "list"))
     done = robota("rewind", "restore", "1", "--yes")
-    assert done.code == 1 and "not in the store" in done.stderr
+    assert done.code == 1 and "no longer in the store" in done.stderr
 
 
 def test_no_place_for_checkpoints_is_told_and_the_call_runs(robota: Robota) -> None:

@@ -11,7 +11,7 @@ def test_a_new_skill_is_listed_shown_and_used(robota: Robota) -> None:
     assert "There are no skills here." in robota("skills", "list").stdout
     assert robota("skills", "new", "release", "--user").code == 0
     again = robota("skills", "new", "release", "--user")
-    assert again.code == 1 and "exists already" in again.stderr
+    assert again.code == 1 and "already exists" in again.stderr
     assert "release  skill  user" in robota("skills", "list").stdout
     assert "Instructions for the model." in robota("skills", "show", "/release").stdout
     assert robota("-p", "/release 1.4").stdout == "Done.\n"

@@ -38,7 +38,7 @@ def live(workspace: Path, story: Callable[[Stage], Awaitable[None]], settings: d
 async def refused_bypass(stage: Stage) -> None:
     receipt = await stage.submit(SetPermissionMode(permission_mode=PermissionMode.BYPASS))
     assert isinstance(receipt, Refused) and receipt.code == "forbidden_mode"
-    assert "disableBypassPermissionsMode" in receipt.message and "as it was" in receipt.message
+    assert "disableBypassPermissionsMode" in receipt.message and "mode is unchanged" in receipt.message
     assert isinstance(await stage.submit(SetPermissionMode(permission_mode=PermissionMode.ACCEPT_EDITS)), Accepted)
     state = await stage.until(lambda event: isinstance(event, State) and event.state.permission_mode != "default")
     assert isinstance(state, State) and state.state.permission_mode == "acceptEdits"

@@ -123,7 +123,7 @@ def test_nothing_that_is_missing_is_fetched(robota: Robota, canary: Path) -> Non
     )
     script(robota, ANSWER)
     done = robota("-w", "x", "-p", "go")
-    assert done.code == 3 and "could not be made" in done.stderr
+    assert done.code == 3 and "could not be created" in done.stderr
     assert names_of_worktrees(robota) == []
     assert_silent(canary)
 

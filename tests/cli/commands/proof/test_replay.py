@@ -350,7 +350,7 @@ def test_without_checkpoints_the_log_is_enough(robota: Robota) -> None:
     write_settings(robota, {**settings, "checkpoints": {"enabled": False}})
     robota("-p", "do it", *BYPASS)
     report = replayed(robota, sessions(robota)[-1].name)
-    assert report["identical"] and not report["comparedFiles"] and "not here" in report["notes"][0]
+    assert report["identical"] and not report["comparedFiles"] and "are missing" in report["notes"][0]
     live = robota("replay", sessions(robota)[-1].name, "--tools", "live")
     assert live.code == 2 and "no checkpoint of its start" in live.stderr
 

@@ -99,5 +99,5 @@ def test_without_a_home(robota: Robota, session: str, arguments: str) -> None:
 def test_an_export_replaces_no_pipe_and_no_device(robota: Robota, session: str) -> None:
     os.mkfifo(robota.workspace / "pipe")
     done = robota("sessions", "export", session, "-o", "pipe", "--force")
-    assert done.code == 1 and "no regular file" in done.stderr
+    assert done.code == 1 and "not a regular file" in done.stderr
     assert stat.S_ISFIFO((robota.workspace / "pipe").lstat().st_mode)
