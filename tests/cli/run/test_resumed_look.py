@@ -64,7 +64,7 @@ def test_in_the_terminal_ui(worked: Robota) -> None:
         "■ Edit calc.py",
         "■ Patch one.txt, calc.py",
         "■ Todo list",
-        "■ mcp__plain__note hello",
+        "■ MCP plain: note hello",
         "■ Bash sh fail.sh",
         "■ Bash rm calc.py  denied",
         "■ no_such_tool x",

@@ -37,7 +37,7 @@ def test_a_task_with_every_kind_of_approval_and_a_question(robota: Robota, tmp_p
         window.sees("Idle")
         window.type("do it")
         window.press("Enter")
-        window.sees("note of the MCP server plain")
+        window.sees("? MCP plain: note hello?")
         window.sees("y yes")
         assert not server.was_called
         window.press("y")

@@ -239,7 +239,7 @@ class McpConnection:
         if self._current_digests is not None and tool.digest not in self._current_digests:
             raise ServerFailed(
                 "it changed this tool in mid-session, so the call was not made. The user can review the change and "
-                "accept it for the next session: robota mcp approve {self.server.name}"
+                f"accept it for the next session: robota mcp approve {self.server.name}"
             )
 
     async def _disconnect_reason(self, error: Exception) -> str | None:

@@ -7,7 +7,14 @@ import msgspec
 from robota.contracts.tool import AnyTool, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.extensions.mcp.arguments import McpArguments, read_arguments
 from robota.extensions.mcp.connection import Caller, McpConnection, ServerFailed
-from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool, offered_description, offered_schema, tool_name
+from robota.extensions.mcp.remote_tool import (
+    RemoteTool,
+    UnusableTool,
+    offered_description,
+    offered_schema,
+    title_for,
+    tool_name,
+)
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
 
@@ -63,6 +70,7 @@ def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
         prepare=prepare,
         schema=schema,
         read=lambda given: read_arguments(given, schema),
+        title=title_for(server, remote.name),
     )
 
 

@@ -2,10 +2,12 @@
 
 import hashlib
 import re
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
+from robota.contracts.tool import first_argument
 from robota.text.visible import BLANK, CONTROL_CODES, SPACES, visible
 
 MAX_DESCRIPTION_BYTES: Final = 2048
@@ -48,6 +50,12 @@ def tool_name(server: str, tool: str) -> str:
         return name
     end = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name[: MAX_NAME - 9]}_{end}"
+
+
+def title_for(server: str, tool: str) -> Callable[[Mapping[str, Any]], str]:
+    """A function that makes the title of a call of this tool, for a person."""
+    name = f"MCP {server}: {NOT_IN_NAMES.sub('_', tool)}"
+    return lambda arguments: f"{name} {first_argument(dict(arguments))}".rstrip()
 
 
 def offered_description(tool: RemoteTool) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from robota.contracts.tool import AnyTool, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
 from robota.extensions.mcp.connection import McpConnection, ServerFailed
 from robota.extensions.mcp.mcp_tool import EFFECTS
-from robota.extensions.mcp.remote_tool import tool_name
+from robota.extensions.mcp.remote_tool import title_for, tool_name
 from robota.text.visible import single_line, visible
 
 RESOURCE_TOOL: Final = "read_mcp_resource"
@@ -52,6 +52,7 @@ def resource_tool(connection: McpConnection) -> AnyTool:
         effects=EFFECTS,
         touches=lambda params: Touches(),
         prepare=prepare,
+        title=title_for(server, RESOURCE_TOOL),
     )
 
 
