@@ -178,7 +178,7 @@ def _comparable_name(text: str) -> str:
 
 def _for_people(path: str, intent: Intent) -> BlockCall:
     name = as_utf8(path)
-    what = f"No intent may change {name}: only people do."
+    what = f"No intent may change {name}: only a user may."
     return blocked(refusal(RefusalKind.SCOPE_VIOLATION, what, intent.id, filename=name))
 
 
