@@ -127,6 +127,10 @@ def test_an_older_version_is_no_update(robota: Robota, market: Path) -> None:
     kept = robota("plugin", "update", "lint", "--yes")
     assert "stays at 1.10.0" in kept.stdout and "1.10.0" in robota("plugin", "list").stdout
     assert "is up to date" not in kept.stdout
+    [files] = (robota.home / ".robota/plugins/cache/team/lint").iterdir()
+    (files / "scripts/check.sh").unlink()
+    assert robota("plugin", "update", "lint", "--yes").code == 0, "the only way to a plugin that works again"
+    assert "1.9.0" in robota("plugin", "list").stdout and write_a_file(robota).code == 0 and has_run(robota)
 
 
 def test_disabled_and_removed_plugins_have_no_effect(robota: Robota, market: Path) -> None:

@@ -108,9 +108,12 @@ class PluginActions:
         first = next(each for each in others if not self._is_off(each))
         if first.key != plugin.key:
             return f"hidden by the {first.scope} plugin of this name"
+        return "enabled" if self._is_as_agreed(plugin) else "changed: not used"
+
+    def _is_as_agreed(self, plugin: InstalledPlugin) -> bool:
         agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
         seen = snapshot_of_tree(self._store.files_of(plugin)).digest
-        return "enabled" if agreement and agreement.digest == seen == plugin.digest else "changed: not used"
+        return agreement is not None and agreement.digest == seen == plugin.digest
 
     def _is_off(self, plugin: InstalledPlugin) -> bool:
         return not plugin.is_enabled or self._settings.values.enabled_plugins.get(plugin.id) is False
@@ -170,7 +173,7 @@ class PluginActions:
     async def _update_one(self, plugin: InstalledPlugin) -> PluginReply:
         async with self._installer.candidate(plugin.origin, plugin.name, plugin.project) as candidate:
             new = candidate.plugin
-            if is_older(new.version, plugin.version):
+            if is_older(new.version, plugin.version) and self._is_as_agreed(plugin):
                 text = f"{plugin.id} stays at {plugin.version}: its source has the older version {new.version}."
                 return PluginReply(text=text, data={"id": plugin.id, "updated": False})
             if self._is_unchanged(candidate):
