@@ -121,8 +121,10 @@ def test_very_many_skills_are_bounded_in_number_and_in_the_system_prompt(tmp_pat
     for number in range(10_000):
         (directory / f"s{number}").mkdir(parents=True)
         (directory / f"s{number}/SKILL.md").write_text(f"---\ndescription: {'long ' * 30}\n---\n")
-    knowledge = SessionKnowledge(library_of(directory), "execute_command", lambda skill: {})
+    finder = library_of(directory)
+    knowledge = SessionKnowledge(finder, "execute_command", lambda skill: {})
     assert len(knowledge.commands()) == MAX_FILES
+    assert finder.cut_places == (PLACES[0].directory,), "that more is there can be said"
     assert len(knowledge.prompt_section) < SECTION_CHARACTERS + MAX_FILES * (MIN_DESCRIPTION + 20)
 
 

@@ -17,7 +17,7 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
-from robota.knowledge.skills.discovery import SkillFinder
+from robota.knowledge.skills.discovery import MAX_FILES, SkillFinder
 from robota.knowledge.skills.library import SkillLibrary
 from robota.knowledge.skills.skill import Skill, is_usable_name
 from robota.text.visible import single_line, visible
@@ -46,6 +46,8 @@ def main(argv: Sequence[str]) -> int:
         library = SkillLibrary() if finder is None else finder.library()
         if not settings.is_trusted:
             print(f"robota: {root} is not trusted, so its skills are ignored: robota trust", file=sys.stderr)
+        for place in () if finder is None else finder.cut_places:
+            print(f"robota: only the first {MAX_FILES:,} files of {place} are read", file=sys.stderr)
     except ConfigError as error:
         return _refuse(str(error))
     if options.action == "list":

@@ -86,13 +86,17 @@ class SkillFinder:
         self._cache = cache
         self._known: dict[str, Skill] | None = None
         self._found: dict[str, SkillSource] = {}
+        self.cut_places: tuple[str, ...] = ()  # directories of which only the first files were read
 
     def library(self) -> SkillLibrary:
         """All skills as they are on disk now."""
         known = self._known if self._known is not None else load_skill_cache(self._cache)
         now: dict[str, Skill] = {}
+        cut: list[str] = []
         for place in self._places:
-            for found in self._files(place):
+            for number, found in enumerate(self._files(place), 1):
+                if number == MAX_FILES:
+                    cut.append(place.directory)
                 key = f"{CACHE_VERSION} {place.directory} {found.path} {found.version}"
                 skill = known.get(key) or read_skill(place, found)
                 if skill is not None:
@@ -100,7 +104,7 @@ class SkillFinder:
                     self._found[found.path] = found
         if len(now.keys() - known.keys()) >= MIN_NEW_SKILLS_TO_CACHE:
             save_skill_cache(self._cache, now)
-        self._known = now
+        self._known, self.cut_places = now, tuple(cut)
         return SkillLibrary(now.values())
 
     def text(self, skill: Skill) -> str:
