@@ -1,1 +1,1 @@
-"""What commands print: captured, shown at a bounded rate, read in pages, searched."""
+"""The output of commands: captured, shown at a bounded rate, read in pages, searched."""

@@ -1,6 +1,6 @@
-"""What a command prints: captured in bounded memory, spooled whole to disk when it is long, shown at a bounded rate.
+"""Capture the output of a command in bounded memory, spool long output to disk, and show it at a bounded rate.
 
-What was meant for a terminal is kept as one would read it there: no colours, the last state of overwritten lines.
+Output for a terminal is kept as it would appear there: without colours, and with the last state of overwritten lines.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ SIDE_CHARACTERS = 64 * 1024
 SPOOL_BYTES = 256 * 1024 * 1024
 PIECE_CHARACTERS = 16 * 1024
 PIECE_PAUSE_S = 0.03
-# Sequences with a final letter, those that set a title or a link, and those of two characters.
+# Escape sequences: those with a final letter, those that set a title or a link, and those of two characters.
 SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]+[0-~]|\x1b[0-Z\\^_`a-z{-~]"
 )
 UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)$")
 ERASES_REST = re.compile(r"\x1b\[0?K")
 ERASES_LINE = re.compile(r"\x1b\[[12]K")
-# Stand for what is cleared while a line is worked out.
+# Markers for erased parts while a line is evaluated.
 REST_ERASED = "\x0b"
 LINE_ERASED = "\x0c"
 NO_MARKS = str.maketrans("", "", REST_ERASED + LINE_ERASED)
@@ -34,13 +34,13 @@ MAX_OPEN_CHARACTERS = 64 * 1024
 
 
 class TerminalText:
-    """The same for a text that comes in pieces. A line is settled when it ends, because until then it can change."""
+    """`plain_terminal_text` for text that arrives in pieces. A line is final when it ends; until then it can change."""
 
     def __init__(self) -> None:
         self._open = ""
 
     def add(self, text: str) -> str:
-        """Take more; returns the lines that are settled by it."""
+        """Add text; returns the lines that are final now."""
         text = self._open + text
         if _is_plain(text):
             end = text.rfind("\n") + 1
@@ -51,22 +51,22 @@ class TerminalText:
             settled = "".join(f"{_settled(line)}\n" for line in lines)
         if len(self._open) > OVERWRITTEN_CHARACTERS and not _is_plain(self._open):
             self._open = self._shortened()
-        if len(self._open) > MAX_OPEN_CHARACTERS:  # a line without an end, and not a progress bar
+        if len(self._open) > MAX_OPEN_CHARACTERS:  # an endless line, not a progress bar
             settled, self._open = settled + self._open, ""
         return settled
 
     @property
     def open_line(self) -> str:
-        """The line that has not ended, as it looks by now."""
+        """The line that has not ended, as it appears now."""
         return _settled(self._open)
 
     def finish(self) -> str:
-        """No more will come; returns the last line if it has no end."""
+        """End the text; returns the last line if it is not terminated."""
         last, self._open = self.open_line, ""
         return last
 
     def _shortened(self) -> str:
-        """The open line as it looks, with the sequence that may have only begun."""
+        """The open line as it appears, with an escape sequence that may be incomplete."""
         begun = UNFINISHED.search(self._open)
         rest = begun[0] if begun is not None and len(begun[0]) < MAX_OPEN_CHARACTERS else ""
         body = self._open[: len(self._open) - len(rest)]
@@ -99,7 +99,7 @@ class HeadAndTail:
                 self._tail_size -= len(self._tail.popleft())
 
     def copy(self) -> "HeadAndTail":
-        """Another one with the same content."""
+        """A copy with the same content."""
         other = HeadAndTail(self._side)
         other.total, other._head, other._head_room = self.total, list(self._head), self._head_room
         other._tail, other._tail_size = deque(self._tail), self._tail_size
@@ -107,17 +107,17 @@ class HeadAndTail:
 
     @property
     def head(self) -> str:
-        """The beginning; all of the text if that is short."""
+        """The beginning; the whole text if it is short."""
         return "".join(self._head)
 
     @property
     def tail(self) -> str:
-        """The end, as far as it is not in `head`."""
+        """The end, without what is in `head`."""
         return "".join(self._tail)[-self._side :]
 
 
 class OutputCapture:
-    """Holds the beginning and the end of the output as text, and all of its bytes in a file once it is long."""
+    """Holds the beginning and the end of the output as text, and all its bytes in a file once it is long."""
 
     def __init__(self, spool_prefix: str) -> None:
         self.total_bytes = 0
@@ -130,14 +130,14 @@ class OutputCapture:
         self._spool_descriptor: int | None = None
 
     def add(self, data: bytes) -> str:
-        """Take more bytes; returns what of them is readable text by now."""
+        """Add bytes; returns the text that is decoded by now."""
         self.total_bytes += len(data)
         self._keep_bytes(data)
         return self._keep_text(self._decoder.decode(data))
 
     @property
     def text(self) -> HeadAndTail:
-        """The output as somebody would read it by now: without colours, and of an overwritten line the last state."""
+        """The output as it appears now: without colours, and with the last state of overwritten lines."""
         if not self._terminal.open_line:
             return self._text
         by_now = self._text.copy()
@@ -145,19 +145,19 @@ class OutputCapture:
         return by_now
 
     def finish(self) -> str:
-        """No more will come; returns what was held back as half a character."""
+        """End the output; returns the text of an incomplete character."""
         rest = self._keep_text(self._decoder.decode(b"", final=True))
         self._text.add(self._terminal.finish())
         self._close_spool()
         return rest
 
     def to_file(self) -> Path | None:
-        """The bytes so far as a file, even if they are few; None if the disk has no room."""
+        """The bytes so far as a file, even if they are few; None if it cannot be written."""
         self._begin_spool()
         return self.spool
 
     def discard(self) -> None:
-        """Drop the file on disk; nobody will read it."""
+        """Delete the file on disk."""
         self._close_spool()
         if self.spool is not None:
             self.spool.unlink(missing_ok=True)
@@ -175,7 +175,7 @@ class OutputCapture:
         if self._unspooled is None:
             return
         held, self._unspooled = bytes(self._unspooled), None
-        with suppress(OSError):  # without a place to spool, beginning and end still serve
+        with suppress(OSError):  # without a spool file, beginning and end are still kept
             self.spool, self._spool_descriptor = _create_spool(self._prefix)
             self._write_spool(held)
 
@@ -223,7 +223,7 @@ class OutputPacer:
             self._timer = asyncio.get_running_loop().call_later(PIECE_PAUSE_S, self._pause_over)
 
     def finish(self) -> None:
-        """Show what is left and stop."""
+        """Show the rest and stop."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -245,7 +245,7 @@ class OutputPacer:
 
 
 def spool_prefix(mark: str) -> str:
-    """How the names of all output files begin that belong to `mark`."""
+    """The prefix of the names of all output files that belong to `mark`."""
     return f"{os.environ.get('TMPDIR') or '/tmp'}/robota-output-{mark}-"
 
 
@@ -255,7 +255,7 @@ def _create_spool(prefix: str) -> tuple[Path, int]:
 
 
 def plain_terminal_text(text: str) -> str:
-    """The text as somebody would see it who looks at the terminal when all of it was printed."""
+    """The text as it appears in a terminal after all of it was printed."""
     reader = TerminalText()
     return reader.add(text) + reader.open_line
 

@@ -1,4 +1,4 @@
-"""A page of a kept output: whole lines between two places in the file, with their numbers."""
+"""Read a page of a stored output: whole lines between two positions of the file, with their numbers."""
 
 from pathlib import Path
 from typing import Final
@@ -6,12 +6,12 @@ from typing import Final
 import msgspec
 
 CHUNK_BYTES: Final = 1024 * 1024
-# As far as a page is stretched or shortened so that it begins and ends with a line.
+# The distance by which a page may be moved so that it begins and ends with a line.
 SNAP_BYTES: Final = 4096
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """`start` and `end` are byte positions; `first_line` counts from 1. `begins_inside` a line: its start is before."""
+    """`start` and `end` are byte positions; `first_line` counts from 1. `begins_inside`: it starts within a line."""
 
     text: str
     start: int
@@ -22,7 +22,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_page(path: Path, offset: int, limit: int) -> Page:
-    """At most `limit` bytes from `offset` on; the end is moved back to a line border if one is near."""
+    """Read at most `limit` bytes from `offset` on; the end is moved back to the end of a line if one is near."""
     with path.open("rb") as file:
         total = file.seek(0, 2)
         start = min(offset, total)
@@ -45,7 +45,7 @@ def read_page(path: Path, offset: int, limit: int) -> Page:
 
 
 def _count_lines(path: Path, until: int) -> int:
-    """Line ends before a place, without holding the file in memory."""
+    """The number of line ends before a position, without loading the file into memory."""
     lines = 0
     with path.open("rb") as file:
         while until > 0 and (chunk := file.read(min(CHUNK_BYTES, until))):
@@ -55,13 +55,13 @@ def _count_lines(path: Path, until: int) -> int:
 
 
 def _without_rest(data: bytes) -> bytes:
-    """Cut after the last line end if that is near, else before a character that is not complete."""
+    """Cut after the last line end if it is near, else before an incomplete character."""
     border = data.rfind(b"\n", max(0, len(data) - SNAP_BYTES))
     if border >= 0:
         return data[: border + 1]
     for back in range(1, min(4, len(data))):
         byte = data[-back]
-        if byte >= 0xC0:  # the first byte of a character of several bytes: does all of it fit?
+        if byte >= 0xC0:  # the first byte of a multi-byte character: is it complete?
             length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
             return data[:-back] if back < length else data
         if byte < 0x80:

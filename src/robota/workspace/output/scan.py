@@ -1,7 +1,7 @@
-"""A program of its own: print the lines of a file that match a pattern. Run with the pattern and the limits as JSON.
+"""A separate program that prints the lines of a file that match a pattern. Its argument is the request as JSON.
 
-It is a process and not a function because a regular expression can take for ever, and only a process can be stopped.
-Uses nothing of Robota, so that it starts quickly.
+It is a process and not a function, because a regular expression can take forever, and only a process can be killed. It
+imports nothing from robota, so that it starts quickly.
 """
 
 import json
@@ -17,19 +17,19 @@ NUMBERS_CHARACTERS = 20
 
 
 def main() -> None:
-    """Read the order from the command line and print what matches."""
-    order = json.loads(sys.argv[1])
+    """Read the request from the command line and print the matches."""
+    request = json.loads(sys.argv[1])
     try:
-        pattern = re.compile(order["pattern"], re.IGNORECASE)
+        pattern = re.compile(request["pattern"], re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:
         sys.stdout.write(json.dumps({"invalid": str(error)}))
         return
-    with open(order["path"], "rb") as file:  # noqa: PTH123 - pathlib would cost half of the start
-        sys.stdout.write(json.dumps(scan(file, pattern, order["offset"], order["room"])))
+    with open(request["path"], "rb") as file:  # noqa: PTH123 - pathlib would take half of the start
+        sys.stdout.write(json.dumps(scan(file, pattern, request["offset"], request["room"])))
 
 
 def scan(file: BinaryIO, pattern: "re.Pattern[str]", offset: int, room: int) -> dict[str, Any]:
-    """All matching lines from `offset` on are counted; those are returned whose text fits into `room` characters."""
+    """Count all matching lines from `offset` on, and return those whose text fits into `room` characters."""
     found: list[tuple[int, int, str]] = []
     matches = last_match = end = 0
     for line, place, data in pieces(file):
@@ -48,7 +48,7 @@ def scan(file: BinaryIO, pattern: "re.Pattern[str]", offset: int, room: int) -> 
 
 
 def pieces(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Lines with number and position; an endless line comes in pieces that have the same number."""
+    """Lines with number and position; a very long line comes in pieces with the same number."""
     line, place = 1, 0
     while text := file.readline(PIECE_BYTES):
         yield line, place, text

@@ -1,4 +1,4 @@
-"""Find lines in a kept output, in bounded time and memory."""
+"""Find lines in a stored output, in bounded time and memory."""
 
 import asyncio
 import sys
@@ -13,11 +13,11 @@ PROGRAM: Final = str(Path(__file__).with_name("scan.py"))
 
 
 class OutputSearchFailed(Exception):
-    """The search could not be done. The text says why, for the model."""
+    """The search failed. The message says why, for the model."""
 
 
 class OutputMatch(msgspec.Struct, frozen=True, array_like=True):
-    """A line that matches: its number from 1, where it begins in the file, and its text or a part of it."""
+    """A matching line: its number from 1, its position in the file, and its text or a part of it."""
 
     line: int
     offset: int
@@ -25,7 +25,7 @@ class OutputMatch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OutputSearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`matches` counts all of them, also those that found no room in `found`. `invalid` says what is wrong with it."""
+    """`matches` counts all matches, also those that did not fit in `found`. `invalid` is the error in the pattern."""
 
     matches: int = 0
     found: tuple[OutputMatch, ...] = ()
@@ -34,7 +34,7 @@ class OutputSearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def search_output(path: Path, pattern: str, offset: int, room: int) -> OutputSearchResult:
-    """Lines from byte `offset` on that match a Python regular expression; case does not matter."""
+    """Lines from byte `offset` on that match a Python regular expression, ignoring case."""
     order = msgspec.json.encode({"path": str(path), "pattern": pattern, "offset": offset, "room": room})
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", "-X", "utf8", PROGRAM, order.decode()),

@@ -1,1 +1,1 @@
-"""Programs of the person who sits there: their editor, their clipboard, their status line. They run as the person."""
+"""Programs that run for the user, unsandboxed: editor, clipboard, status line."""

@@ -1,4 +1,4 @@
-"""The person's own editor, for a text they want to change."""
+"""Edit a text in the user's editor."""
 
 import asyncio
 import shlex
@@ -14,11 +14,11 @@ USUAL: Final = ("nano", "vim", "vi")
 
 
 class EditorProblem(Exception):
-    """Why there is no changed text."""
+    """Editing failed. The message says why."""
 
 
 async def edit_text(text: str, env: Mapping[str, str]) -> str:
-    """The text as the person left it, with the terminal theirs meanwhile; or `EditorProblem`."""
+    """Run the editor in the terminal and return the edited text. Raises `EditorProblem`."""
     return await asyncio.to_thread(_edited, text, _editor(env))
 
 
@@ -58,5 +58,5 @@ def _edited(text: str, command: list[str]) -> str:
             changed = file.read_bytes().decode("utf-8", "surrogatepass")
         except (OSError, UnicodeDecodeError) as error:
             raise EditorProblem(f"What the editor left cannot be read: {error}.") from error
-    # Editors end a file with a newline; a text that had none is not meant to get one.
+    # Editors add a newline at the end of the file; remove it if the text had none.
     return changed if text.endswith("\n") else changed.removesuffix("\n")

@@ -1,4 +1,4 @@
-"""Runs a helper program and returns its short output: the clipboard, a status line."""
+"""Run a helper program, such as for the clipboard or the status line, and return its short output."""
 
 import asyncio
 import contextlib
@@ -9,13 +9,13 @@ from pathlib import Path
 
 
 class ProgramFailed(Exception):
-    """Why there is no output, in words for a person."""
+    """There is no output. The message says why, for the user."""
 
 
 async def output_of(
     command: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: bytes = b"", seconds: float, limit: int
 ) -> bytes:
-    """What the program prints. Raises `ProgramFailed` if it cannot start, fails, takes too long or prints too much."""
+    """The output of a program. `ProgramFailed` if it cannot start, fails, takes too long or prints too much."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -35,7 +35,7 @@ async def output_of(
         raise ProgramFailed(f"it took longer than {seconds:g} s.") from error
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # and what it may have started
+            os.killpg(process.pid, signal.SIGKILL)  # with all its children
         await process.wait()
     if process.returncode != 0:
         raise ProgramFailed(f"it failed with exit code {process.returncode}.")
@@ -44,7 +44,7 @@ async def output_of(
 
 async def _exchange(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> bytes:
     assert process.stdin is not None and process.stdout is not None
-    with contextlib.suppress(ConnectionError):  # it need not read what it is given
+    with contextlib.suppress(ConnectionError):  # it need not read its input
         process.stdin.write(stdin)
         await process.stdin.drain()
     process.stdin.close()

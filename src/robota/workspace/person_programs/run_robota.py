@@ -1,4 +1,4 @@
-"""Runs robota itself as a child process at the person's terminal, to ask them something."""
+"""Run robota itself as a child process in the user's terminal, to ask a question."""
 
 import asyncio
 import subprocess
@@ -8,7 +8,7 @@ from robota.workspace.process.python_child import module_command
 
 
 async def run_again(arguments: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run Robota with these arguments, the terminal its own meanwhile; the exit code."""
+    """Run Robota with these arguments in the terminal; returns the exit code."""
     command = module_command("robota", arguments)
     done = await asyncio.to_thread(subprocess.run, command, env=dict(env), check=False)
     return done.returncode

@@ -1,1 +1,1 @@
-"""Searching contents and names of files with ripgrep."""
+"""Search the contents and names of files with ripgrep."""

@@ -1,7 +1,7 @@
-"""Searching the content of files: ripgrep does the work, this decides what it sees and keeps the answer bounded.
+"""Search the content of files with ripgrep: which files it sees, and a bounded result.
 
-ripgrep is quickest when it may answer in any order. The answer must not depend on that order, so a search that finds
-more than was asked for is run again in path order; having many results, that run is soon full.
+ripgrep is fastest when it may answer in any order. The result must not depend on that order, so a search that exceeds
+the limit is repeated in path order; having many matches, the second run soon reaches the limit.
 """
 
 import os
@@ -24,11 +24,11 @@ WANTED: Final = "robotawanted"
 
 
 class SearchFailed(FileProblem):
-    """The search could not be made; this is not the same as finding nothing."""
+    """The search failed, as opposed to finding nothing."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """`place` is a real path beneath the root: a directory, or one file. `pattern` is relative to it."""
+    """`place` is a resolved path below the root: a directory, or one file. `pattern` is relative to it."""
 
     place: Path
     regex: str
@@ -40,7 +40,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a file, numbered from 1; `is_match` tells a match from the lines around it."""
+    """A line of a file, numbered from 1; `is_match` distinguishes a match from its context lines."""
 
     number: int
     text: str
@@ -48,14 +48,14 @@ class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Matches and the lines around them. `path` is relative to the root, as the system has it."""
+    """Matches and their context lines. `path` is relative to the root, decoded with surrogateescape."""
 
     path: str
     lines: list[FoundLine]
 
 
 class ContentSearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """In path order. `is_cut` says that there are more matches than the limit; `searched` is then not known.
+    """Results in path order. If `is_cut`, there are more matches than the limit, and `searched` is unknown.
 
     `overlong` are files with matching lines that are too long to be shown.
     """
@@ -69,7 +69,7 @@ class ContentSearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) -> ContentSearchResult:
-    """Search beneath `root`. Symbolic links are not followed; what `is_ignored` names is never shown."""
+    """Search below `root`. Symbolic links are not followed; paths for which `is_ignored` is true are never shown."""
     check_place(root, query.place, is_ignored)
     if "\0" in query.regex or "\n" in query.regex:
         raise SearchFailed("A search goes line by line, so the regex cannot hold a line break or a NUL byte.")
@@ -80,7 +80,7 @@ async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) ->
 
 
 def check_place(root: Path, place: Path, is_ignored: Callable[[str], bool]) -> None:
-    """Only directories and regular files can be searched; a pipe would keep us waiting."""
+    """Raise unless the place is a directory or a regular file; reading a pipe would block."""
     shown = str(place.relative_to(root))
     if place != root and is_ignored(shown):
         raise Ignored(f"{shown!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched.")
@@ -91,31 +91,31 @@ def check_place(root: Path, place: Path, is_ignored: Callable[[str], bool]) -> N
 
 
 def visibility_options(root: Path, *, hidden: bool) -> list[str]:
-    """What is passed over: files that git ignores, and hidden ones unless wanted. Meant for a run in `root`."""
+    """Options for a run in `root` that skip files that git ignores, and hidden ones unless `hidden`."""
     options = ["--hidden", "--glob=!**/.git"] if hidden else []
     rules = [KEPT_FROM_THE_MODEL]
     if not any((place / ".git").exists() for place in (root, *root.parents)):
-        # Outside a repository the project's own file still counts, but no directory above has a say.
+        # Outside a repository, ignore files of the workspace apply, but none of the directories above it.
         options += ["--no-require-git", "--no-ignore-parent"]
         rules.append(LEFT_OUT_OF_LISTINGS)
     return [*options, *(f"--ignore-file={name}" for name in rules if (root / name).is_file())]
 
 
 def name_options(pattern: PathPattern) -> list[str]:
-    """Leave out what cannot match by its name; whole paths are compared afterwards."""
+    """Options that skip files whose names cannot match; complete paths are compared afterwards."""
     if pattern.names is None:
         return []
-    # As a file type, because ripgrep's globs would bring back what git ignores.
+    # A file type, because ripgrep's globs would include files that git ignores.
     return [*(f"--type-add={WANTED}:{name}" for name in pattern.names), f"--type={WANTED}"]
 
 
 def argument(root: Path, place: Path) -> str:
-    """The place as an argument of a run in `root`; never taken for an option."""
+    """The place as an argument of a run in `root`, which cannot be mistaken for an option."""
     return "." if place == root else f"./{place.relative_to(root)}"
 
 
 def tidy(path: str) -> str:
-    """A path as ripgrep prints it, relative to the root."""
+    """A path printed by ripgrep, relative to the root."""
     return path.removeprefix("./")
 
 
@@ -157,7 +157,7 @@ def _why_failed(query: Query, end: RipgrepEnd) -> str:
 
 
 class _Text(msgspec.Struct, frozen=True):
-    """ripgrep sends what is not UTF-8 as bytes."""
+    """Text in ripgrep's JSON: base64 `bytes` if it is not UTF-8."""
 
     text: str | None = None
     raw: bytes | None = msgspec.field(name="bytes", default=None)
@@ -214,7 +214,7 @@ _decoder = msgspec.json.Decoder(_Match | _Context | _Begin | _End | _Summary)
 
 
 class _Collector:
-    """Takes what ripgrep says, one JSON object at a time, until there is more than the limit."""
+    """Collects ripgrep's output, one JSON object at a time, until the limit is exceeded."""
 
     def __init__(self, root: Path, query: Query, is_ignored: Callable[[str], bool]) -> None:
         self._query = query
@@ -257,7 +257,7 @@ class _Collector:
         return True
 
     def _overlong_match(self, beginning: bytes) -> list[str]:
-        """The path of a match that is wanted, from the beginning of its record."""
+        """The path of an overlong match, from the beginning of its record, if it is wanted."""
         found = BEGINNING_OF_MATCH.match(beginning)
         if found is None:
             return []
@@ -277,10 +277,10 @@ class _Collector:
 
 
 def _cut(line: str, match_start: int) -> str:
-    """At most 500 characters of a line, so chosen that the match is among them."""
+    """At most 500 characters of a line that contain the match."""
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
-    # ripgrep counts bytes, and those of a line that is UTF-8.
+    # ripgrep's offsets are in bytes of the UTF-8 line.
     start = len(line.encode("utf-8", "surrogateescape")[:match_start].decode("utf-8", "ignore"))
     first = 0 if start < MAX_LINE_CHARACTERS - BEFORE_MATCH else start - BEFORE_MATCH
     shown = line[first : first + MAX_LINE_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Finding paths by a few typed letters, fast enough to answer every key in a workspace of 100,000 files."""
+"""Find paths by a few typed letters, fast enough for every keystroke in a workspace of 100,000 files."""
 
 import os
 import re
@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from typing import Final
 
-# Of each kind of match so many are compared with one another; more nobody looks at.
+# At most this many matches of each kind are ranked; users do not read more.
 MAX_RANKED: Final = 500
-# Where so many have what was typed in one piece, scattered letters are not meant.
+# If this many paths contain the query as a whole, scattered letters are not searched for.
 ENOUGH: Final = 5
 BEGINS_WORD: Final = frozenset("/_-. ")
 YES: Final = b"\x01"
 
 
 class FileIndex:
-    """Files and the directories they lie in, which end with `/`, those near the top first."""
+    """Files and their directories, which end with `/`, the least nested first."""
 
     def __init__(self, files: Iterable[str]) -> None:
-        """Names that cannot be typed or shown as they are, such as those with control characters, are left out."""
+        """Names that cannot be typed or shown, such as those with control characters, are left out."""
         self._paths = _by_depth(path for path in files if path.isprintable())
         lowered = [_lowered(path) for path in self._paths]
         self._whole = _Lines(lowered)
@@ -30,7 +30,7 @@ class FileIndex:
         return len(self._paths)
 
     def best(self, query: str, limit: int, is_hidden: Callable[[str], bool]) -> tuple[str, ...]:
-        """The paths that fit best: by the beginning of their name, its middle, the path, then by letters in order."""
+        """The best matches: at the beginning of the name, within the name, within the path, then letters in order."""
         best: dict[str, None] = {}
         for path in self._ranked(query.lower()) if query else self._paths:
             if len(best) >= limit:
@@ -59,11 +59,11 @@ class FileIndex:
 
 
 class _Lines:
-    """Texts of one line each. What is looked for is told by their numbers, in order."""
+    """Single-line texts. Searches return the indexes of the matching texts, in order."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-        # In one piece, because a search in it is many times as fast as one in each text.
+        # Joined, because one search in it is many times as fast as one in each text.
         self._joined = "\n".join(("", *texts, ""))
         self._starts = array("L", accumulate((len(text) + 1 for text in texts), initial=1))
         self._having: dict[str, int] = {}
@@ -75,8 +75,8 @@ class _Lines:
         return self._found(query)
 
     def with_in_order(self, query: str) -> Iterator[int]:
-        """Those that have the letters in this order, with anything between them."""
-        # Nothing that was passed over is tried again, so that the time grows with the length of the text only.
+        """The texts that contain the letters in this order, with anything between them."""
+        # Possessive quantifiers do not backtrack, so that the time is linear in the length of the text.
         in_order = re.compile("".join(f"[^{re.escape(letter)}]*+{re.escape(letter)}" for letter in query))
         likely = ~0
         for letter in set(query):
@@ -93,7 +93,7 @@ class _Lines:
             place = self._joined.find(wanted, self._starts[number + 1] - 1)
 
     def _flags(self, letter: str) -> int:
-        """Which texts have a letter, a byte each. Kept, because the next query mostly has one letter more."""
+        """A byte per text: whether it contains the letter. Cached for the next query, often one letter longer."""
         if letter not in self._having:
             flags = bytes([letter in text for text in self.texts])
             self._having[letter] = int.from_bytes(flags, "little")
@@ -101,26 +101,26 @@ class _Lines:
 
 
 def _by_depth(files: Iterable[str]) -> list[str]:
-    """Sorted directory by directory, because one sort of all would keep every other thread waiting."""
-    entries: dict[str, list[str]] = {}  # of each directory, by its path
+    """Sort directory by directory, because one sort of everything would block all other threads."""
+    entries: dict[str, list[str]] = {}  # by the path of their directory
     for path in files:
-        entry, parent = path, os.path.dirname(path)  # noqa: PTH120 - called for every file there is
+        entry, parent = path, os.path.dirname(path)  # noqa: PTH120 - called for every file
         while parent not in entries and parent:
             entries[parent] = [entry]
             entry, parent = f"{parent}/", os.path.dirname(parent)  # noqa: PTH120
         entries.setdefault(parent, []).append(entry)
-    # The entries of the top have no slash, and those of `a` have as many as those of `b`.
+    # Entries of the root have no slash, and those of sibling directories have the same number of slashes.
     places = sorted(entries, key=lambda place: (place.count("/") + bool(place), place))
     return [entry for place in places for entry in sorted(entries[place])]
 
 
 def _lowered(path: str) -> str:
     lowered = path.lower()
-    return path if lowered == path else lowered  # the same string is kept once
+    return path if lowered == path else lowered  # reuse the same string
 
 
 def _looseness(text: str, query: str) -> tuple[bool, int, int]:
-    """How badly letters fit that stand in order: not from the start of a word, far from each other, in a long text."""
+    """How loosely letters in order match: not at the start of a word, far from each other, in a long text."""
     start = text.find(query)
     end = start + len(query)
     if start < 0:

@@ -1,4 +1,4 @@
-"""The files of a workspace, listed by ripgrep while nobody waits and kept for as long as they are probably right."""
+"""The list of files of a workspace, made by ripgrep in the background and reused while it is recent."""
 
 import asyncio
 import os
@@ -15,28 +15,28 @@ from robota.workspace.search.file_index import FileIndex
 from robota.workspace.search.ripgrep import run_ripgrep
 
 MAX_FILES: Final = 300_000
-# A list is right for this long, and longer where making it takes long: at most a twentieth of the time goes into it.
+# A list is reused for this long, and longer if making it takes long: at most a twentieth of the time is spent on it.
 FRESH_S: Final = 2.0
 FRESH_FACTOR: Final = 20
-# So long a person waits for the whole list the first time; what is there by then has to do. If that is nothing at all,
-# they wait for so many steps more.
+# The first call waits this long for the complete list, then returns the part that is there. If that is nothing at all,
+# it waits for this many steps more.
 PATIENCE_S: Final = 0.015
 STEP_S: Final = 0.004
 MORE_STEPS: Final = 5
 MAX_IN_FIRST_LIST: Final = 1_000
-# Whoever types would wait for this thread up to 5 ms at each of many steps.
-GIVES_WAY_AFTER: Final = 100
+# Yield after this many files: otherwise the thread that draws waits up to 5 ms for this one, many times.
+YIELD_EVERY: Final = 100
 
 
 class ListedFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The files as far as they are known; unless it `is_complete`, more are just being found."""
+    """The files known so far; unless `is_complete`, listing is still in progress."""
 
     index: FileIndex
     is_complete: bool
 
 
 class FileList:
-    """What ripgrep lists of a workspace: no ignored files, hidden ones too, nothing of git's own."""
+    """The files that ripgrep lists in a workspace: hidden ones too, but not ignored ones or those in `.git`."""
 
     def __init__(self, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
@@ -47,12 +47,12 @@ class FileList:
         self._listing: asyncio.Task[None] | None = None
 
     def refresh(self) -> None:
-        """Begin to list the files, unless that is being done or what is known is new enough."""
+        """Start listing the files, unless that is in progress or the list is recent."""
         if self._listing is None and self._clock() >= self._fresh_until:
             self._listing = asyncio.create_task(self._list())
 
     async def files(self) -> ListedFiles:
-        """What is known now. A list that may be out of date is used once more while the next one is made."""
+        """The files known now. An outdated list is returned once more while the next one is made."""
         self.refresh()
         if self._index is None and self._listing is not None:
             await self._wait_for_some(self._listing)
@@ -73,7 +73,7 @@ class FileList:
 
         def take(record: bytes) -> bool:
             found.append(tidy(os.fsdecode(record)))
-            if len(found) % GIVES_WAY_AFTER == 0:
+            if len(found) % YIELD_EVERY == 0:
                 time.sleep(0)
             return len(found) < MAX_FILES
 
@@ -82,7 +82,7 @@ class FileList:
             await run_ripgrep([*options, "--", "."], self._root, take, separator=b"\0")
             self._index = await asyncio.to_thread(FileIndex, found)
         except (FileProblem, OSError):
-            # Without ripgrep, or in a directory that is gone, nothing is offered.
+            # Without ripgrep, or if the directory was removed, the list is empty.
             self._index = FileIndex(())
         finally:
             now = self._clock()

@@ -1,4 +1,4 @@
-"""Finding files by their names: ripgrep walks, because it knows what git ignores; the pattern is ours."""
+"""Find files by name: ripgrep lists them, because it knows what git ignores, and we match the pattern."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ MAX_INSPECTED: Final = 500_000
 
 
 class FoundNames(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths relative to the root, the newest file first. `total` counts all that match, as far as was looked."""
+    """Paths relative to the root, the newest file first. `total` counts all matches among the inspected files."""
 
     paths: tuple[str, ...]
     total: int
@@ -33,12 +33,12 @@ async def find_names(
     *,
     max_files: int = MAX_INSPECTED,
 ) -> FoundNames:
-    """The files in the directory `place`, a real path beneath `root`, that the pattern means."""
+    """The files in the directory `place`, a resolved path below `root`, that match the pattern."""
     check_place(root, place, is_ignored)
     base = f"{argument(root, place)}/"
     matching: list[str] = []
     looked_at = 0
-    is_enough = pattern.is_about_names  # then ripgrep has compared already
+    is_enough = pattern.is_about_names  # then ripgrep has done the matching already
 
     def take(record: bytes) -> bool:
         nonlocal looked_at
@@ -53,14 +53,14 @@ async def find_names(
     if not looked_at and end.errors:
         raise SearchFailed(f"The files could not be listed: {end.errors}")
     newest = await asyncio.to_thread(_newest_first, root, matching)
-    # Asking the ignore files costs more than everything else, so only what will be shown is asked about.
+    # Checking the ignore files is the slowest part, so only paths that will be shown are checked.
     shown = tuple(islice((path for path in newest if not is_ignored(path)), limit))
     total = len(matching) if len(shown) == limit else len(shown)
     return FoundNames(paths=shown, total=total, gave_up=end.was_stopped)
 
 
 def _newest_first(root: Path, paths: Sequence[str]) -> list[str]:
-    """By time of change, then by path, so that equal times give the same order everywhere."""
+    """Sort by modification time, then by path, so that the order is deterministic."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         times = {path: _changed_at(path, descriptor) for path in paths}
@@ -73,4 +73,4 @@ def _changed_at(path: str, root: int) -> int:
     try:
         return os.stat(path, dir_fd=root, follow_symlinks=False).st_mtime_ns
     except OSError:
-        return 0  # gone in the meantime
+        return 0  # removed meanwhile

@@ -1,7 +1,7 @@
 """Glob patterns for paths: `*`, `?`, `[…]`, `{a,b}` and `**`, matched in linear time.
 
-A pattern without a slash names files at any depth, as in a `.gitignore`; with one it starts at the searched directory.
-ripgrep's own `--glob` is not used, because it brings back what a `.gitignore` hides.
+A pattern without a slash matches files at any depth, as in a `.gitignore`; with one it is relative to the searched
+directory. ripgrep's own `--glob` is not used, because it includes files that a `.gitignore` excludes.
 """
 
 import re
@@ -19,11 +19,11 @@ NOT_PLAIN: Final = frozenset("[]{}\\:")
 
 
 class InvalidPattern(FileProblem):
-    """The text is no usable glob pattern."""
+    """The text is not a valid glob pattern, or too complex."""
 
 
 class PathPattern:
-    """What a pattern means. `text` is the pattern as it was written."""
+    """A compiled pattern. `text` is the pattern as written."""
 
     def __init__(self, text: str) -> None:
         if not text.strip() or len(text) > MAX_CHARACTERS or not text.isprintable():
@@ -33,24 +33,24 @@ class PathPattern:
 
     @property
     def wants_hidden(self) -> bool:
-        """Whether it names something hidden, such as `.github/**`."""
+        """Whether it explicitly matches hidden names, such as `.github/**`."""
         return any(segment.text.startswith(".") for segments in self._alternatives for segment in segments)
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Globs for the last part of every path that can match; None if it can be anything, or means more to others."""
+        """Globs for the last part of every matching path; None if any name can match, or ripgrep's syntax differs."""
         last = [segments[-1].text for segments in self._alternatives]
         return None if any(name == DEEP or NOT_PLAIN & set(name) for name in last) else tuple(last)
 
     @property
     def is_about_names(self) -> bool:
-        """Whether `names` says everything, because the directory does not matter."""
+        """Whether `names` is the complete condition, because the directory does not matter."""
         return self.names is not None and all(
             len(segments) == 2 and segments[0].is_deep for segments in self._alternatives
         )
 
     def matches(self, path: str) -> bool:
-        """Whether the path, relative to the searched directory, is meant."""
+        """Whether the path, relative to the searched directory, matches."""
         parts = path.split("/")
         return any(_fits(segments, parts) for segments in self._alternatives)
 
@@ -64,12 +64,12 @@ class _Segment:
         self._expression = re.compile(translate(text))
 
     def fits(self, name: str) -> bool:
-        # The second half is for directories that really are called `[id]`.
+        # The literal comparison is for directories that are really named `[id]`.
         return self._expression.match(name) is not None or self.text == name
 
 
 def _fits(segments: Sequence[_Segment], parts: Sequence[str]) -> bool:
-    """Going back to the last `**` is enough: what an earlier one could have taken, the last one can take too."""
+    """Match with backtracking to the last `**` only: what an earlier one could match, the last one can match too."""
     at = place = 0
     deep = -1
     resumed_at = 0
@@ -107,7 +107,7 @@ def _expanded(text: str) -> list[str]:
 
 
 def _sequence(text: str, place: int, depth: int) -> tuple[list[str], int]:
-    """What the text from `place` on can stand for, up to its end or, inside braces, up to a comma or their end."""
+    """Expand the text from `place` to its end or, inside braces, to a comma or the closing brace."""
     made = [""]
     while place < len(text) and not (depth and text[place] in ",}"):
         if text[place] == "{":

@@ -1,4 +1,4 @@
-"""ripgrep as a part of ours: which program it is, and one run of it, read record by record and never left running."""
+"""Find ripgrep and run it, reading its output record by record and never leaving it running."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from robota.workspace.problems import FileProblem
 
 READ_BYTES: Final = 256 * 1024
 MAX_RECORD_BYTES: Final = 1024 * 1024
-# Of a record that is too long, so much is kept, and of so many.
+# How much is kept of a record that is too long, and of how many.
 BEGINNING_BYTES: Final = 16 * 1024
 MAX_OVERLONG: Final = 100
 MAX_ERROR_BYTES: Final = 64 * 1024
@@ -26,7 +26,7 @@ class RipgrepMissing(FileProblem):
 
 
 class RipgrepEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended. `overlong` are the beginnings of records that were too long to be looked at."""
+    """How a run ended. `overlong` are the beginnings of records that were too long to be parsed."""
 
     was_stopped: bool
     errors: str
@@ -36,7 +36,7 @@ class RipgrepEnd(msgspec.Struct, frozen=True, kw_only=True):
 async def run_ripgrep(
     arguments: Sequence[str], cwd: Path, take: Callable[[bytes], bool], *, separator: bytes = b"\n"
 ) -> RipgrepEnd:
-    """Hand every record of the output to `take`, in a thread, until it says False. Cancelling ends the program too."""
+    """Call `take` with every record of the output, in a thread, until it returns False. Cancelling kills ripgrep."""
     process = _start(arguments, cwd)
     reading = asyncio.ensure_future(asyncio.to_thread(_read, process, _Records(take, separator)))
     try:
@@ -48,10 +48,10 @@ async def run_ripgrep(
 
 
 def ripgrep_program() -> str:
-    """The one installed with Robota, else the first on the PATH."""
+    """The ripgrep installed with Robota, else the first on the PATH."""
     for directory in (str(Path(sys.prefix) / "bin"), *os.environ.get("PATH", os.defpath).split(os.pathsep)):
         program = os.path.join(directory, "rg")  # noqa: PTH118 - a Path would make "" the workspace
-        # A relative directory would let a workspace bring its own program.
+        # With a relative directory, a workspace could provide its own program.
         if os.path.isabs(program) and os.access(program, os.X_OK):  # noqa: PTH117
             return program
     raise RipgrepMissing(
@@ -72,7 +72,7 @@ def _start(arguments: Sequence[str], cwd: Path) -> "subprocess.Popen[bytes]":
 
 
 class _Records:
-    """Cuts a stream into records, each without its separator."""
+    """Splits a stream into records, without their separators."""
 
     def __init__(self, take: Callable[[bytes], bool], separator: bytes) -> None:
         self._take = take
@@ -102,7 +102,7 @@ class _Records:
 
 
 def _read(process: "subprocess.Popen[bytes]", records: _Records) -> RipgrepEnd:
-    """Read both outputs as they come, because a program that may not complain does not go on either."""
+    """Read both outputs concurrently, because a program whose standard error is full blocks."""
     errors = bytearray()
     with process, selectors.DefaultSelector() as selector:
         assert process.stdout is not None and process.stderr is not None

@@ -1,4 +1,4 @@
-"""Which hidden files ripgrep searches all the same: a pattern with `!` in an ignore file brings them back."""
+"""Find the hidden files that ripgrep searches anyway, because a `!` pattern in an ignore file includes them."""
 
 import os
 import re
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import Final
 
 IGNORE_FILES: Final = frozenset({".gitignore", ".ignore", ".rgignore"})
-OF_THE_REPOSITORY: Final = ".git/info/exclude"
+REPOSITORY_EXCLUDES: Final = ".git/info/exclude"
 MAX_FILES: Final = 200
 MAX_BYTES: Final = 64 * 1024
 MAX_PATTERNS: Final = 50
 ANY_NAME: Final = ("*",)
-# Of names with these signs in a pattern nobody here says which ones fit.
-OTHER_SIGNS: Final = re.compile(r"[\[\]{}\\]")
+# Patterns with these characters are not evaluated here.
+OTHER_CHARACTERS: Final = re.compile(r"[\[\]{}\\]")
 
 
 def unhidden_names(root: str, start: str, below: Sequence[str]) -> tuple[str, ...]:
-    """Patterns that fit the name of each file and directory that is brought back; any name if nobody can tell.
+    """Patterns for the names of files and directories that are included again; any name if that is unknown.
 
-    `below` are the files below `start`. Ignore files above the workspace are the person's own and not looked at.
+    `below` are the files below `start`. Ignore files above the workspace belong to the user and are not read.
     """
     parts = [] if start == "." else start.split("/")
     above = ["/".join([*parts[:count], name]) for count in range(len(parts)) for name in IGNORE_FILES]
@@ -26,7 +26,7 @@ def unhidden_names(root: str, start: str, below: Sequence[str]) -> tuple[str, ..
     if len(found) > MAX_FILES:
         return ANY_NAME
     patterns: dict[str, None] = {}
-    for path in (*above, *found, OF_THE_REPOSITORY):
+    for path in (*above, *found, REPOSITORY_EXCLUDES):
         text = _beginning(os.path.join(root, path))  # noqa: PTH118 - paths are text here
         if len(text) > MAX_BYTES:
             return ANY_NAME
@@ -35,9 +35,9 @@ def unhidden_names(root: str, start: str, below: Sequence[str]) -> tuple[str, ..
 
 
 def _name(line: str) -> str:
-    """What the last name of a path must fit; in a pattern for everything below a directory that is any name."""
+    """The pattern for the last name of a path; any name if the pattern covers everything below a directory."""
     last = line[1:].rstrip().rstrip("/").rpartition("/")[2]
-    return "*" if OTHER_SIGNS.search(line) or not last.strip("*") else last
+    return "*" if OTHER_CHARACTERS.search(line) or not last.strip("*") else last
 
 
 def _beginning(path: str) -> str:
@@ -48,7 +48,7 @@ def _beginning(path: str) -> str:
     try:
         return os.read(descriptor, MAX_BYTES + 1).decode("utf-8", "replace")
     except OSError:
-        # A directory of that name.
+        # For example a directory of that name.
         return ""
     finally:
         os.close(descriptor)

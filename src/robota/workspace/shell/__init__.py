@@ -1,1 +1,1 @@
-"""What a shell command says, read without running anything. Pure but for `expansion`; may use `text` only."""
+"""Parse shell commands without running anything. Pure except for `expansion`; may use `text` only."""

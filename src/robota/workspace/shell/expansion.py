@@ -1,4 +1,4 @@
-"""Which files a pattern such as `src/*.py` stands for: what the shell would put in its place."""
+"""Expand patterns such as `src/*.py` to the files that the shell would replace them with."""
 
 import fnmatch
 import os
@@ -6,17 +6,17 @@ import re
 from typing import Final
 
 SIGNS: Final = frozenset("*?[")
-# A set of characters; a bracket that is never closed is just a bracket.
+# A character class; a bracket that is never closed is a literal bracket.
 CLASS: Final = re.compile(r"\[[!^]?+\]?+[^\]/]*+\]")
 MAX_ENTRIES: Final = 5_000
 MAX_PATTERN_LENGTH: Final = 4_096
 MAX_CLASSES: Final = 50
-# Said of a pattern that stands for too much or is too strange: it may mean anything.
+# The result for a pattern that is too complex or matches too much: it may mean anything.
 ANYTHING: Final = ("/",)
 
 
 def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
-    """The paths that a pattern stands for in an absolute directory now; `ANYTHING` if that cannot be told."""
+    """The paths that match a pattern in an absolute directory now; `ANYTHING` if that cannot be determined."""
     if len(pattern) > MAX_PATTERN_LENGTH or pattern.count("[") > MAX_CLASSES:
         return ANYTHING
     if any(sign in pattern for sign in ("[:", "[.", "[=", "\\")):
@@ -50,10 +50,10 @@ def _names(directory: str) -> list[str]:
 
 
 def _fits(name: str, wanted: str) -> bool:
-    """A name that begins with a dot needs one in the pattern; the directory above is such a name, for older shells."""
+    """Whether a name matches. A leading dot must be explicit; for older shells, `..` is such a name."""
     if name.startswith(".") != wanted.startswith("."):
         return False
-    # Without a language in its environment a shell counts bytes instead of characters.
+    # Without a locale in its environment, a shell counts bytes instead of characters.
     return fnmatch.fnmatchcase(name, wanted) or (
         not name.isascii() and fnmatch.fnmatchcase(_in_bytes(name), _in_bytes(wanted))
     )

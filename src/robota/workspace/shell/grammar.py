@@ -18,28 +18,28 @@ WORDS: Final = frozenset({"word", "number", "raw_string", "string", "concatenati
 INSIDE_WORDS: Final = WORDS | {"string_content", '"'}
 REDIRECTIONS: Final = frozenset({">", ">>", ">|", "<", "&>", "&>>"})
 QUOTES_OF: Final = {"word": "", "raw_string": "'", "string_content": '"'}
-# What stands in these is read by other rules, where our quotes would be part of the text.
+# The content of these follows other rules, where our quotes would be part of the text.
 READ_TWICE: Final = frozenset({"expansion", "arithmetic_expansion", "heredoc_body", "ERROR"})
-# No command has a NUL byte in it, so nothing is equal to this.
+# No command contains a NUL byte, so this equals no other skeleton.
 NOT_PLAIN: Final = Skeleton(words=("\0",))
 MAX_WITHIN: Final = 1_000
 QUOTING: Final = str.maketrans("", "", "\"'\\")
 
 
 def skeletons(command: str) -> tuple[Skeleton, ...] | None:
-    """The simple commands as the grammar sees them; None if it sees anything else. See `in_ascii`."""
+    """The simple commands according to the grammar; None if it finds anything else. See `in_ascii`."""
     root = _parsed(command)
     if root.has_error:
         return None
     found: list[Skeleton] = []
-    # With a stack of our own: a long chain of commands is a deep tree.
+    # An explicit stack instead of recursion: a long chain of commands is a deep tree.
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if node.type in CONTAINERS or _redirects_a_chain(node):
             waiting.extend(reversed(node.children))
         elif node.type == "file_redirect" and found:
-            # The grammar hangs the redirection of the last command of a chain on the whole chain.
+            # The grammar attaches the redirection of the last command of a chain to the whole chain.
             found[-1] = _joined(found[-1], _skeleton([node]))
         elif node.type in {"command", "redirected_statement"}:
             found.append(_skeleton(list(_parts(node))))
@@ -49,7 +49,7 @@ def skeletons(command: str) -> tuple[Skeleton, ...] | None:
 
 
 def commands_within(command: str) -> tuple[Argv, ...]:
-    """Everything that looks like a command, wherever it stands. A hint, never a proof."""
+    """Everything that looks like a command, at any depth. A hint, never a proof."""
     found: list[Argv] = []
     waiting = [_parsed(command)]
     while waiting and len(found) < MAX_WITHIN:
@@ -62,9 +62,9 @@ def commands_within(command: str) -> tuple[Argv, ...]:
 
 
 def quotes_around(command: str, start: int, end: int) -> str | None:
-    """The quotes in which a part of a command stands: `'`, `"`, or an empty text where there are none.
+    """The quotes around a part of a command: `'`, `"`, or an empty string if there are none.
 
-    None where it is no part of a word, or of one that the shell reads in a way of its own, as it does here-documents.
+    None if it is not part of a word, or the shell parses it by other rules, such as a here-document.
     """
     root = _parsed(command)
     node = root.descendant_for_byte_range(start, end)
@@ -78,7 +78,7 @@ def quotes_around(command: str, start: int, end: int) -> str | None:
 
 
 def in_ascii(text: str) -> str:
-    """Every other character as an x. The scanner of the grammar reads past its tables for some, and crashes."""
+    """Replace every non-ASCII character by x: for some, the grammar's scanner reads past its tables and crashes."""
     return NOT_ASCII.sub("x", text)
 
 
@@ -101,7 +101,7 @@ def _skeleton(parts: list[Node]) -> Skeleton:
     redirects: list[tuple[str, str]] = []
     for part in parts:
         redirect = _redirect(part) if part.type == "file_redirect" else None
-        if part.type in WORDS and _is_tame(part):
+        if part.type in WORDS and _is_plain_text(part):
             words.append(_text(part))
         elif redirect is not None:
             redirects.append(redirect)
@@ -111,7 +111,7 @@ def _skeleton(parts: list[Node]) -> Skeleton:
 
 
 def _parts(node: Node) -> Iterator[Node]:
-    """The words and redirections of a command, which the grammar nests up to three deep."""
+    """The words and redirections of a command, which the grammar nests up to three levels deep."""
     for child in node.children:
         if child.type in {"command", "command_name"}:
             yield from _parts(child)
@@ -121,7 +121,12 @@ def _parts(node: Node) -> Iterator[Node]:
 
 def _redirect(node: Node) -> tuple[str, str] | None:
     pieces = [child for child in node.children if child.type != "file_descriptor"]
-    if len(pieces) != 2 or pieces[0].type not in REDIRECTIONS or pieces[1].type not in WORDS or not _is_tame(pieces[1]):
+    if (
+        len(pieces) != 2
+        or pieces[0].type not in REDIRECTIONS
+        or pieces[1].type not in WORDS
+        or not _is_plain_text(pieces[1])
+    ):
         return None
     return pieces[0].type, _text(pieces[1])
 
@@ -132,9 +137,9 @@ def _is_duplicate(node: Node) -> bool:
     return len(pieces) == 2 and pieces[0].type == ">&" and pieces[1].type == "number"
 
 
-def _is_tame(word: Node) -> bool:
-    """Whether the grammar sees nothing but text in the word."""
-    return all(child.type in INSIDE_WORDS and _is_tame(child) for child in word.children)
+def _is_plain_text(word: Node) -> bool:
+    """Whether the word consists of nothing but text, according to the grammar."""
+    return all(child.type in INSIDE_WORDS and _is_plain_text(child) for child in word.children)
 
 
 def _text(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""Putting texts into a command so that they are only ever words or parts of words, wherever in it they stand."""
+"""Insert arguments into a command, quoted so that each is only ever a word or a part of a word."""
 
 import re
 import shlex
@@ -8,23 +8,23 @@ from typing import Final
 import msgspec
 
 SPECIAL_IN_DOUBLE_QUOTES: Final = re.compile(r'([\\"$`])')
-# Something that the grammar reads as a word or a part of one.
+# Parsed by the grammar as a word or a part of one.
 PLACEHOLDER: Final = "xxx"
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """A text to put in: as it is where quotes stand around it, as words where none do."""
+    """A text to insert: `text` inside quotes, `words` outside of them."""
 
     text: str
     words: tuple[str, ...]
 
 
 class CannotQuote(Exception):
-    """An argument stands where no quotes make it a plain text. The message says where, for a person."""
+    """An argument is at a position where it cannot be quoted. The message says where, for the user."""
 
 
 def with_arguments(pieces: Sequence[str | Argument]) -> str:
-    """A command from its own text and arguments. Raises `CannotQuote`."""
+    """Build a command from its own text and arguments. Raises `CannotQuote`."""
     written = [piece if isinstance(piece, str) else PLACEHOLDER for piece in pieces]
     command = "".join(written)
     parts = []
@@ -37,10 +37,10 @@ def with_arguments(pieces: Sequence[str | Argument]) -> str:
 
 
 def _quoted(argument: Argument, command: str, start: int, end: int) -> str:
-    # Only a command with arguments needs the grammar.
+    # Imported only for a command with arguments.
     from robota.workspace.shell.grammar import quotes_around
 
-    # Behind these our own quotes, or the first character of the argument, would mean something else.
+    # After these, our own quotes or the first character of the argument would mean something else.
     is_steered = command[:start].endswith(("\\", "$"))
     match None if is_steered else quotes_around(command, start, end):
         case "":

@@ -1,8 +1,8 @@
-"""Reading a command: plain only if two independent readers agree on every word of it.
+"""Parse a shell command: it is plain only if two independent parsers agree on every word.
 
-The first reader is here, a strict one for the part of the shell language that has no surprises: plain words, quotes,
-backslashes, comments, `&& || ; |`, new lines and redirections to a file. Whatever else it meets, it names and gives
-up. The second reader is the grammar of bash.
+The first parser is in this file, a strict one for the simple part of the shell language: plain words, quotes,
+backslashes, comments, `&& || ; |`, newlines and redirections to files. It stops at anything else and names it. The
+second parser is the tree-sitter grammar of bash.
 """
 
 import re
@@ -28,26 +28,26 @@ from robota.workspace.shell.script import (
 MAX_CHARACTERS: Final = 100_000
 MAX_TOKENS: Final = 4_000
 MAX_COMMANDS: Final = 600
-# The grammar needs time that grows with the square of these.
+# The time of the grammar grows with the square of these.
 MAX_PIPES: Final = 100
-# It also does for much that is not plain, and there it only gives hints.
+# This also applies to much that is not plain, where the grammar only provides hints.
 MAX_CHARACTERS_FOR_HINTS: Final = 1_000
 SEPARATOR = re.compile(r"&&|\|\||\||;|\n")
-# A number too large for a descriptor is a word to the shell; nobody needs more than two digits.
+# The shell reads a number that is too large for a descriptor as a word; two digits are enough.
 REDIRECTION = re.compile(r"(?:[0-9]{0,2}(?:>>|>\||>|<)|&>>|&>)(?![<>&|(])")
 DUPLICATE = re.compile(r"[0-9]{0,2}>&[0-9](?=[ \t\n;|]|$)")
 COMMENT = re.compile(r"#[^\n]*")
 BLANK = re.compile(r"[ \t]+")
-# No shell gives these a meaning within a word.
+# Characters without a special meaning within a word, in any shell.
 PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=^-]+")
 SINGLE_QUOTED = re.compile(r"'([^']*)'")
 DOUBLE_QUOTED = re.compile(r'"((?:[^"\\$`]|\\[^\n])*)"')
 ESCAPED = re.compile(r"\\([!-~ ])")
 ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
-# The last one makes a sign a picture, as people write them in the message of a commit.
+# The variation selector turns a character into an emoji, as in messages of commits.
 SEEN = LINES_AND_TABS | {"\ufe0f"}
-GLOB_SIGNS = frozenset("*?[]")
-SIGNS_OF_PATTERNS = GLOB_SIGNS | {"\\"}
+GLOB_CHARACTERS = frozenset("*?[]")
+PATTERN_CHARACTERS = GLOB_CHARACTERS | {"\\"}
 QUOTING = frozenset("'\"\\")
 END_OF_WORD = frozenset(" \t\n;|&<>")
 MEANINGS = {
@@ -113,15 +113,15 @@ Token = WordToken | SeparatorToken | RedirectToken | DuplicateToken
 
 
 class NotPlain(Exception):
-    """The text has something in it that only a shell can read. The message names it."""
+    """The command contains something that only a shell can interpret. The message names it."""
 
 
 class TooManyParts(Exception):
-    """There is more of something than can be judged. The message says of what."""
+    """The command exceeds a limit. The message says which."""
 
 
 def read_script(command: str) -> Script:
-    """What the command says. Never fails, never takes long, runs nothing."""
+    """Parse a command. Never raises, never takes long, runs nothing."""
     if "\0" in command:
         return Unjudgeable(reason="It contains a NUL byte.")
     if len(command) > MAX_CHARACTERS:
@@ -138,8 +138,8 @@ def read_script(command: str) -> Script:
 
 
 def _confirmed(command: str, assembled: tuple[Assembled, ...]) -> Script:
-    """The second reader is the grammar of bash; where it sees anything else, nothing is certain."""
-    # Loading the grammar takes longer than starting Robota, and most runs never need it.
+    """Compare with the grammar of bash, the second parser; opaque if it disagrees."""
+    # Imported late: loading the grammar takes longer than starting Robota, and most runs never need it.
     from robota.workspace.shell.grammar import in_ascii, skeletons
 
     if skeletons(command) == tuple(one.skeleton.spelled(in_ascii) for one in assembled):
@@ -156,7 +156,7 @@ def _opaque(reason: str, command: str) -> Opaque:
 
 
 def assemble(command: str) -> tuple[Assembled, ...]:
-    """The simple commands in their order; `NotPlain` if there is anything else, `TooManyParts` if too many."""
+    """The simple commands in order; `NotPlain` if there is anything else, `TooManyParts` if there are too many."""
     done: list[Assembled] = []
     draft: list[Token] = []
     pipes = 0
@@ -192,7 +192,7 @@ def _simple(tokens: list[Token], command: str) -> Assembled:
     for word in _names(words):
         _require_a_name(word)
     for word in words:
-        _require_a_tame_pattern(word)
+        _require_safe_pattern(word)
     return Assembled(
         command=SimpleCommand(
             argv=tuple(word.text for word in words),
@@ -208,7 +208,7 @@ def _simple(tokens: list[Token], command: str) -> Assembled:
 
 
 def _names(words: list[WordToken]) -> Iterable[WordToken]:
-    """The words that name a program: the first, and after the keyword `time` what it measures."""
+    """The words that name a program: the first, and after the keyword `time` the program that it measures."""
     for place, word in enumerate(words):
         yield word
         if word.text != "time" and not (place > 0 and word.text in {"-p", "--"}):
@@ -249,14 +249,14 @@ def _require_a_name(word: WordToken) -> None:
         raise NotPlain(f"{name}, which changes what the shell does next")
 
 
-def _require_a_tame_pattern(word: WordToken) -> None:
-    """`.*` may match `..`, and `..` behind a pattern leads to no certain place."""
+def _require_safe_pattern(word: WordToken) -> None:
+    """Raise for `.*`, which may match `..`, and for `..` after a pattern, whose directory is unknown."""
     if word.globs and any(part.startswith(".") and part != "." for part in word.text.split("/")):
         raise NotPlain("a pattern that could match names beginning with a dot")
 
 
 def read_tokens(command: str) -> Iterator[Token]:
-    """The tokens one after another; `NotPlain` at the first thing that is not plain."""
+    """The tokens in order; `NotPlain` at the first thing that is not plain."""
     _require_visible(command)
     place = 0
     while place < len(command):
@@ -294,7 +294,7 @@ def _word(command: str, start: int) -> WordToken:
         sign = command[place]
         if len(text) > MAX_TOKENS:
             raise TooManyParts(f"{MAX_TOKENS:,} pieces in one word")
-        if sign in GLOB_SIGNS:
+        if sign in GLOB_CHARACTERS:
             signs.append(sign)
             piece, place = sign, place + 1
         elif sign == "~" or (sign == "#" and place > start):
@@ -305,21 +305,21 @@ def _word(command: str, start: int) -> WordToken:
         text.append(piece)
     if place == start:
         raise _unknown(command[place])
-    _require_signs_as_they_look(signs, quoted)
+    _require_unambiguous_pattern(signs, quoted)
     word = WordToken(raw=command[start:place], text="".join(text), globs=bool(signs), start=start, end=place)
     if word.text.startswith("~") and not word.raw.startswith("~"):
         raise NotPlain(MEANINGS["~"])
     return word
 
 
-def _require_signs_as_they_look(signs: list[str], quoted: list[str]) -> None:
-    """In the text of a word nobody can tell a quoted sign from one that makes it a pattern."""
-    if signs and quoted and ("[" in signs or not SIGNS_OF_PATTERNS.isdisjoint("".join(quoted))):
+def _require_unambiguous_pattern(signs: list[str], quoted: list[str]) -> None:
+    """Raise if a word has both quoted and unquoted pattern characters, which its text cannot distinguish."""
+    if signs and quoted and ("[" in signs or not PATTERN_CHARACTERS.isdisjoint("".join(quoted))):
         raise NotPlain("a pattern with quoted characters")
 
 
 def _piece(command: str, place: int) -> tuple[str, int]:
-    """The next stretch of a word, as the program gets it, and where it ends."""
+    """The next piece of a word, as the program gets it, and its end position."""
     if found := PLAIN.match(command, place):
         return found[0], found.end()
     if found := SINGLE_QUOTED.match(command, place):
@@ -332,7 +332,7 @@ def _piece(command: str, place: int) -> tuple[str, int]:
 
 
 def _tilde_or_hash(command: str, start: int, place: int) -> str:
-    """A `~` begins a word as `~/`, or stands where no shell looks at it, as in HEAD~1."""
+    """Accept `~` as `~/` at the start of a word, or where the shell does not expand it, as in HEAD~1."""
     sign = command[place]
     if sign == "~":
         follower = command[place + 1 : place + 2]

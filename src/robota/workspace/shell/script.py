@@ -1,4 +1,4 @@
-"""A shell command as data: simple commands one after another, or one thing that was not understood."""
+"""The types of a parsed shell command: a sequence of simple commands, or one that was not understood."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=", re.DOTA
 KEYWORDS: Final = frozenset(
     "if then elif else fi case esac for select while until do done in function coproc { } ! [[ ]] [ ]".split()
 )
-# Built-in commands after which the same words may mean something else, or that read more commands.
+# Built-in commands that change the meaning of later words, or that read more commands.
 STATEFUL: Final = frozenset(
     "export declare typeset local readonly alias unalias set shopt eval exec source . trap hash enable builtin "
     "unset read readarray mapfile getopts let pushd popd dirs umask ulimit complete compgen compopt bind history fc "
@@ -31,10 +31,10 @@ class Redirect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimpleCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A program with its words, just as it would get them.
+    """A program with its words, as it would get them.
 
-    A first `~` of a word means the home directory. `globs` are the places in `argv` whose words the shell
-    replaces by the names of files. `text` is the command as written.
+    A leading `~` of a word means the home directory. `globs` are the indexes in `argv` of words that the shell
+    expands to names of files. `text` is the command as written.
     """
 
     argv: Argv
@@ -44,20 +44,20 @@ class SimpleCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plain(msgspec.Struct, frozen=True, kw_only=True):
-    """Simple commands joined by `&& || ; |` or new lines. Nothing else can run."""
+    """Simple commands joined by `&& || ; |` or newlines. Nothing else can run."""
 
     commands: tuple[SimpleCommand, ...]
 
 
 class Opaque(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that may do more than its words say. `possible` is what could be seen in it, for denials only."""
+    """A command that may do more than its words say. `possible` are commands found in it, used only to deny it."""
 
     reason: str
     possible: tuple[Argv, ...] = ()
 
 
 class Unjudgeable(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that nobody can judge: over a limit, or with a NUL byte."""
+    """A command that cannot be analyzed: over a limit, or with a NUL byte."""
 
     reason: str
 
@@ -66,17 +66,17 @@ Script = Plain | Opaque | Unjudgeable
 
 
 class Skeleton(msgspec.Struct, frozen=True, kw_only=True):
-    """The words of a simple command as they are written, quotes and all, and its redirections to files."""
+    """The words of a simple command as written, including quotes, and its redirections to files."""
 
     words: tuple[str, ...]
     redirects: tuple[tuple[str, str], ...] = ()
 
     def spelled(self, change: Callable[[str], str]) -> "Skeleton":
-        """The same with each word written otherwise."""
+        """A copy with `change` applied to each word."""
         redirects = tuple((operator, change(target)) for operator, target in self.redirects)
         return Skeleton(words=tuple(map(change, self.words)), redirects=redirects)
 
 
 def is_assignment(word: str) -> bool:
-    """Whether a word in the place of a program sets a variable instead."""
+    """Whether a word in the position of a program sets a variable."""
     return ASSIGNMENT.match(word) is not None

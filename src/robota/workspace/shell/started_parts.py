@@ -1,4 +1,4 @@
-"""What of a chain of commands had run when it failed, and what of it is left to do."""
+"""Split a failed chain of commands into the parts that ran, the part that failed, and the rest."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,7 +13,7 @@ PIPE: Final = "|"
 
 
 class StartedParts(msgspec.Struct, frozen=True, kw_only=True):
-    """`done` ran to their end before `failed`; `rest` is the command from there on, None if it cannot be told."""
+    """`done` completed before `failed`; `rest` is the command from `failed` on, None if it cannot be split."""
 
     done: tuple[str, ...]
     failed: str
@@ -21,7 +21,7 @@ class StartedParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def started_parts(command: str, started: int) -> StartedParts | None:
-    """`started` is how many of its commands were started before it failed. None if that does not fit the command."""
+    """Split a command of which `started` simple commands were started. None if the number does not fit the command."""
     script = read_script(command)
     if not isinstance(script, Plain) or not 0 < started <= len(script.commands):
         return None
@@ -44,7 +44,7 @@ def started_parts(command: str, started: int) -> StartedParts | None:
 
 
 def _places(command: str, texts: Sequence[str]) -> list[int] | None:
-    """Where in the command each of its parts begins."""
+    """The position of each part in the command."""
     places, place = [], 0
     for text in texts:
         place = command.find(text, place)

@@ -1,4 +1,4 @@
-"""Programs that only start another program, and how to find that program behind them."""
+"""Find the real command inside wrappers, programs such as `env` or `nice` that only start another program."""
 
 import re
 from typing import Final
@@ -12,11 +12,11 @@ NUMBER: Final = re.compile(r"-[0-9]+")
 
 
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
-    """How the words of a wrapper are told from those of the command in it.
+    """How to distinguish the words of a wrapper from those of the command in it.
 
-    `valued` flags take the next word, `own_words` come before the command. A `faithful` wrapper runs the command just
-    as it stands; the others give it rights, variables, words or a life of its own. To one that `counts`, a number
-    is a flag.
+    `valued` flags take the next word as their value; `own_words` is the number of words before the command. A
+    `faithful` wrapper runs the command unchanged; others change its rights, variables, arguments or lifetime. For one
+    that `counts`, a number is a flag.
     """
 
     flags: frozenset[str] = frozenset()
@@ -65,9 +65,9 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
 
 
 class Unwrapped(msgspec.Struct, frozen=True, kw_only=True):
-    """A command with its wrappers taken off, the outermost first in `wrappers`.
+    """A command without its wrappers, which are in `wrappers`, the outermost first.
 
-    `inner` is None if the command within could not be found. It is `faithful` if nothing changes how it runs.
+    `inner` is None if the command could not be found. It is `faithful` if no wrapper changes how it runs.
     """
 
     inner: Argv | None
@@ -76,11 +76,11 @@ class Unwrapped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TooDeep(msgspec.Struct, frozen=True, kw_only=True):
-    """More wrappers around one another than anybody needs."""
+    """More nested wrappers than `MAX_DEPTH`."""
 
 
 def unwrap(argv: Argv) -> Unwrapped | TooDeep:
-    """Take every wrapper off."""
+    """Remove all wrappers."""
     names: list[str] = []
     faithful = True
     inner = argv
@@ -88,7 +88,7 @@ def unwrap(argv: Argv) -> Unwrapped | TooDeep:
         if len(names) == MAX_DEPTH:
             return TooDeep()
         names.append(program(inner))
-        # A wrapper of the same name in the workspace is not the one we know.
+        # A program of the same name in the workspace is not the wrapper we know.
         faithful = faithful and wrapper.faithful and "/" not in inner[0]
         found = _within(wrapper, inner[1:])
         if found is None or _changes_the_shell(found[0]):
@@ -103,7 +103,7 @@ def program(argv: Argv) -> str:
 
 
 def _within(wrapper: Wrapper, words: Argv) -> Argv | None:
-    """The command behind a wrapper's own words; None if there is none or a flag is not known."""
+    """The command after a wrapper's own words; None if there is none or a flag is unknown."""
     place = 0
     while place < len(words) and words[place].startswith("-"):
         word = words[place]
@@ -121,7 +121,7 @@ def _within(wrapper: Wrapper, words: Argv) -> Argv | None:
 
 
 def _has_value_attached(word: str, wrapper: Wrapper) -> bool:
-    """`-n5`, `--adjustment=5` and the like; `nice -5` is an old way to write a number."""
+    """Whether the word is like `-n5` or `--adjustment=5`, or like `nice -5`, an old way to write a number."""
     if wrapper.counts and NUMBER.fullmatch(word):
         return True
     return word[:2] in wrapper.valued or word.partition("=")[0] in wrapper.valued

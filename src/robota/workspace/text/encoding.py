@@ -1,4 +1,4 @@
-"""Bytes to text and back without loss: byte order mark, encoding and line endings are remembered."""
+"""Decode bytes to text and encode them back without loss: keeps byte order mark, encoding and line endings."""
 
 import re
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ BYTE_ORDER_MARKS = (
 BYTE_TRANSPARENT = "surrogateescape"
 STRAY_BYTES = re.compile("[\udc80-\udcff]")
 REPLACEMENT = "\ufffd"
-# Pieces that stay in the processor's cache are much quicker than megabytes at once.
+# Pieces that fit in the processor's cache are much faster than megabytes at once.
 CACHED = 65_536
 
 
 class TextForm(msgspec.Struct, frozen=True, kw_only=True):
-    """How a text is written down. `newline` is the ending that all its lines share, if they do.
+    """The encoding of a text. `newline` is the ending of all its lines, None if they differ.
 
-    `errors` is how Python carries bytes that do not belong to the encoding: not at all, or as lone surrogates.
+    `errors` is Python's error handler for bytes that are invalid in the encoding: strict, or lone surrogates.
     """
 
     encoding: str = "utf-8"
@@ -45,22 +45,22 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> str:
-        """The text as it stands in the file, line endings untouched, without the byte order mark."""
+        """The text of the file with its line endings, without the byte order mark."""
         return self.data.decode("ascii") if self.decoded is None else self.decoded
 
     @property
     def readable(self) -> str:
-        """`plain` with U+FFFD for every byte that is no character of the encoding."""
+        """`plain` with U+FFFD for every byte that is invalid in the encoding."""
         return STRAY_BYTES.sub(REPLACEMENT, self.plain) if self.form.errors == BYTE_TRANSPARENT else self.plain
 
     @property
     def has_returns(self) -> bool:
-        """Whether a carriage return stands somewhere in the file."""
+        """Whether the file contains a carriage return."""
         return self.plain is not self.decoded
 
 
 def decode(data: bytes) -> Text:
-    """Text by its byte order mark, else UTF-8, else what its bytes look most like. `encode` gives the same bytes."""
+    """Decode by the byte order mark, else UTF-8, else the likeliest encoding. `encode` restores the same bytes."""
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             content = _strictly(data[len(mark) :], encoding)
@@ -71,18 +71,18 @@ def decode(data: bytes) -> Text:
     if b"\r" in data and data.isascii():
         return _ascii_with_returns(data)
     content = _strictly(data, "utf-8")
-    if content is not None and b"\r" not in data:  # which need not be looked for once more
+    if content is not None and b"\r" not in data:  # so the text needs no search for them
         return Text(plain=content, form=TextForm(newline=_newline_in(content)), data=data, decoded=content)
-    return _text(data, content, TextForm()) if content is not None else _not_quite_utf8(data)
+    return _text(data, content, TextForm()) if content is not None else _decode_without_mark(data)
 
 
 def encode(content: str, form: TextForm) -> bytes:
-    """The bytes of a text in the given form. Line endings are written as they stand in `content`."""
+    """The bytes of a text in the given form. Line endings are those of `content`."""
     return form.mark + encode_part(content, form)
 
 
 def encode_part(content: str, form: TextForm) -> bytes:
-    """The same for a text that does not stand at the beginning of the file."""
+    """Like `encode`, for a text that is not at the beginning of the file: without a byte order mark."""
     try:
         return content.encode(form.encoding, form.errors)
     except UnicodeEncodeError as error:
@@ -93,8 +93,8 @@ def encode_part(content: str, form: TextForm) -> bytes:
         ) from error
 
 
-def _not_quite_utf8(data: bytes) -> Text:
-    """UTF-8 with some stray bytes, else a Western code page; Latin-1 has a character for every byte."""
+def _decode_without_mark(data: bytes) -> Text:
+    """Decode as UTF-8 with some invalid bytes, else as Windows-1252, else as Latin-1, which accepts every byte."""
     content = data.decode("utf-8", BYTE_TRANSPARENT)
     valid = len(data.decode("utf-8", "ignore"))
     stray = len(content) - valid
@@ -112,13 +112,13 @@ def plain_newlines(text: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text with plain newlines; a final newline starts no further line."""
+    """The lines of a text with plain newlines; a final newline does not start another line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def _ascii_with_returns(data: bytes) -> Text:
-    """The most common file with carriage returns: they are gone before it is ever a text as a whole."""
+    """Fast path for ASCII with carriage returns: they are removed piece by piece while decoding."""
     plain, newline = _without_returns(str(data[start : start + CACHED], "ascii") for start in _starts(data))
     return Text(plain=plain, form=TextForm(newline=newline), data=data)
 
@@ -129,7 +129,7 @@ def _text(data: bytes, content: str, form: TextForm) -> Text:
 
 
 def _plain(text: str) -> tuple[str, str | None]:
-    """The text with plain newlines, and the ending that all its lines share, if they do."""
+    """The text with plain newlines, and the ending of all its lines, None if they differ."""
     if "\r" not in text:
         return text, _newline_in(text)
     return _without_returns(text[start : start + CACHED] for start in _starts(text))

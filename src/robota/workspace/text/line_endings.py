@@ -1,18 +1,18 @@
-"""New text for a file whose lines do not all end alike: which ending each new line gets."""
+"""Choose the line endings of new text in a file with mixed line endings."""
 
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 ENDING = re.compile("\r\n|\r|\n")
-# Above this many pairs of lines comparing takes seconds; then lines correspond by their position alone.
+# Above this many pairs of lines, comparing takes seconds; then lines are paired by position only.
 MAX_PAIRS = 4_000_000
 
 
 def with_mixed_endings(new: str, raw: str, start: int, end: int) -> str:
-    """The text `new`, written with plain newlines, as it shall stand in place of `raw[start:end]`.
+    """The text `new`, which has plain newlines, with the endings for replacing `raw[start:end]`.
 
-    A line that stays the same keeps its ending; the others take that of the line in whose place they stand.
+    An unchanged line keeps its ending; the others get that of the line that they replace.
     """
     above = raw[start - 1 : start]
     lines = new.split("\n")
@@ -28,7 +28,7 @@ def with_mixed_endings(new: str, raw: str, start: int, end: int) -> str:
 
 
 def _kept_apart(ending: str, before: str) -> str:
-    """A line feed right after a lone carriage return would become one ending with it, and a line would be lost."""
+    """Avoid a line feed right after a lone carriage return: they would form one ending, and a line would be lost."""
     return "\r\n" if ending == "\n" and before == "\r" else ending
 
 
@@ -43,7 +43,7 @@ def _endings(raw: str, start: int, end: int, new_lines: list[str]) -> Iterator[s
 
 
 def _blocks(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
-    """Stretches of old and new lines that correspond, equal or not."""
+    """Ranges of old and new lines that correspond, equal or not."""
     if len(old) * len(new) > MAX_PAIRS:
         return [(0, len(old), 0, len(new))]
     return [(i1, i2, j1, j2) for _, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]

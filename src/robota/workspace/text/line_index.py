@@ -1,13 +1,13 @@
-"""Which line a position of a text is on, and where a line starts, without splitting megabytes into lines."""
+"""Convert between positions and lines of a text without splitting megabytes into lines."""
 
-# Few enough newlines to walk over one by one, enough text to be counted through at once.
+# Few enough newlines to step over one by one, enough text to count newlines in one call.
 STEP = 16_384
-# A line that is not further up is walked to; all others are counted from the beginning.
+# A line at most this far up is reached backwards; others are counted from the beginning.
 NEAR = 1_000
 
 
 class LineIndex:
-    """Lines of a text with plain newlines, counted from 0. It counts on from the place that was asked for last."""
+    """Lines of a text with plain newlines, counted from 0. Counting continues from the last requested position."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -15,11 +15,11 @@ class LineIndex:
 
     @property
     def line_count(self) -> int:
-        """A final newline starts no further line."""
+        """The number of lines; a final newline does not start another line."""
         return self.line_at(len(self._text)) + self._is_unfinished
 
     def line_at(self, position: int) -> int:
-        """The line that a position is on: how many newlines stand before it."""
+        """The line of a position: the number of newlines before it."""
         if position >= self._place:
             self._line += self._text.count("\n", self._place, position)
         else:
@@ -28,7 +28,7 @@ class LineIndex:
         return self._line
 
     def start_of(self, line: int) -> int:
-        """Where a line starts. That of the line after the last lies beyond the last newline, even if it is missing."""
+        """The start of a line. The line after the last starts after the final newline, even if that is missing."""
         if line < self._line:
             self._place = self._start_above(line)
             self._line = line if self._place else 0
@@ -50,7 +50,7 @@ class LineIndex:
         return bool(self._text) and not self._text.endswith("\n")
 
     def _start_from(self, place: int, further: int) -> int:
-        """Where the line starts that comes so many lines after the one that starts at `place`."""
+        """The start of the line that is `further` lines after the one that starts at `place`."""
         while place < len(self._text) and (passed := self._text.count("\n", place, place + STEP)) < further:
             place += STEP
             further -= passed
@@ -63,7 +63,7 @@ class LineIndex:
         return place
 
     def _start_above(self, line: int) -> int:
-        """Where a line starts that stands not far above the one that was asked for last; 0 if it is far."""
+        """The start of a line not far above the last requested one; 0 if it is far."""
         if self._line - line > NEAR:
             return 0
         place = self._text.rfind("\n", 0, self._place) + 1

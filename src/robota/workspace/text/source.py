@@ -7,9 +7,9 @@ How an edit tool uses it:
     data = source.replace([LineEdit(start_line=3, end_line=4, new_lines=("new",))])
     context.files.write(path, data, over=source.file)     # refused if the file changed in the meantime
 
-In `text` every line ends with `\\n`, and a byte that is no character of the file's encoding stands as U+FFFD. Text that
-an edit leaves alone keeps its bytes, whatever they are. A new line takes the ending of the line it replaces, else of
-its neighbours; U+FFFD in new text becomes again the byte it stood for.
+In `text` every line ends with `\\n`, and a byte that is invalid in the file's encoding is U+FFFD. Text that an edit
+does not touch keeps its bytes. A new line gets the ending of the line it replaces, else of its neighbours; U+FFFD in
+new text becomes the original byte again.
 """
 
 import re
@@ -40,9 +40,9 @@ CHARACTER_BYTES = {"cp1252": 1, "latin-1": 1, "utf-32-le": 4, "utf-32-be": 4}
 
 
 class LineEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines `start_line` to `end_line`, counted from 1 and both included, become `new_lines` (without endings).
+    """Replace lines `start_line` to `end_line`, inclusive and counted from 1, by `new_lines` (without endings).
 
-    `end_line == start_line - 1` replaces nothing: the new lines go before `start_line`, which may be one past the end.
+    With `end_line == start_line - 1`, the new lines are inserted before `start_line`, which may be one past the end.
     """
 
     start_line: int
@@ -51,19 +51,19 @@ class LineEdit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """The characters `start` to `end` (not included) of `SourceText.text` become `new`."""
+    """Replace the characters `start` to `end` (exclusive) of `SourceText.text` by `new`."""
 
     start: int
     end: int
     new: str
 
     def __bool__(self) -> bool:
-        """Whether it changes anything, if it is trimmed."""
+        """Whether a trimmed span changes anything."""
         return self.start < self.end or bool(self.new)
 
 
 def read_source(files: EditableFiles, path: str, *, must_be_read: bool = False) -> "SourceText":
-    """Open a file for editing. Raises a `FileProblem`: missing, binary, too big, ignored, changed since it was read.
+    """Open a file for editing. `FileProblem` if it is missing, binary, too big, ignored, or changed since it was read.
 
     `must_be_read` also refuses a file that the model has never read.
     """
@@ -73,7 +73,7 @@ def read_source(files: EditableFiles, path: str, *, must_be_read: bool = False) 
 
 
 class SourceText:
-    """The decoded content of one file. Immutable: an edit gives bytes, not another source."""
+    """The decoded content of one file. Immutable: an edit returns bytes, not another source."""
 
     def __init__(self, file: FileData) -> None:
         self._decoded = decode(file.data)
@@ -83,17 +83,17 @@ class SourceText:
 
     @cached_property
     def text(self) -> str:
-        """What to match against: line endings are `\\n`, bytes that are no text are U+FFFD."""
+        """The text to match against: line endings are `\\n`, invalid bytes are U+FFFD."""
         return self._decoded.readable
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines of `text` without their endings; a final newline starts no further line."""
+        """The lines of `text` without their endings; a final newline does not start another line."""
         return lines_of(self.text)
 
     @cached_property
     def index(self) -> LineIndex:
-        """Some of the lines of `text`, for whoever does not need them all."""
+        """An index of the lines of `text`, for callers that do not need them all."""
         return LineIndex(self.text)
 
     @cached_property
@@ -105,7 +105,7 @@ class SourceText:
         return bytes(self.replace_spans(self.span_of(edit) for edit in edits))
 
     def replace_spans(self, spans: Iterable[TextSpan]) -> Pieces:
-        """The file with some stretches of `text` replaced. They may come in any order but must not overlap."""
+        """The file with some spans of `text` replaced. They may come in any order but must not overlap."""
         data, pieces = memoryview(self.file.data), list[bytes | memoryview]()
         place = raw_place = 0
         byte_place = written = len(self.form.mark)
@@ -123,31 +123,31 @@ class SourceText:
         return Pieces((self.form.mark, *pieces, data[written:]))
 
     def trimmed(self, span: TextSpan) -> TextSpan:
-        """The part of a span that really changes, so that endings around it are not even looked at."""
-        old, new = self.text[span.start : span.end], self._newlines_as_meant(span.new)
+        """Reduce a span to the part that really changes, so that the line endings around it are not touched."""
+        old, new = self.text[span.start : span.end], self._normalize_newlines(span.new)
         head = common_prefix(old, new)
         tail = common_suffix(old, new, min(len(old), len(new)) - head)
         return TextSpan(start=span.start + head, end=span.end - tail, new=new[head : len(new) - tail])
 
     def span_of(self, edit: LineEdit) -> TextSpan:
-        """The same edit, in characters."""
+        """Convert an edit of lines to a span of characters."""
         if not 1 <= edit.start_line <= edit.end_line + 1:
             raise ValueError(f"lines {edit.start_line}-{edit.end_line} are not in the order of a file")
         start, end, last = self.index.start_of(edit.start_line - 1), self.index.start_of(edit.end_line), len(self.text)
         new = "".join(f"{line}\n" for line in edit.new_lines)
         if end <= last:
             return TextSpan(start=start, end=end, new=new)
-        # The last line has no ending to give.
+        # The last line has no ending.
         return TextSpan(
             start=min(start, last), end=last, new="\n" * (start > last and bool(new)) + new.removesuffix("\n")
         )
 
-    def _newlines_as_meant(self, new: str) -> str:
-        """In a file without carriage returns one that is given is meant; elsewhere it is a way to write a newline."""
+    def _normalize_newlines(self, new: str) -> str:
+        """Keep carriage returns of new text if the file has none; else they are part of line endings."""
         return plain_newlines(new) if self._has_returns else new
 
     def _raw_position(self, position: int, known: int, raw_known: int) -> int:
-        """Where a position of `text` lies in the raw text, counting on from a pair that is known to correspond."""
+        """Convert a position of `text` to the raw text, counting from a known pair of positions."""
         raw = first_guess = raw_known + position - known
         if not self._has_returns:
             return raw
@@ -160,11 +160,11 @@ class SourceText:
             raw = further
 
     def _byte_count(self, start: int, end: int) -> int:
-        """How many bytes a stretch of the raw text takes up in the file."""
+        """The number of bytes of a part of the raw text in the file."""
         fixed = 1 if self.form.encoding == "utf-8" and self.text.isascii() else CHARACTER_BYTES.get(self.form.encoding)
         if fixed is not None:
             return fixed * (end - start)
-        # In pieces that stay in the processor's cache: much quicker than megabytes at once.
+        # In pieces that fit in the processor's cache: much faster than megabytes at once.
         cuts = [*range(start, end, CACHED), end]
         return sum(len(encode_part(self._raw[one:next_one], self.form)) for one, next_one in pairwise(cuts))
 
@@ -176,14 +176,14 @@ class SourceText:
             return new
         if self.form.newline is not None:
             return new.replace("\n", self.form.newline)
-        # Comparing lines costs an import that a file with mixed endings, and only that, has to pay.
+        # Imported only for files with mixed endings.
         from robota.workspace.text.line_endings import with_mixed_endings
 
         return with_mixed_endings(new, self._raw, start, end)
 
 
 def common_prefix(one: str, other: str) -> int:
-    """How many characters two texts share from the start; halving, because a loop over megabytes is slow."""
+    """The length of the common prefix; by bisection, because a loop over megabytes is slow."""
     equal, most = 0, min(len(one), len(other))
     while equal < most:
         middle = (equal + most + 1) // 2
@@ -195,7 +195,7 @@ def common_prefix(one: str, other: str) -> int:
 
 
 def common_suffix(one: str, other: str, most: int) -> int:
-    """How many characters, at most so many, two texts share at the end."""
+    """The length of the common suffix, at most `most`."""
     equal = 0
     while equal < most:
         middle = (equal + most + 1) // 2

@@ -1,4 +1,4 @@
-"""Whether an edit broke the syntax of a file, and where. It only tells: nothing is ever rolled back for it."""
+"""Check whether an edit broke the syntax of a file, and where. Only reported: nothing is rolled back."""
 
 from functools import cache
 from pathlib import PurePath
@@ -9,7 +9,7 @@ from robota.workspace.files.atomic_write import Content
 if TYPE_CHECKING:
     from robota.workspace.text.syntax_worker import SyntaxBreak, SyntaxWorker
 
-# Larger files are not looked at: parsing them would be felt.
+# Larger files are not checked: parsing them would cause a noticeable delay.
 MAX_BYTES = 2 * 1024 * 1024
 
 LANGUAGES = {
@@ -30,14 +30,14 @@ BY_SUFFIX = {suffix: language for language, suffixes in LANGUAGES.items() for su
 
 
 def check(path: str, before: bytes | None, after: Content) -> "SyntaxBreak | None":
-    """What is wrong with `after`, if nothing was wrong with `before`; None also if nobody can tell.
+    """The syntax error in `after`, if `before` had none; None also if it cannot be checked.
 
     `before` is None for a new file.
     """
     language = BY_SUFFIX.get(PurePath(path).suffix.lower())
     if language is None or max(len(after), len(before or b"")) > MAX_BYTES or before == bytes(after):
         return None
-    # Only a file that has to be checked needs it.
+    # Imported only if a file is checked.
     from robota.workspace.text.syntax_worker import NotParsed
 
     worker = _worker()
@@ -50,21 +50,21 @@ def check(path: str, before: bytes | None, after: Content) -> "SyntaxBreak | Non
 
 
 def shape_of(path: str, data: bytes) -> str | None:
-    """What a file means, however it is written, as a digest; None if nobody can tell."""
+    """A digest of the syntax tree, independent of formatting; None if there is none."""
     language = BY_SUFFIX.get(PurePath(path).suffix.lower())
     return None if language is None or len(data) > MAX_BYTES else _worker().shape(language, data)
 
 
 @cache
 def _worker() -> "SyntaxWorker":
-    """The process is shared by all sessions of ours, and started when a text is given to it."""
+    """The worker process, shared by all sessions of this process, and started with the first text."""
     from robota.workspace.text.syntax_worker import SyntaxWorker
 
     return SyntaxWorker()
 
 
 def syntax_note(path: str, before: bytes | None, after: Content) -> str:
-    """A paragraph for the result of an edit, or nothing if the edit broke nothing."""
+    """A paragraph for the result of an edit; empty if the edit broke nothing."""
     found = check(path, before, after)
     if found is None:
         return ""

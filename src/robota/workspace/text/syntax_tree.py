@@ -1,6 +1,6 @@
-"""The first syntax error of a text, or its shape, found by tree-sitter: the program that `syntax_worker` runs.
+"""Find the first syntax error of a text, or its shape, with tree-sitter: the program that `syntax_worker` runs.
 
-It is not to be imported by anything else: there are texts that crash it.
+Nothing else may import it: some texts crash it.
 """
 
 import ast
@@ -29,7 +29,7 @@ from robota.workspace.text.tree_shape import shape_of_python, shape_of_tree
 MAX_SECONDS = 0.5
 PIECE = 4096
 SHOWN_CHARACTERS = 200
-# The compiler of Python has no time limit.
+# In characters, because Python's compiler has no time limit.
 MAX_COMPILED = 500_000
 
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -41,7 +41,7 @@ MODULES = {
 
 
 def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> Finding:
-    """The first error, None if there is none."""
+    """The first error; None if there is none."""
     grammar = _grammar(language)
     if grammar is None:
         return NotParsed()
@@ -58,7 +58,7 @@ def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) ->
 
 
 def shape(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> TreeShape | NotParsed:
-    """What a text means, however it is written. A text with errors means nothing."""
+    """The shape of a text; `NotParsed` if it has errors."""
     grammar = _grammar(language)
     try:
         text = decode(data).content.replace("\r\n", "\n").replace("\r", "\n")
@@ -77,12 +77,12 @@ def _grammar(language: str) -> Language | None:
     module, function = MODULES.get(language, (f"tree_sitter_{language}", "language"))
     try:
         return Language(getattr(import_module(module), function)())
-    except (ImportError, ValueError):  # not installed, or made for another version of the parser
+    except (ImportError, ValueError):  # not installed, or built for another version of the parser
         return None
 
 
 def _parsed(grammar: Language, source: bytes, max_seconds: float) -> Node | None:
-    """The tree, or None after too long. The text ends early then: interrupting the parser itself crashes Python."""
+    """Parse; None on timeout. The input is cut off then, because interrupting the parser itself crashes Python."""
     deadline = monotonic() + max_seconds
     is_late = False
 
@@ -96,7 +96,7 @@ def _parsed(grammar: Language, source: bytes, max_seconds: float) -> Node | None
 
 
 def _first_faulty(root: Node) -> Node:
-    """The first and innermost node that is an error itself: something unexpected, or something missing."""
+    """The first and innermost node that is itself an error: something unexpected, or something missing."""
     node = root
     while inner := next((child for child in node.children if child.has_error), None):
         node = inner
@@ -104,10 +104,10 @@ def _first_faulty(root: Node) -> Node:
 
 
 def _in_ascii(text: str) -> bytes:
-    """The text with a letter for every letter, and a blank for every blank, that is not ASCII.
+    """Replace every non-ASCII letter by an ASCII letter, and every non-ASCII space by a space.
 
-    Scanners of grammars ask functions of C about characters, and those read beyond their tables for others: a brace
-    and U+100000 in a shell script ended the process. To a grammar such characters are all alike anyway.
+    Scanners of grammars call C functions such as `isalpha`, which read past their tables for other characters: a brace
+    and U+100000 in a shell script crashed the process. Grammars treat such characters alike anyway.
     """
     if text.isascii():
         return text.encode("ascii")
@@ -133,7 +133,7 @@ def _problem(node: Node) -> str:
 
 
 def _indentation_error(text: str) -> SyntaxBreak | None:
-    """The grammar takes any indentation for Python; other complaints of the compiler depend on its version."""
+    """The grammar accepts any indentation, so the compiler checks it; its other errors depend on its version."""
     if len(text) > MAX_COMPILED:
         return None
     try:
@@ -154,7 +154,7 @@ def _indentation_error(text: str) -> SyntaxBreak | None:
 
 
 def main() -> None:
-    """Answer one text after the other, until nobody writes any more."""
+    """Answer requests until standard input is closed."""
     limit_this_process()
     while line := sys.stdin.buffer.readline():
         request = msgspec.json.decode(line, type=SyntaxRequest)

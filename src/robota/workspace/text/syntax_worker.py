@@ -1,7 +1,8 @@
-"""Checks the syntax of texts in a process of its own: a file of anybody's can crash or stall the parsers, which are C.
+"""Check the syntax of texts in a separate process, because an untrusted file can crash or stall the C parsers.
 
-The process is started with the first text, limited in memory, and ends with ours. One that is late is ended, and the
-next text gets another. Through its pipes go a line of JSON and the bytes of the text, and a line of JSON comes back.
+The process starts with the first text, has limited memory, and ends with ours. If it does not answer in time, it is
+killed, and the next text starts a new one. A request is a line of JSON and the bytes of the text, the answer a line of
+JSON.
 """
 
 import os
@@ -22,7 +23,7 @@ MAX_ANSWER_BYTES = 64 * 1024
 
 
 class SyntaxBreak(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The first place where a file is no longer what its language allows; counted from 1, in characters."""
+    """The first syntax error of a file; positions are counted from 1, in characters."""
 
     language: str
     line: int
@@ -32,11 +33,11 @@ class SyntaxBreak(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class NotParsed(msgspec.Struct, frozen=True, tag=True):
-    """The text was not checked: no grammar, no text, or it would take too long."""
+    """The text was not checked: no grammar, not text, or it would take too long."""
 
 
 class TreeShape(msgspec.Struct, frozen=True, tag=True):
-    """What the text means, however it is written: two texts with the same digest do the same."""
+    """A digest of the syntax tree: texts with the same digest differ only in formatting, comments and local names."""
 
     digest: str
 
@@ -45,7 +46,7 @@ Finding = SyntaxBreak | NotParsed | None
 
 
 class SyntaxWorker:
-    """One process that checks texts, one after the other; threads may share it."""
+    """One process that checks texts, one at a time; thread-safe."""
 
     def __init__(self, program: Sequence[str] = PROGRAM) -> None:
         self._program = program
@@ -53,12 +54,12 @@ class SyntaxWorker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def first_error(self, language: str, data: bytes) -> Finding:
-        """The first error in a text, None if there is none. A process that dies of it has not parsed it."""
+        """The first error in a text; None if there is none, `NotParsed` if the process crashes on it."""
         found = self._answer(SyntaxRequest(language=language, size=len(data)), data)
         return NotParsed() if isinstance(found, TreeShape) else found
 
     def shape(self, language: str, data: bytes) -> str | None:
-        """The digest of what a text means; None if it cannot be told, as for one with errors."""
+        """The digest of the syntax tree; None if there is none, as for a text with errors."""
         found = self._answer(SyntaxRequest(language=language, size=len(data), wants_shape=True), data)
         return found.digest if isinstance(found, TreeShape) else None
 
@@ -90,7 +91,7 @@ class SyntaxWorker:
 
 
 class SyntaxRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The line before a text."""
+    """The line of JSON before a text."""
 
     language: str
     size: int
@@ -106,7 +107,7 @@ def _started(program: Sequence[str]) -> "subprocess.Popen[bytes]":
         cwd=DIRECTORY,
         env=VARIABLES,
         bufsize=0,
-        start_new_session=True,  # Ctrl+C is for us
+        start_new_session=True,  # so that Ctrl+C reaches only us
     )
     assert process.stdin is not None
     os.set_blocking(process.stdin.fileno(), False)

@@ -1,6 +1,6 @@
-"""What a text means, however it is written: a hash of its syntax tree, without comments, layout and names of its own.
+"""Hash the syntax tree of a text without comments, layout and the names that it declares itself.
 
-A part of the program that `syntax_worker` runs; not to be imported by anything else.
+Part of the program that `syntax_worker` runs; nothing else may import it.
 """
 
 import ast
@@ -16,9 +16,9 @@ MAX_NODES: Final = 400_000
 
 
 def shape_of_tree(root: Node, text: str) -> str | None:
-    """Two texts with one shape differ in comments, layout, and names that each of them declares. None if too large.
+    """The shape: equal for texts that differ only in comments, layout and names that they declare. None if too large.
 
-    The tree is that of a text in which every character is one byte.
+    In the parsed text, every character must be one byte.
     """
     leaves = list(_leaves(root))
     if len(leaves) > MAX_NODES:
@@ -35,7 +35,7 @@ def shape_of_tree(root: Node, text: str) -> str | None:
 
 
 def shape_of_python(text: str) -> str | None:
-    """The same for Python, which knows itself better. None if it is no Python of this version."""
+    """The shape of Python code, by Python's own parser. None if it is not valid in this version."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -56,13 +56,13 @@ def shape_of_python(text: str) -> str | None:
 
 
 def _leaves(root: Node) -> Iterator[tuple[Node, int]]:
-    """The tokens in their order, each with how deep it lies; comments are none."""
+    """The tokens in order, each with its depth, without comments."""
     stack = [(root, 0)]
     while stack:
         node, depth = stack.pop()
         if "comment" in node.type:
             continue
-        # A text in quotes may have blanks in it that are no tokens.
+        # A string may contain whitespace that is not part of any token.
         if not node.children or "string" in node.type:
             yield node, depth
         else:
@@ -81,7 +81,7 @@ def _is_declared(node: Node) -> bool:
 
 
 def _bound_names(tree: ast.AST) -> Iterator[str]:
-    """Names that the text itself makes: of functions, classes, parameters and variables. No others may be renamed."""
+    """The names that the text declares: functions, classes, parameters and variables. Only these may be renamed."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -117,7 +117,7 @@ def _is_text(body: list[ast.stmt]) -> bool:
 
 
 def _in_order(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes from top to bottom, as they are written."""
+    """The nodes in source order."""
     stack = [tree]
     while stack:
         node = stack.pop()

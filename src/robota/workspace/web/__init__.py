@@ -1,1 +1,1 @@
-"""Fetching web pages as Markdown, posting to hooks; which addresses may be reached."""
+"""Fetch web pages as Markdown, post to hooks, and check which addresses are allowed."""

@@ -1,7 +1,7 @@
-"""Which addresses of the web may be fetched: how a URL is read, and which machines must not be reached.
+"""Parse URLs and check which machines may be contacted.
 
-A model can be talked into fetching anything. What is refused here is what a stranger on the internet could not reach
-either: this machine, its network, and the services of a cloud that hand out credentials to whoever asks from inside.
+A model can be tricked into fetching anything. Everything that is not reachable from the public internet is refused:
+this machine, its network, and cloud metadata services, which give credentials to any process inside.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ PORTS: Final = {"http": 80, "https": 443}
 NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*")
 
-# Public addresses by their numbers, but answered by the cloud the machine runs in (Azure, Oracle).
+# Addresses in public ranges that are served by the cloud the machine runs in (Azure, Oracle).
 CLOUD_SERVICES: Final = frozenset({ip_address("168.63.129.16"), ip_address("192.0.0.192")})
 TRANSLATED: Final = ip_network("64:ff9b::/96")
 TRANSLATED_LOCALLY: Final = ip_network("64:ff9b:1::/48")
@@ -28,11 +28,11 @@ Address = IPv4Address | IPv6Address
 
 
 class AddressRefused(Exception):
-    """The URL is not one that may be fetched. Nothing was sent. The text is written for the model."""
+    """The URL must not be fetched. Nothing was sent. The message is for the model."""
 
 
 class WebAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """A URL taken apart. `host` is in the form that is sent: lower case, ASCII, without brackets."""
+    """A parsed URL. `host` is normalized: lower case, ASCII, without brackets."""
 
     scheme: str
     host: str
@@ -46,7 +46,7 @@ class WebAddress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def authority(self) -> str:
-        """Host and port as they stand in a URL."""
+        """Host and port as in a URL."""
         return self.authority_of(self.host, with_port=self.port != PORTS[self.scheme])
 
     @property
@@ -55,22 +55,22 @@ class WebAddress(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.scheme}://{self.authority}{self.target}"
 
     def url_at(self, address: str) -> str:
-        """The same request, sent to this numerical address."""
+        """The URL with this numerical address as its host."""
         return f"{self.scheme}://{self.authority_of(address, with_port=True)}{self.target}"
 
     def authority_of(self, host: str, *, with_port: bool) -> str:
-        """Another host with the port of this address."""
+        """The given host with the port of this address."""
         name = f"[{host}]" if ":" in host else host
         return f"{name}:{self.port}" if with_port else name
 
 
 class AddressRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which machines may be reached. `exempt` are networks, as `10.1.0.0/16`, that may although they are private."""
+    """Which machines may be contacted. `exempt` are private networks, such as `10.1.0.0/16`, that are allowed."""
 
     exempt: tuple[str, ...] = ()
 
     def refusal(self, text: str) -> str | None:
-        """Why a numerical address must not be reached; None if it may."""
+        """Why a numerical address must not be contacted; None if it may."""
         address = ip_address(text)
         if any(address in ip_network(network) for network in self.exempt):
             return None
@@ -79,7 +79,7 @@ class AddressRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_address(url: str) -> WebAddress:
-    """Read a URL, or raise `AddressRefused`. What looks like a trick is refused rather than interpreted."""
+    """Parse a URL, or raise `AddressRefused`. Suspicious forms are refused, not interpreted."""
     text = url.strip()
     if len(text) > MAX_URL_CHARACTERS or not text.isprintable() or set(text) & set(" \\"):
         raise _refused(url, f"it must have at most {MAX_URL_CHARACTERS} characters and no blanks or backslashes")
@@ -109,7 +109,7 @@ def _host(parts: SplitResult, url: str) -> str:
         host = given if given.isascii() else given.encode("idna").decode("ascii").lower()
     except UnicodeError as error:
         raise _refused(url, f"{given!r} is no host name") from error
-    # 2130706433, 0x7f.1 and 0177.0.0.1 are spellings of 127.0.0.1 that a reader does not see through.
+    # 2130706433, 0x7f.1 and 0177.0.0.1 are disguised spellings of 127.0.0.1.
     if NUMBER.fullmatch(host.rpartition(".")[2]):
         return _numerical(host, url)
     if len(host) > MAX_HOST_CHARACTERS or not NAME.fullmatch(host):
@@ -128,7 +128,7 @@ def _numerical(host: str, url: str) -> str:
 
 
 def _addresses_meant(address: Address) -> list[Address]:
-    """The address itself, and those of the old kind that one of the new kind leads to."""
+    """The address itself, and the IPv4 addresses that an IPv6 address embeds."""
     if isinstance(address, IPv4Address):
         return [address]
     last_bits = IPv4Address(int(address) & 0xFFFF_FFFF)
@@ -160,6 +160,6 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 async def resolve_name(host: str, port: int) -> Sequence[str]:
-    """The numerical addresses of a host, as the system knows them."""
+    """Resolve a host to numerical addresses with the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -1,7 +1,7 @@
-"""Fetching from the web: GET only, bounded in time and size, and never to a machine that `AddressRules` refuses.
+"""Fetch from the web: GET only, bounded in time and size, and never from a machine that `AddressRules` refuses.
 
-A name is resolved once, every address it has is checked, and the connection goes to a checked address. Were the name
-left to the HTTP library, it would be resolved again, and whoever owns it could answer otherwise the second time.
+A name is resolved once, all its addresses are checked, and the connection goes to a checked address. The HTTP library
+would resolve the name again, and its owner could answer with another address the second time (DNS rebinding).
 """
 
 import asyncio
@@ -23,17 +23,17 @@ REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 HEADERS: Final = {
     "user-agent": f"robota/{VERSION}",
     "accept": "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.9,*/*;q=0.1",
-    # A small answer that unpacks to a huge one is nobody's friend.
+    # Protects against small responses that decompress to huge ones.
     "accept-encoding": "identity",
 }
 
 
 class FetchFailed(Exception):
-    """Nothing useful came back. The text is written for the model."""
+    """There was no usable response. The message is for the model."""
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server answered. `is_cut` says that only the first bytes were read."""
+    """A server's response. If `is_cut`, only the first bytes of the body were read."""
 
     url: str
     status: int
@@ -44,13 +44,13 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redirected(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer is on another host, which nobody has been asked about yet."""
+    """A redirect to another host, which has not been approved yet."""
 
     url: str
 
 
 class Fetcher:
-    """Fetches by the given rules."""
+    """Fetches URLs that the rules allow."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Fetcher:
         timeout_s: float = TIMEOUT_S,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        """`wants` says by the content type whether a body is worth reading."""
+        """`wants` decides by the content type whether the body is read."""
         self._rules = rules
         self._resolve = resolve
         self._wants = wants
@@ -101,7 +101,7 @@ class Fetcher:
 
     async def _get(self, address: WebAddress, places: Sequence[str]) -> Fetched | Redirected:
         trouble = "it has no address"
-        # Certificates are only read, which takes a while, when they are needed.
+        # Loading certificates takes a while, so it is done only for https.
         verify = await asyncio.to_thread(httpx2.create_ssl_context) if address.scheme == "https" else False
         timeout = httpx2.Timeout(self._timeout_s, connect=CONNECT_TIMEOUT_S)
         async with httpx2.AsyncClient(verify=verify, trust_env=False, timeout=timeout) as client:

@@ -1,4 +1,4 @@
-"""HTML to Markdown. Run as a program it reads a page on standard input; its argument is the page's URL."""
+"""Convert HTML to Markdown. As a program it reads a page from standard input; its argument is the page's URL."""
 
 import re
 import resource
@@ -30,7 +30,7 @@ LINKABLE: Final = ("http://", "https://", "mailto:")
 
 
 def to_markdown(html: str, url: str) -> str:
-    """The main part of a page, or all of it; links become absolute."""
+    """Convert the main part of a page, or all of it if there is none; links become absolute."""
     page = LexborHTMLParser(html)
     title = page.css_first("title")
     heading = " ".join(title.text().split()) if title is not None else ""
@@ -40,7 +40,7 @@ def to_markdown(html: str, url: str) -> str:
 
 
 class _Converter:
-    """Walks a page without recursion, because pages can be nested deeper than Python's stack."""
+    """Converts a page without recursion, because pages can be nested deeper than Python's stack."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -60,7 +60,7 @@ class _Converter:
         return self._writer.finish()
 
     def _start(self, node: LexborNode) -> Callable[[], None]:
-        """Write what comes before the content of an element; returns what writes the rest."""
+        """Open an element; returns the function that closes it."""
         tag, writer = node.tag or "", self._writer
         if tag in LINES:
             return self._start_cell(tag) if tag in ("tr", "td", "th") else writer.line()
@@ -92,7 +92,7 @@ class _Converter:
         return special.get(tag, lambda: _nothing)()
 
     def _absolute(self, reference: str | None) -> str | None:
-        """The address a reference means; None if it leads nowhere else."""
+        """The absolute URL of a reference; None if it does not point to another page."""
         if not reference or reference.startswith("#"):
             return None
         try:

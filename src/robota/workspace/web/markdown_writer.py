@@ -1,4 +1,4 @@
-"""Writes Markdown piece by piece. Each method that opens something returns what closes it."""
+"""Write Markdown incrementally. Each method that opens an element returns the function that closes it."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Close = Callable[[], None]
 
 
 class _Prefix:
-    """What stands before the lines of a list item or a quotation: something else before the first than the rest."""
+    """The prefix of the lines of a list item or a quotation, with a different one for the first line."""
 
     def __init__(self, first: str, rest: str) -> None:
         self.first = first
@@ -20,7 +20,7 @@ class _Prefix:
 
 
 class MarkdownWriter:
-    """`_text` is the line being written; everything else is in `_lines`."""
+    """`_text` is the current line; finished lines are in `_lines`."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -45,12 +45,12 @@ class MarkdownWriter:
             self._text.append(text)
 
     def line(self) -> Close:
-        """A stretch that starts and ends a line."""
+        """Content on its own line or lines."""
         self._end_line()
         return self._end_line
 
     def paragraph(self) -> Close:
-        """A stretch with empty lines around it."""
+        """Content with empty lines around it."""
         self._end_block()
         return self._end_block
 
@@ -75,7 +75,7 @@ class MarkdownWriter:
     def link(self, url: str | None) -> Close:
         if url is None:
             return lambda: None
-        # A link around whole blocks cannot be written as one; its address then follows them.
+        # Markdown has no link around whole blocks; the URL is written after them.
         return self._wrapped(lambda content: f"[{content}]({url})", lambda: self._text.append(f"({url})"))
 
     def image(self, alternative: str, url: str | None) -> Close:
@@ -127,7 +127,7 @@ class MarkdownWriter:
         return self._nested(_Prefix("> ", "> "), self._end_block)
 
     def table(self, *, is_data: bool) -> Close:
-        """A table of data becomes one; a table that only arranges a page becomes lines."""
+        """A table of data becomes a Markdown table; a table for layout becomes lines."""
         self._end_block()
         if not is_data or self._rows is not None:
             return self._end_block
@@ -169,7 +169,7 @@ class MarkdownWriter:
         return lambda: None
 
     def _wrapped(self, wrap: Callable[[str], str], if_broken_off: Close) -> Close:
-        """Something around a part of a line, if the part is neither empty nor code nor more than a line."""
+        """Wrap a part of a line, unless it is empty, code, or more than one line."""
         if self._is_code:
             return lambda: None
         start, broken_off = len(self._text), self._broken_off
@@ -199,7 +199,7 @@ class MarkdownWriter:
 
     def _end_block(self) -> None:
         self._end_line()
-        # Nothing comes between the mark of a list item and its text.
+        # No empty line between the marker of a list item and its text.
         if not self._prefixes or self._prefixes[-1].is_used:
             self._wants_gap = True
 

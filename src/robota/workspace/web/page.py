@@ -1,4 +1,4 @@
-"""A fetched body as text to read: decoded, HTML turned into Markdown, nothing invisible left in it."""
+"""Convert a fetched body to readable text: decoded, HTML as Markdown, without invisible characters."""
 
 import codecs
 import re
@@ -21,13 +21,13 @@ LOOKS_LIKE_HTML: Final = re.compile(rb"<(?:!doctype html|html|head|body)\b", re.
 
 
 def is_text(content_type: str) -> bool:
-    """Whether a body of this type can be read; one without a type may turn out to be."""
+    """Whether a body of this type is text; True if there is no type, because it may be."""
     kind = _media_type(content_type)
     return not kind or kind.startswith("text/") or kind in TEXT_TYPES | HTML_TYPES or kind.endswith(("+json", "+xml"))
 
 
 async def readable(body: bytes, content_type: str, url: str, *, conversion_s: float = CONVERSION_S) -> str | None:
-    """The text of a body; None if it is none. A page that takes longer to convert comes as its HTML."""
+    """The text of a body; None if it is not text. A page whose conversion fails or times out is returned as HTML."""
     kind = _media_type(content_type)
     if not is_text(content_type) or (not kind and b"\0" in body[:SNIFFED_BYTES] and not _mark_encoding(body)):
         return None
@@ -42,7 +42,7 @@ def _media_type(content_type: str) -> str:
 
 
 def _decoded(body: bytes, content_type: str) -> str:
-    """By the byte order mark, the header, the page itself; else as UTF-8; what does not fit is replaced."""
+    """Decode by byte order mark, header or the page itself, else as UTF-8; invalid bytes are replaced."""
     declared = CHARSET.search(content_type) or CHARSET.search(body[:SNIFFED_BYTES].decode("latin-1"))
     encoding = _mark_encoding(body) or (declared[1] if declared else "utf-8")
     try:
@@ -57,7 +57,7 @@ def _mark_encoding(body: bytes) -> str | None:
 
 
 async def _markdown(html: str, url: str, conversion_s: float) -> str:
-    """In a process of its own: the parser is a C library, the page is anybody's, and both can then be stopped."""
+    """Convert in a separate process, which can be killed: the parser is a C library and the page is untrusted."""
     try:
         markdown = await run_module(
             "robota.workspace.web.markdown", (url,), html.encode("utf-8", "replace"), timeout_s=conversion_s

@@ -1,4 +1,4 @@
-"""Post JSON to a server that a person named in their settings, and read what it answers."""
+"""Post JSON to a server from the user's settings and read the response."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ ANSWER_BYTES: Final = 1024 * 1024
 
 
 class PostFailed(Exception):
-    """There is no answer that can be used. The text says why."""
+    """There is no usable response. The message says why."""
 
 
 async def post_json(url: str, headers: Mapping[str, str], body: bytes, timeout_s: float) -> str:
-    """Post, and wait no longer than that for the whole answer. Redirections are not followed."""
+    """Post, and wait at most `timeout_s` for the whole response. Redirects are not followed."""
     sent_headers = {"content-type": "application/json", "accept-encoding": "identity", **headers}
     try:
         async with (
@@ -32,7 +32,7 @@ async def post_json(url: str, headers: Mapping[str, str], body: bytes, timeout_s
 
 
 async def _read(response: httpx2.Response) -> str:
-    """The body, as long as it is of a sensible size: what is over that is never taken into memory."""
+    """The body. `PostFailed` if it is over the limit; no more than that is loaded into memory."""
     kept = bytearray()
     async for piece in response.aiter_raw():
         kept += piece
