@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # How often streaming text is drawn. Keys are drawn at once.
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
+# In a lower window the plan gives way to what is asked.
+ROOM_FOR_PLAN: Final = 12
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
 SHELL_SIGN: Final = "! "
 
@@ -56,6 +58,8 @@ class LivePicture:
         view = conversation.view
         if conversation.dialog is not None and conversation.dialog.lists_queue:
             view = replace(view, queue=())  # it is shown once
+        if room < ROOM_FOR_PLAN and blocking_ask(view) is not None:
+            view = replace(view, todos=())  # what is asked stands right above
         live = live_rows(view, conversation.theme, conversation.width, self._until_retry())
         tail = [] if conversation.looks.reduces_motion else conversation.scrollback.tail()
         return [*[*tail, *live][-left:], *asked]
