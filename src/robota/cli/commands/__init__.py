@@ -1,1 +1,1 @@
-"""One module a sub-command of `robota`, imported when it is named."""
+"""The subcommands of `robota`, one module each, imported when the subcommand is used."""

@@ -1,4 +1,4 @@
-"""`robota bisect`: which call of a session broke a test."""
+"""`robota bisect`: find the call of a session that broke a test."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ ANSWERS: Final = {"yesButtonClicked": "allowed", "noButtonClicked": "refused", "
 
 
 class BisectedCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What led to the first bad state: a call and its prompt, or none if no call of the session did."""
+    """The cause of the first bad state: a call and its prompt, or neither if no call of the session caused it."""
 
     call: CallAccount | None
     prompt_number: int | None
@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota bisect`."""
+    """The argument parser of `robota bisect`."""
     about = "Find the tool call in a session that broke a test. Each state is tested in a separate directory."
     parser = CommandParser(prog="robota bisect", description=about)
     parser.add_argument(
@@ -109,7 +109,7 @@ def _tell(state: WorkspaceState, trial: Trial | None) -> None:
 
 
 def _when(state: WorkspaceState) -> str:
-    """At which moment of the session the files were in this state, for a person."""
+    """Describe the moment of the session at which the files were in this state."""
     if state.call_id is not None:
         return f"as the call {state.call_id} left them"
     if state.before == state.checkpoint:

@@ -1,4 +1,4 @@
-"""Which session a command about changes means, and where its files are."""
+"""Find the session for a command about changes, and the directory of its files."""
 
 from pathlib import Path
 from typing import Final
@@ -12,9 +12,9 @@ CHECKPOINT_LINE: Final = b'"kind":"checkpoint"'
 
 
 def chosen_session(root: Path, wanted: str | None) -> CataloguedSession:
-    """The session that is named, or the newest of this machine that has checkpoints.
+    """The named session, or the newest one of this machine that has checkpoints.
 
-    A repository can bring logs along; those of this machine are known outside it. Raises `SessionNotFound`.
+    A repository can contain logs; those written on this machine are recorded outside it. Raises `SessionNotFound`.
     """
     if wanted is not None:
         return session_in_project(root, wanted)
@@ -29,9 +29,9 @@ def chosen_session(root: Path, wanted: str | None) -> CataloguedSession:
 
 
 def session_workspace(session: CataloguedSession, root: Path) -> Path:
-    """Where a session worked: a worktree for one that had its own.
+    """The directory in which a session worked: its worktree if it had one.
 
-    A log from elsewhere is not believed. In one that was taken up here the newest header counts, which is of here.
+    A log from another machine is not trusted. In one that was resumed here, the newest header counts, written here.
     """
     place = Path(session.cwd)
     return place if session.is_own and place.is_dir() else root

@@ -1,4 +1,4 @@
-"""`robota config`: what is set, who set it, and how to change it."""
+"""`robota config`: show settings with their sources, and change them."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota config`."""
+    """The argument parser of `robota config`."""
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     parser = CommandParser(prog="robota config", description="Show and change settings.")
@@ -114,7 +114,7 @@ def _value_in(raw: Any, key: KeyPath) -> Any:
 
 
 def _unknown_key(key: KeyPath) -> str:
-    """What to add if there is no setting of that name at all."""
+    """The hint to add if there is no setting of that name."""
     known = settings_schema()["properties"]
     return "" if key[0] in known else f" There is no setting {key[0]}.{did_you_mean(key[0], known)}"
 
@@ -176,7 +176,7 @@ def _root(options: argparse.Namespace) -> Path:
 
 
 def _target(options: argparse.Namespace, env: Mapping[str, str], key: KeyPath) -> Path:
-    """The file to write, if that file may hold this setting."""
+    """The file to write, if this setting is allowed in it."""
     inside = SCOPES[options.scope]
     if inside is None:
         return settings_path(env)
@@ -209,7 +209,7 @@ def _value(key: KeyPath, text: str, path: Path, *, add: bool) -> Any:
 
 
 def _as_json(text: str) -> Any:
-    """JSON if it is JSON, else the text itself."""
+    """Parse the value as JSON; if it is not JSON, it is text."""
     try:
         return msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, UnicodeError):
@@ -217,12 +217,12 @@ def _as_json(text: str) -> Any:
 
 
 def _workspace_of(options: argparse.Namespace) -> Path | None:
-    """Where links are not followed: what a repository brings must not lead a change to the person's own files."""
+    """The workspace, in which links are not followed: they must not redirect a change to the user's own files."""
     return None if options.scope == "user" else _root(options)
 
 
 def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, write: Callable[[int], None]) -> None:
-    """A person who changes a workspace they trust, or one that brought nothing, trusts their own change."""
+    """Write a setting. The change is trusted if the workspace was trusted, or had no configuration, before."""
     if options.scope == "user":
         write(0o600)
         return

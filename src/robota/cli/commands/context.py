@@ -1,4 +1,4 @@
-"""`robota context`: what the model had in view at the end of a session, and bringing back what was condensed."""
+"""`robota context`: show the model's context at the end of a session, and restore what was condensed."""
 
 import argparse
 import asyncio
@@ -71,11 +71,11 @@ def _show(directory: Path, options: argparse.Namespace) -> int:
 
 
 def _restore(directory: Path, options: argparse.Namespace) -> int:
-    """Write down that a condensation, a truncation or a cut no longer holds."""
+    """Log that a condensation, a truncation or a cut is undone."""
     head_file = head_path(user_directory(os.environ), directory)
-    # A session from elsewhere must not look like one of this machine afterwards.
+    # A session from another machine must not look like one of this machine afterwards.
     is_own = noted_head(head_file) is not None
-    # What is to be undone may stand anywhere, so nothing is left out here.
+    # The record to undo can be anywhere in the log, so all of it is read.
     reading = LogReading(let_go_after=sys.maxsize)
     log, _ = SessionLog.open(
         directory,
@@ -123,7 +123,7 @@ def _restore_parser() -> CommandParser:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota context`."""
+    """The argument parser of `robota context`."""
     parser = CommandParser(
         prog="robota context",
         description="What fills the context window of the model at the end of a session. "
@@ -145,7 +145,7 @@ def _session_directory(root: Path, session: str | None) -> Path:
     if session is not None:
         return session_in_project(root, session).directory
     user = user_directory(os.environ)
-    # A repository can bring logs along; those of this machine are known outside it.
+    # A repository can contain logs; those written on this machine are recorded outside it.
     own = (
         each.directory
         for each in list_sessions(root, fallback_directory(user, root))
@@ -158,7 +158,7 @@ def _session_directory(root: Path, session: str | None) -> Path:
 
 
 def _newest_request(directory: Path, task: ReplayedTask | None) -> tuple[ReplayedTask, RecordedRequest]:
-    """The task that was current in the end, and what its last request was made of."""
+    """The current task at the end of the session, and the content of its last request."""
     artifacts = directory / ARTIFACTS_NAME
     request = (
         None

@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """The arguments of `robota init`."""
+    """The argument parser of `robota init`."""
     parser = CommandParser(
         prog="robota init",
         description="Write a first AGENTS.md by inspecting the project. /init in a conversation, or "

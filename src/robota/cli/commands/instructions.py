@@ -1,4 +1,4 @@
-"""`robota instructions`: which instruction files the model is told, in which order, and what is left out and why."""
+"""`robota instructions`: list the instruction files sent to the model, in order, and those left out, with reasons."""
 
 import os
 import sys
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota instructions`."""
+    """The argument parser of `robota instructions`."""
     parser = CommandParser(
         prog="robota instructions",
         description="Show which instruction files and rules a session loads, where they come from, and in which order.",
@@ -66,17 +66,17 @@ def parser() -> CommandParser:
 
 
 def _is_here(file: Path | None) -> bool:
-    """Whether a session that is started here could touch the file."""
+    """Whether a session started here could access the file."""
     return file is not None and file.is_relative_to(Path.cwd())
 
 
 def _directory(path: Path) -> Path:
-    """A session is started in a directory: that of a file."""
+    """The directory in which a session for a file is started."""
     return path.parent if path.is_file() else path
 
 
 def _instructions(settings: Settings, root: Path, mode: str, file: Path | None) -> Instructions:
-    """What a session is told at its start and, with a file, when that is touched."""
+    """The instructions at the start of a session and, with a file, those loaded when it is accessed."""
     policy, _ = session_policy(LaunchOptions(cwd=root), settings, root, None, os.environ)
     reader = instruction_files(settings, root, os.environ, policy)
     at_start = reader.load(mode)
@@ -113,7 +113,7 @@ def _row(file: InstructionFile, *, is_trusted: bool) -> tuple[str, ...]:
 
 
 def _shown(path: str) -> str:
-    """A path as short as it can be typed from here."""
+    """The shortest form of a path, relative to the current directory."""
     place = Path(path)
     if place.is_relative_to(Path.cwd()):
         return single_line(str(place.relative_to(Path.cwd())), 4096)

@@ -1,4 +1,4 @@
-"""`robota memory`: what is remembered between sessions, with the requests of `/memory`."""
+"""`robota memory`: manage what is remembered between sessions, with the subcommands of `/memory`."""
 
 import argparse
 import asyncio
@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota memory`."""
+    """The argument parser of `robota memory`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--json", action="store_true", help="print JSON")

@@ -1,4 +1,4 @@
-"""`robota plugin`: install, show, switch and remove plugins, and know marketplaces."""
+"""`robota plugin`: install, show, enable, disable and remove plugins, and manage marketplaces."""
 
 import argparse
 import asyncio
@@ -54,7 +54,7 @@ def _answer(reply: PluginReply, options: argparse.Namespace) -> int:
 
 
 def _agreement(options: argparse.Namespace) -> Agree:
-    """How the person agrees: by a digest, in advance, or when they have read what is shown."""
+    """How the user agrees: by a digest, in advance, or after reading what is shown."""
     agreed, is_yes = getattr(options, "agree", None), getattr(options, "yes", False)
 
     def agrees(proposal: Proposal) -> bool:
@@ -85,7 +85,7 @@ def _request(options: argparse.Namespace) -> PluginRequest:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota plugin`."""
+    """The argument parser of `robota plugin`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--json", action="store_true", help="print JSON")

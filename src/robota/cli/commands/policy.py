@@ -48,14 +48,14 @@ def _action(name: str) -> Callable[[argparse.Namespace], int]:
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What comes after the first `--` is the command, whatever it looks like."""
+    """Everything after the first `--` is the command, even if it looks like options."""
     words = list(argv)
     place = words.index("--") if "--" in words else len(words)
     return words[:place], words[place + 1 :]
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota policy`."""
+    """The argument parser of `robota policy`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print JSON")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
@@ -282,5 +282,5 @@ def _call_text(call: RecordedCall) -> str:
 
 
 def _line(text: str) -> str:
-    """A command on one line of the screen, whatever is in it."""
+    """A command on one line of the screen, with control characters made visible."""
     return single_line(" ".join(visible_with_warnings(text).text.split()), MAX_LINE_LENGTH)

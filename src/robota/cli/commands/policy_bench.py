@@ -1,4 +1,4 @@
-"""A policy set up for looking at it: the rules of the settings, or of one file, and calls to judge."""
+"""A policy for inspection: judges calls by the rules of the settings or of one file."""
 
 import asyncio
 import os
@@ -41,10 +41,10 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
     def open(
         cls, cwd: Path, env: Mapping[str, str], rules: Path | None, permissions: Permissions | None = None
     ) -> "PolicyBench":
-        """With the rules of one settings file, or these permissions, or the settings as a session has them here.
+        """Use the rules of one settings file, or these permissions, or the settings that a session has here.
 
-        In the first two cases the workspace is taken as trusted and the sandbox as working, so that the answer is
-        the same on every machine.
+        In the first two cases the workspace counts as trusted and the sandbox as working, so that the result is the
+        same on every machine.
         """
         root = cwd.resolve()
         if rules is not None:
@@ -72,7 +72,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
         return self._judged(self._subject(tool, params), mode or self.default_mode, grants)
 
     def judge_for_intent(self, intent: str, name: str, arguments: dict[str, Any], verdict: Verdict) -> Verdict:
-        """The same if an agent has selected that intent; `ConfigError` if it cannot."""
+        """The verdict if an agent has selected that intent; `ConfigError` if it cannot be selected."""
         from robota.app.intents import judge_scope
         from robota.intents.refusal import message_of
         from robota.intents.selection import IntentRefused
@@ -118,7 +118,7 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def past_sessions(cwd: Path, env: Mapping[str, str]) -> Iterator[tuple[str, Iterator[Record]]]:
-    """Every session of a workspace with its records. Those that came from elsewhere are nobody's answers here."""
+    """Every session of a workspace with its records, without those from other machines, whose answers do not count."""
     root = cwd.resolve()
     try:
         user = user_directory(env)
@@ -134,11 +134,11 @@ def _records(log: Path) -> Iterator[Record]:
         for grown in records_since(log, LogPosition()):
             yield grown.record
     except (LogError, OSError):
-        return  # What could be read of it counts.
+        return  # use what could be read
 
 
 def _permissions_of(path: Path) -> Permissions:
-    """The permissions of one settings file; a file that is not as it should be is an error, not no rules."""
+    """The permissions of one settings file; an invalid file is an error, not an empty set of rules."""
     if not path.is_file():
         raise ConfigError(f"There is no settings file {path}. Nothing was evaluated.")
     checked = check_layer(read_layer(Layer.USER, path))

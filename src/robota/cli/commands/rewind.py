@@ -1,4 +1,4 @@
-"""`robota rewind`: what the prompts of a session changed, and going back."""
+"""`robota rewind`: show what the prompts of a session changed, and restore earlier states."""
 
 import argparse
 import asyncio
@@ -40,7 +40,7 @@ REFUSED: Final = 1
 
 
 class _Context(msgspec.Struct, frozen=True, kw_only=True):
-    """The session that is meant, where its files are, and how its checkpoints are kept."""
+    """The session, the directory of its files, and its checkpoints."""
 
     directory: Path
     workspace: Path
@@ -85,7 +85,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota rewind`."""
+    """The argument parser of `robota rewind`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument(
@@ -187,7 +187,7 @@ ACTIONS: Final[dict[str, Callable[[_Context], int]]] = {
 
 
 def _go(context: _Context, request: RewindRequest) -> int:
-    """Show what would happen, ask if it shall, and do it."""
+    """Show what would happen, ask for confirmation, and do it."""
     options, has_saved = context.options, False
     with context.rewinder(is_written=not options.dry_run) as rewinder:
         if options.dry_run:
@@ -199,7 +199,7 @@ def _go(context: _Context, request: RewindRequest) -> int:
             request = msgspec.structs.replace(request, state=preview.state)
             has_saved = preview.saved_new_work
         result = asyncio.run(rewinder.carry_out(request))
-        # Work that was in no checkpoint was saved when it was looked at.
+        # Work that was in no checkpoint was saved by the preview.
         result = msgspec.structs.replace(result, saved_new_work=result.saved_new_work or has_saved)
         return _tell(result, as_json=options.json)
 

@@ -1,4 +1,4 @@
-"""What the next start would complain of, or pass over, in a setting that is about to be written."""
+"""Check a setting before it is written: would the next start reject or ignore it?"""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,12 +11,12 @@ from robota.config.settings.writer import with_value
 
 NOTHING_WRITTEN: Final = "Nothing was written."
 
-# Gets what will stand below the first name of the key, and the key.
+# Called with the new value of the top-level setting, and the key.
 Check = Callable[[dict[str, Any], KeyPath], Iterator[str]]
 
 
 def refuse_ineffective(key: KeyPath, value: Any, before: Mapping[str, Any]) -> None:
-    """Raise `ConfigError` if the setting is unknown, wrong, or has no effect. `before` is what the file holds."""
+    """Raise `ConfigError` if the setting is unknown, invalid, or has no effect. `before` is the content of the file."""
     after = with_value(dict(before), list(key), value, Path("the file"))
     for flaw in checked(after)[1]:
         if _is_about(flaw, key):
@@ -30,7 +30,7 @@ def refuse_ineffective(key: KeyPath, value: Any, before: Mapping[str, Any]) -> N
 
 
 def _is_about(flaw: SettingFlaw, key: KeyPath) -> bool:
-    """One field of a profile lacks the others at first, which is no mistake; a whole profile must have them."""
+    """Whether a flaw is caused by this key. Missing fields count only for a whole profile, not for a single field."""
     place = tuple(map(str, flaw.place))
     if place[: len(key)] == key:
         return True

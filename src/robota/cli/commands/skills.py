@@ -1,4 +1,4 @@
-"""`robota skills`: which skills and prompt commands there are, what they say, what is wrong with them, a new one."""
+"""`robota skills`: list, show and check skills and prompt commands, and create a skill."""
 
 import argparse
 import os
@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota skills`."""
+    """The argument parser of `robota skills`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--json", action="store_true", help="print JSON")
@@ -136,7 +136,7 @@ def _new(root: Path, options: argparse.Namespace) -> int:
 
 @contextmanager
 def _made(directory: Path, workspace: Path | None) -> Iterator[Path]:
-    """The directory, made if it is missing. A link in a workspace is the repository's, and never followed."""
+    """The directory, created if it is missing. Links in a workspace come from the repository and are not followed."""
     if workspace is None:
         directory.mkdir(parents=True, exist_ok=True)
         yield directory

@@ -1,4 +1,4 @@
-"""`robota state`: what a session waits for, read from its log alone, and how to answer it."""
+"""`robota state`: show what a session waits for, from its log alone, and how to answer it."""
 
 import argparse
 import shlex
@@ -55,7 +55,7 @@ SUBTASK_IS_GONE: Final = (
 
 
 class WayToAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer: what it means, the words of the command line for it, and the command of the protocol."""
+    """A possible answer: its meaning, the command line for it, and the command of the protocol."""
 
     means: str
     command: str
@@ -77,7 +77,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota state`."""
+    """The argument parser of `robota state`."""
     parser = CommandParser(
         prog="robota state",
         description="Show whether a session is running or what it is waiting for, and how to answer.",
@@ -91,7 +91,7 @@ def parser() -> CommandParser:
 
 
 def _reading(directory: Path) -> LogReading:
-    """Reads a long log from its snapshot on. Whoever only looks writes none."""
+    """Read a long log from its snapshot on, without writing a new snapshot."""
     user = person_directory()
     if user is None:
         return LogReading()
@@ -100,7 +100,7 @@ def _reading(directory: Path) -> LogReading:
 
 
 def _read(directory: Path) -> tuple[ReplayedSession, int]:
-    """What the log tells, and when its last record was written. If that is much, only what its end tells."""
+    """The rows of the log, and the time of its last record. Of a very long log, only those of its end."""
     reading, log = _reading(directory), directory / LOG_NAME
     if reading.takes_more_than(MAX_READ_BYTES, log):
         tail = tail_of(log)
@@ -140,7 +140,7 @@ def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
 
 
 def left_open(task: ReplayedTask) -> Message | None:
-    """The ask that can still be answered. A command that was started once is not offered again."""
+    """The ask that can still be answered. A command that was already started is not offered again."""
     waiting = task.waiting_ask
     if waiting is None or (waiting.ask == "command" and waiting.call_id in task.started_calls):
         return None
@@ -148,13 +148,13 @@ def left_open(task: ReplayedTask) -> Message | None:
 
 
 def _way_to_parent(session_id: str) -> WayToAnswer:
-    """Nobody waits for the answer to a subtask that is gone, but the task that started it can be told."""
+    """How to answer the ask of a subtask that ended with its process: the answer goes to its parent task."""
     command = f"robota answer {session_id} {WORDS}"
     return WayToAnswer(means="continue, with an answer", command=command, response=AskResponse(answer=Say(text=WORDS)))
 
 
 def ways_to_answer(session_id: str, waiting: Message) -> list[WayToAnswer]:
-    """The answers that make sense, the simplest first."""
+    """The possible answers, the simplest first."""
 
     def way(means: str, words: str, answer: Answer) -> WayToAnswer:
         command = f"robota answer {session_id} {words}"
@@ -185,7 +185,7 @@ def ways_to_answer(session_id: str, waiting: Message) -> list[WayToAnswer]:
 
 
 def _typed(number: int, answer: str) -> str:
-    """A suggested answer as it is typed: by its number if it would be taken for another's, or for an option."""
+    """A suggested answer as typed: its number, if the text would be taken for another answer or an option."""
     is_misread = answer.isdecimal() or answer.startswith("-") or not answer.strip()
     return str(number) if is_misread else shlex.quote(answer)
 
@@ -207,7 +207,7 @@ def _json_words(answer: Answer) -> str:
 
 
 def _state(task: ReplayedTask | None, waiting: Message | None, *, is_live: bool) -> AgentStateInfo:
-    """The state that the rows tell. Where nobody runs the task and nothing is asked, it can be resumed."""
+    """The state according to the rows. If no process runs the task and nothing is asked, it can be resumed."""
     rows = [] if task is None else list(task.messages)
     if is_live or task is None:
         return detect_agent_state(rows)
@@ -219,7 +219,7 @@ def _state(task: ReplayedTask | None, waiting: Message | None, *, is_live: bool)
 
 
 def _words(waiting: Message) -> str:
-    """What is asked, for a person."""
+    """The question as text for the user."""
     asked = ask_of(waiting)
     if isinstance(asked, QuestionAsk):
         offered = "".join(f"\n  {number} {visible(each.answer)}" for number, each in enumerate(asked.suggestions, 1))

@@ -1,4 +1,4 @@
-"""`robota tool`: list the tools, and run one by hand, judged and logged as if a model had called it."""
+"""`robota tool`: list the tools, and run one by hand, checked and logged as if a model had called it."""
 
 import argparse
 import asyncio
@@ -28,7 +28,7 @@ EXIT_USAGE: Final = 2
 
 
 class _UsageError(Exception):
-    """The command cannot be carried out as it was written."""
+    """The command line is not valid."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota tool`."""
+    """The argument parser of `robota tool`."""
     about = "List the tools, or run one by hand: checked and logged as if a model had called it."
     parser = CommandParser(prog="robota tool", description=about)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -154,7 +154,7 @@ def _outcome(executed: "Executed") -> dict[str, Any]:
 
 
 def _print_outcome(executed: "Executed") -> None:
-    """The result where a script looks for it; why there is none where a person does."""
+    """Print the result to standard output; a failure to standard error."""
     if executed.status == "success":
         print(executed.result.content)
     else:

@@ -1,4 +1,4 @@
-"""`robota worktree`: the worktrees that sessions left behind, and how to be rid of one."""
+"""`robota worktree`: list the worktrees of sessions, and remove them."""
 
 import argparse
 import asyncio
@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota worktree`."""
+    """The argument parser of `robota worktree`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the repository (default: here)")
     parser = CommandParser(prog="robota worktree", description="Manage the worktrees created by sessions (robota -w).")

@@ -1,1 +1,1 @@
-"""`--configure`, `--configure-provider` and the other options that change the person's settings."""
+"""`--configure`, `--configure-provider` and the other options that change the user's settings."""

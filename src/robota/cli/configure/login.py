@@ -1,4 +1,4 @@
-"""`robota login`: keeps the key of a provider, in the keyring of the system or in the person's own settings."""
+"""`robota login`: store the key of a provider in the system's keyring or in the user's settings."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota login`."""
+    """The argument parser of `robota login`."""
     about = "Store an API key in the system keyring or, without one, in your settings file (mode 0600)."
     parser = CommandParser(prog="robota login", description=about)
     parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="provider type, or name of a profile")
@@ -58,7 +58,7 @@ def keyed_kinds() -> list[ProviderDefinition]:
 
 
 def _profile(wanted: str | None, env: Mapping[str, str]) -> Profile:
-    """The profile that the key is for: one that is there, or a new one with the defaults of its kind."""
+    """The profile for the key: an existing one, or a new one with the defaults of its kind."""
     name = wanted or _asked_kind()
     stored = stored_profile(settings_path(env), name)
     if stored is not None:

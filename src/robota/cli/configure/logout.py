@@ -1,4 +1,4 @@
-"""`robota logout`: forgets the key of a provider profile; the profile stays."""
+"""`robota logout`: delete the key of a provider profile and keep the profile."""
 
 import os
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota logout`."""
+    """The argument parser of `robota logout`."""
     parser = CommandParser(
         prog="robota logout", description="Remove the API key of a provider profile. The profile is kept."
     )

@@ -1,4 +1,4 @@
-"""`robota models`: the models that the servers of the provider profiles offer."""
+"""`robota models`: list the models that the servers of the provider profiles offer."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ MAX_NAME_LENGTH: Final = 100
 
 
 class OfferedModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A model of a server, and what is known of it. Prices are US dollars per million tokens."""
+    """A model of a server with its known properties. Prices are in US dollars per million tokens."""
 
     provider: str
     model: str
@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota models`."""
+    """The argument parser of `robota models`."""
     parser = CommandParser(
         prog="robota models", description="List the models that your providers offer; * marks the one in use."
     )
@@ -73,8 +73,8 @@ def parser() -> CommandParser:
 
 
 async def models_of(profile: Profile, env: Mapping[str, str], patience_s: float = PATIENCE_S) -> list[str]:
-    """What the server of a profile offers; nothing if it cannot be asked. Raises `ConfigError` or `ProviderFault`."""
-    # A profile that is still being made has no model; the list is what it is chosen from.
+    """The models of a profile's server; only its own model if it has no list. `ConfigError` or `ProviderFault`."""
+    # A profile that is being created has no model yet; it is chosen from this list.
     full = ready(msgspec.structs.replace(profile, model=profile.model or "unknown"), env)
     ask = definition(full.type).list_models
     if ask is None:
@@ -102,7 +102,7 @@ def _current(settings: Settings, env: Mapping[str, str]) -> Profile | None:
 async def _all_models(
     profiles: Sequence[Profile], current: Profile | None, env: Mapping[str, str]
 ) -> tuple[list[OfferedModel], list[str]]:
-    """All servers are asked at once; one that does not answer is a problem of its own."""
+    """Ask all servers concurrently; returns the models, and a problem for each server that does not answer."""
     answers = await asyncio.gather(*(models_of(profile, env) for profile in profiles), return_exceptions=True)
     found: list[OfferedModel] = []
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""The options that change the person's settings: profiles, the current provider, language, reset."""
+"""The options that change the user's settings: profiles, the current provider, language, reset."""
 
 import sys
 from collections.abc import Mapping
@@ -25,21 +25,21 @@ from robota.text.visible import single_line
 
 
 def change_settings(arguments: CommandLine, env: Mapping[str, str]) -> int | None:
-    """Carry out the options about settings; returns an exit code, or None to go on with the prompt."""
+    """Apply the options that change settings; returns an exit code, or None to continue with the prompt."""
     if arguments.reset:
         return reset(env, asked=not arguments.yes)
     if arguments.configure:
         return _configure_by_questions(env, arguments.type)
     if not (arguments.prompt or arguments.print):
         return _store_options(arguments, env)
-    # Only the answer to the prompt may stand on stdout.
+    # Only the answer to the prompt is printed to stdout.
     with redirect_stdout(sys.stderr):
         code = _store_options(arguments, env)
     return None if code == DONE else code
 
 
 def _store_options(arguments: CommandLine, env: Mapping[str, str]) -> int:
-    """Write all that was named, up to the first that cannot be."""
+    """Write all given settings, up to the first that fails."""
     code = DONE
     if arguments.configure_provider is not None:
         code = configure_provider(_choice(arguments), env)
@@ -52,7 +52,7 @@ def _store_options(arguments: CommandLine, env: Mapping[str, str]) -> int:
 
 
 def set_current_provider(name: str | None, env: Mapping[str, str]) -> int:
-    """`--provider NAME --set-current`: which profile is used from now on."""
+    """`--provider NAME --set-current`: select the profile to use from now on."""
     if name is None:
         return refuse_usage("--set-current needs --provider NAME, or --configure-provider NAME.")
     try:
@@ -67,7 +67,7 @@ def set_current_provider(name: str | None, env: Mapping[str, str]) -> int:
 
 
 def reset(env: Mapping[str, str], *, asked: bool) -> int:
-    """`--reset`: remove the person's own settings, keeping a copy beside them."""
+    """`--reset`: remove the user's settings and keep a backup copy beside them."""
     try:
         path = settings_path(env)
         if not path.exists():

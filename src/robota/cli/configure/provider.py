@@ -1,4 +1,4 @@
-"""`--configure-provider`: a provider profile from options, checked and written to the person's settings."""
+"""`--configure-provider`: check a provider profile given by options and write it to the user's settings."""
 
 import re
 import sys
@@ -33,11 +33,11 @@ class ProviderChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvalidProvider(Exception):
-    """The arguments make no sense together; nothing was written."""
+    """The options are inconsistent; nothing was written."""
 
 
 def configure_provider(choice: ProviderChoice, env: Mapping[str, str]) -> int:
-    """Write the profile and say what to do next. Returns the exit code."""
+    """Write the profile and print what to do next. Returns the exit code."""
     try:
         path = settings_path(env)
         profile = _profile(choice, stored_profile(path, choice.name))
@@ -58,7 +58,7 @@ def configure_provider(choice: ProviderChoice, env: Mapping[str, str]) -> int:
 
 
 def ways_to_configure() -> str:
-    """What a person without a terminal can type, made from the provider definitions."""
+    """Command lines for configuring without a terminal, generated from the provider definitions."""
     kinds = definitions()
     width = max(len(kind.type) for kind in kinds)
     keys = {kind.type: f"; key from {kind.key_variable}" if kind.key_variable else "" for kind in kinds}
@@ -76,19 +76,19 @@ def ways_to_configure() -> str:
 
 
 def refuse_usage(problem: str) -> int:
-    """Say what is wrong with the options; returns the exit code."""
+    """Print a problem with the options; returns the exit code."""
     print(f"robota: {problem} Nothing was written.", file=sys.stderr)
     return USAGE
 
 
 def refuse_config(error: ConfigError) -> int:
-    """Say what is wrong with the settings; returns the exit code."""
+    """Print a problem with the settings; returns the exit code."""
     print(f"robota: {error}", file=sys.stderr)
     return CONFIGURATION
 
 
 def _profile(choice: ProviderChoice, before: Profile | None) -> Profile:
-    """The profile to write, checked against its type as it will stand after the write."""
+    """The profile to write, validated as it will be after the write."""
     _check_names(choice)
     type = choice.type or (before.type if before else None)
     if type is None:
@@ -98,7 +98,7 @@ def _profile(choice: ProviderChoice, before: Profile | None) -> Profile:
     except ConfigError as error:
         raise InvalidProvider(str(error)) from error
     key = f"{ENV_REFERENCE}{choice.api_key_env}" if choice.api_key_env else choice.api_key
-    # An alias that stands in the file stays as it was written.
+    # An alias in the file is kept.
     spelling = before.type if before and canonical(before.type) == kind.type else kind.type
     profile = Profile(type=spelling, name=choice.name, model=choice.model, base_url=choice.base_url, api_key=key)
     missing = missing_fields(with_defaults(_over(profile, before), kind), kind)
@@ -108,7 +108,7 @@ def _profile(choice: ProviderChoice, before: Profile | None) -> Profile:
 
 
 def _assumption(profile: Profile) -> str | None:
-    """What is taken for granted of the model; None if it is known, or none is named."""
+    """The assumption about an unknown model; None if it is known, or none is given."""
     kind = definition(profile.type)
     full = with_defaults(profile, kind)
     return kind.model_info(full).assumption if full.model else None

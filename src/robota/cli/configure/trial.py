@@ -1,4 +1,4 @@
-"""Whether a provider profile works: its server is asked."""
+"""Probe whether a provider profile works, by a request to its server."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ PROBE_SECONDS: Final = 15.0
 
 
 async def probe(profile: Profile, env: Mapping[str, str], limit_s: float) -> Probed:
-    """Whether the provider answers; raises `ConfigError` or `ProviderFault` if it does not."""
+    """Probe the provider; raises `ConfigError` or `ProviderFault` if it does not answer."""
     full = ready(profile, env)
     kind = definition(full.type)
     ask_it = kind.probe_profile
     if ask_it is None:
-        # Making one says at least whether everything it needs is installed.
+        # Creating one shows at least whether everything it needs is installed.
         await kind.create_provider(full).close()
         return Probed(text="This type has no server to check; the profile is complete.")
     try:

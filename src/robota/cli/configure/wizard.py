@@ -1,4 +1,4 @@
-"""`--configure`: from nothing to a provider that answers, by questions made from the provider definitions."""
+"""`--configure`: set up a provider interactively, with questions generated from the provider definitions."""
 
 import asyncio
 import re
@@ -34,7 +34,7 @@ BASE: Final = "/v1"
 KEEP: Final = "Save it anyway"
 BY_HAND: Final = "Continue, and type the model's name"
 LEAVE: Final = "Quit without saving"
-# Which answer is most likely the wrong one.
+# The answer that is most likely wrong, by the kind of fault.
 WRONG_FIELD: Final = {
     FaultKind.AUTHENTICATION: "apiKey",
     FaultKind.CONNECTION: "baseURL",
@@ -44,7 +44,7 @@ WRONG_FIELD: Final = {
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of the list: a kind of provider, and what is already known for it."""
+    """One entry of the list: a kind of provider, and the values already known for it."""
 
     kind: ProviderDefinition
     label: str = ""
@@ -53,11 +53,11 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotWanted(Exception):
-    """The person leaves because the profile does not work."""
+    """The user quits because the profile does not work."""
 
 
 def configure(env: Mapping[str, str], kind: str | None = None) -> int:
-    """Ask, try it out, write it. Nothing is written before the last question was answered. `kind` is not asked for."""
+    """Ask, probe, and write. Nothing is written before the last question is answered. `kind` skips the first one."""
     path = settings_path(env)
     try:
         before = read_raw(path)
@@ -73,7 +73,7 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
         print("Nothing was written.")
         return LEFT
     except KeyboardInterrupt:
-        # While a server is asked, the terminal has put ^C on an unfinished line.
+        # During a request, the terminal has printed ^C on an unfinished line.
         print("\nNothing was written.")
         return LEFT
     except ConfigError as error:
@@ -84,7 +84,7 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
 
 
 def _chosen_offer(env: Mapping[str, str]) -> Offer:
-    """What is at hand stands first, with what is known of it: servers that answer, keys that are set."""
+    """The entry that the user selects. Available ones come first: servers that answer, keys that are set."""
     print("Looking for model servers on this machine …")
     kinds = definitions()
     at_hand = [*_running(kinds), *_keyed(kinds, env)]
@@ -97,7 +97,7 @@ def _chosen_offer(env: Mapping[str, str]) -> Offer:
 
 
 def _offer_of(kind: str) -> Offer:
-    """The kind that was named. Raises `ConfigError` if there is none."""
+    """The entry for a kind. `ConfigError` if it does not exist."""
     return Offer(kind=definition(kind))
 
 
@@ -118,7 +118,7 @@ def _keyed(kinds: Sequence[ProviderDefinition], env: Mapping[str, str]) -> Itera
 
 
 def _profile(offer: Offer, env: Mapping[str, str]) -> Profile:
-    """All questions of a kind. The model comes last: by then the server can be asked which it has."""
+    """Ask all questions of a kind. The model comes last, when the server can be asked for its list."""
     profile = Profile(type=offer.kind.type)
     for step in _steps(offer.kind):
         if step.field == "model" and not offer.models:
@@ -162,7 +162,7 @@ def _step(step: SetupStep, offer: Offer, env: Mapping[str, str], before: str | N
 
 
 def _listing(profile: Profile, offer: Offer, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]]:
-    """The models that the server has, with the profile as it was corrected to be told them."""
+    """The profile, corrected if necessary, and the models that its server lists."""
     if offer.kind.list_models is None:
         return profile, ()
     before_it = [step for step in _steps(offer.kind) if step.field != "model"]
@@ -189,7 +189,7 @@ def _models_of(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _with_base(profile: Profile, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]] | None:
-    """The profile with the end of the address that people forget, and the models there, if that is what was wrong."""
+    """The profile with `/v1`, which is often forgotten, added to its address, and the models; None if that fails."""
     if not profile.base_url or BASE in profile.base_url:
         return None
     longer = msgspec.structs.replace(profile, base_url=profile.base_url.rstrip("/") + BASE)
@@ -210,7 +210,7 @@ def _corrected(
     fault: ProviderFault | ConfigError | None,
     steps: Sequence[SetupStep],
 ) -> Profile | None:
-    """The profile with one answer given again; None if it is fine as it is. Raises `NotWanted`."""
+    """The profile with one answer changed; None if the user keeps it. Raises `NotWanted`."""
     likely = "model" if fault is None else WRONG_FIELD.get(fault.kind) if isinstance(fault, ProviderFault) else None
     fields = [step.field for step in steps]
     options = [f"Correct: {step.prompt.partition(',')[0]}" for step in steps]
@@ -220,7 +220,7 @@ def _corrected(
         raise NotWanted
     if place == len(steps):
         return None
-    # What was found on this machine is what was wrong, so it is asked for.
+    # The value found on this machine did not work, so it is asked for.
     asked = msgspec.structs.replace(offer, base_url=None, models=())
     if fields[place] == "model":
         profile, models = _listing(profile, asked, env)
@@ -229,7 +229,7 @@ def _corrected(
 
 
 def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
-    """A model by its number, its name, or a part of the name that leads to a shorter list."""
+    """Let the user select a model by number, name, or a part of the name, which gives a shorter list."""
     shown = list(models)
     while True:
         matching = f", {len(shown)} of them match" if len(shown) < len(models) else ""
@@ -274,7 +274,7 @@ def _name(kind: ProviderDefinition, before: Mapping[str, object]) -> str:
 
 
 def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile:
-    """The profile once it answers, or as it is if the person wants it so; a wrong answer can be given again."""
+    """The profile when its provider answers, or when the user keeps it anyway; wrong answers can be corrected."""
     while True:
         print("Testing the connection …")
         fault: ProviderFault | ConfigError | None = None
@@ -293,7 +293,7 @@ def _working(profile: Profile, offer: Offer, env: Mapping[str, str]) -> Profile:
 
 
 def _with_kept_key(profile: Profile) -> Profile:
-    """A key that was typed in goes to the system's keyring, if there is one and the person agrees."""
+    """Move a typed key to the system's keyring, if there is one and the user agrees."""
     key = profile.api_key
     if not key or is_reference(key) or not is_available():
         return profile

@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota help`."""
+    """The argument parser of `robota help`."""
     parser = CommandParser(
         prog="robota help", description="Show the help overview, a command, or a documentation page."
     )

@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota completion`."""
+    """The argument parser of `robota completion`."""
     about = "Print a completion script for the commands and options of this version."
     ways = "; ".join(HOW_TO_USE.values())
     parser = CommandParser(prog="robota completion", description=about, epilog=f"To enable it: {ways}")

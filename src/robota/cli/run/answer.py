@@ -1,4 +1,4 @@
-"""`robota answer`: answer what a session was left waiting for, and go on as print mode does."""
+"""`robota answer`: answer the question that a session waits for, and continue it in print mode."""
 
 import sys
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota answer`."""
+    """The argument parser of `robota answer`."""
     parser = CommandParser(
         prog="robota answer",
         description="Answer the question a session is waiting on, and continue it as print mode does.",
@@ -84,7 +84,7 @@ def parser() -> CommandParser:
 
 
 def meant(words: str, waiting: Message | None) -> Answer:
-    """What the words answer. To a question all words are the answer, and a number is one of those suggested."""
+    """The answer in the words. For a question, all words are the answer, and a number selects a suggestion."""
     asked = None if waiting is None else ask_of(waiting)
     if isinstance(asked, QuestionAsk):
         number = int(words) if words.isascii() and words.isdecimal() else 0
@@ -98,13 +98,13 @@ def meant(words: str, waiting: Message | None) -> Answer:
 
 
 def for_parent(words: str, subtask_ask: Message) -> Say:
-    """The answer to a subtask that is gone, as words for the task that had started it. They approve nothing."""
+    """The answer to a subtask that has ended, as words for its parent task. They approve nothing."""
     answer = meant(words, subtask_ask)
     return answer if isinstance(answer, Say) else Say(text=words)
 
 
 def response_in(text: str) -> AskResponse:
-    """A whole `askResponse`, or only its answer. Raises ValueError."""
+    """Parse a complete `askResponse`, or only its answer. Raises ValueError."""
     try:
         value: Any = msgspec.json.decode(text)
         if isinstance(value, dict) and "type" not in value:

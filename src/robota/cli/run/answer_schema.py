@@ -1,7 +1,7 @@
-"""`--json-schema`: the answer is JSON of a given shape. The model is told so, and what it says is checked.
+"""`--json-schema`: require an answer that matches a JSON Schema. It is part of the system prompt, and checked.
 
-The check runs in a process of its own, which is this module: a pattern in a schema can take for ever. References are
-followed within the schema only: others would be fetched from wherever they name, files of this machine included.
+The check runs this module as a separate process, because a pattern in a schema can take forever. References are
+followed only within the schema: others would be fetched from any address, including files of this machine.
 """
 
 import json
@@ -21,10 +21,10 @@ CHECK_S: Final = 10.0
 
 
 class AnswerSchema:
-    """A JSON Schema that answers must fit. Raises `UsageError` if it is none."""
+    """A JSON Schema for answers. Raises `UsageError` if it is not valid."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        # Without types of its own, and needed by few.
+        # Untyped, and rarely needed.
         jsonschema: Any = import_module("jsonschema")
         kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         try:
@@ -39,14 +39,14 @@ class AnswerSchema:
 
     @property
     def instruction(self) -> str:
-        """What the model is told in its system prompt."""
+        """The text for the system prompt."""
         return (
             "Your final answer must be one JSON value that is valid against the JSON Schema below, and nothing else: "
             f"no words around it, no code fence.\n\n{self._text}"
         )
 
     def checked(self, answer: str) -> tuple[str, str | None]:
-        """The answer as plain JSON, and what is wrong with it; None if nothing is."""
+        """The answer as plain JSON, and the problem with it; None if there is none."""
         from robota.workspace.process.python_child import ChildFailed, module_output
 
         fenced = FENCED.match(answer)
@@ -64,7 +64,7 @@ class AnswerSchema:
 
 
 def _check_references(schema: dict[str, Any]) -> None:
-    """`UsageError` if one leads out of the schema, or to nothing in it."""
+    """Raise `UsageError` if a reference points out of the schema, or to nothing in it."""
     referencing: Any = import_module("referencing")
     registry = import_module("jsonschema_specifications").REGISTRY
     specified: Any = import_module("referencing.jsonschema")
@@ -82,7 +82,7 @@ def _check_references(schema: dict[str, Any]) -> None:
 
 
 def _references(part: Any, base: str) -> Iterator[tuple[str, str]]:
-    """Every reference, and the name of the part of the schema that it stands in."""
+    """Every reference, and the base URI of the part of the schema that contains it."""
     if isinstance(part, dict):
         own = part.get("$id")
         base = own if isinstance(own, str) else base
@@ -92,7 +92,7 @@ def _references(part: Any, base: str) -> Iterator[tuple[str, str]]:
 
 
 def _problem(schema: dict[str, Any], value: Any) -> str:
-    """What is wrong with a value; empty if nothing is."""
+    """The problem with a value; empty if there is none."""
     jsonschema: Any = import_module("jsonschema")
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     validator = kind(schema, registry=import_module("jsonschema_specifications").REGISTRY)
@@ -101,7 +101,7 @@ def _problem(schema: dict[str, Any], value: Any) -> str:
 
 
 def main() -> None:
-    """Print what is wrong with the value that stands, with its schema, on standard input."""
+    """Read a schema and a value from standard input and print the problem."""
     from robota.workspace.process.python_child import limit_this_process
 
     limit_this_process()

@@ -1,4 +1,4 @@
-"""Images of the clipboard, and files that are dropped on the terminal."""
+"""Attach images from the clipboard and files dropped on the terminal."""
 
 import base64
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from robota.workspace.person_programs.program_output import ProgramFailed, outpu
 from robota.workspace.process.environment import find_program
 
 MAX_IMAGE_BYTES: Final = 5 * 1024 * 1024
-# A program, the variable that says whether it can work here, and its arguments, so that it prints the image.
+# A program that prints the image: its name, the variable that must be set for it to work, and its arguments.
 CLIPBOARD_PROGRAMS: Final = (
     ("wl-paste", "WAYLAND_DISPLAY", ("--no-newline", "--type", "image/png")),
     ("xclip", "DISPLAY", ("-selection", "clipboard", "-target", "image/png", "-out")),
@@ -20,7 +20,7 @@ TIMEOUT_S: Final = 5.0
 
 
 def look_at_file(path: str, root: Path) -> DroppedFile | None:
-    """What becomes of a dropped path: an image is shown to the model, a file of the workspace is mentioned."""
+    """Resolve a dropped path: an image is attached, a file of the workspace is mentioned."""
     from robota.knowledge.mentions.parsing import mention_of_path
 
     place = Path(path)
@@ -35,7 +35,7 @@ def look_at_file(path: str, root: Path) -> DroppedFile | None:
 
 
 async def clipboard_image(env: Mapping[str, str], cwd: Path) -> AttachedImage | NotAttached:
-    """The image in the clipboard of the person's desktop."""
+    """The image in the clipboard of the user's desktop."""
     for name, needed, arguments in CLIPBOARD_PROGRAMS:
         program = find_program(name, env) if env.get(needed) else None
         if program is None:

@@ -1,4 +1,4 @@
-"""What the program does for slash commands; each part is loaded when its command is typed."""
+"""Actions of the program for slash commands; each part is imported when its command is used."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def command_actions(opened: OpenSession) -> ProgramActions:
-    """Exporting the session and examining what Robota needs."""
+    """The actions that a session offers to slash commands."""
 
     async def export(request: ExportRequest) -> str:
         return await asyncio.to_thread(_exported, opened, request)
@@ -48,7 +48,7 @@ def command_actions(opened: OpenSession) -> ProgramActions:
 
 
 def _exported(opened: OpenSession, request: ExportRequest) -> str:
-    """Write the file and say where it is. Raises `ConfigError` or `LogError`."""
+    """Write the file and return a message with its path. Raises `ConfigError` or `LogError`."""
     from robota.cli.commands.sessions.exporting import file_ending, own_cover, write_export
     from robota.cli.commands.sessions.selection import person_directory, tell
     from robota.config.errors import ConfigError

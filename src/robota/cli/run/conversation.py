@@ -1,4 +1,4 @@
-"""A conversation at this process's own terminal: drawn, or in plain lines."""
+"""Run a conversation in the terminal of this process: in the terminal UI, or in plain lines."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def converse_here(
     opened: OpenSession, prompt: str | None, *, plain: bool, can_be_resumed: bool = True
 ) -> int | SessionWanted:
-    """Talk with the person at the terminal until they leave; returns the exit code, or where they go on."""
+    """Talk with the user until they leave; returns the exit code, or the session to continue with."""
     session = with_commands(opened, command_actions(opened), os.environ)
     if not plain and can_draw(os.environ):
         from robota.clients.tui.screen.lean_prompt_toolkit import load_without_shortcuts
@@ -37,7 +37,7 @@ async def converse_here(
 
 
 def can_draw(env: Mapping[str, str]) -> bool:
-    """Whether the terminal can move its cursor, and what draws is installed."""
+    """Whether the terminal can move its cursor, and the terminal UI is installed."""
     if env.get("TERM", "dumb") in ("dumb", "unknown", "") or env.get("ROBOTA_UI") == "plain":
         return False
     from importlib.util import find_spec
@@ -63,14 +63,14 @@ async def _converse_in_lines(session: SessionPort, opened: OpenSession, prompt: 
 
 
 def guard_terminal(modes: Sequence[Any]) -> "GuardProcess":
-    """What restores the terminal if we are killed. It is started after the first screen, so it is loaded then."""
+    """Start the process that restores the terminal if we are killed. Imported after the first screen."""
     from robota.workspace.process.terminal_guard import GuardProcess
 
     return GuardProcess(sys.stdout.fileno(), modes, os.environ.get("PATH", os.defpath))
 
 
 async def edited(text: str) -> str | NotEdited:
-    """The text as the person changed it in their editor."""
+    """The text after editing in the user's editor."""
     from robota.workspace.person_programs.editor import EditorProblem, edit_text
 
     try:
@@ -80,7 +80,7 @@ async def edited(text: str) -> str | NotEdited:
 
 
 def _forget_unwritten() -> None:
-    """What a closed window could not show any more is no reason to fail at the end."""
+    """Discard output that a closed terminal could not show, so that the process does not fail at its end."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""`-d`: the debug log of a session, in a file of the person."""
+"""`-d`: write the debug log of a session to a file of the user."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLO
 
 @asynccontextmanager
 async def debug_log(session: SessionPort, env: Mapping[str, str], warn: Callable[[str], None]) -> AsyncIterator[None]:
-    """Write down what happens in the session until it is closed. A log that cannot be written stops nothing."""
+    """Log the events of the session until it is closed. If the log cannot be written, the session continues."""
     path = user_directory(env) / NAME
     try:
         descriptor = _opened(path)
@@ -34,12 +34,12 @@ async def debug_log(session: SessionPort, env: Mapping[str, str], warn: Callable
         try:
             yield
         finally:
-            # The session is closed by now, so that its events end.
+            # The session is closed by now, so its events end.
             await asyncio.gather(writing, return_exceptions=True)
 
 
 def _opened(path: Path) -> int:
-    """Appended to, so that several sessions can share it, and begun anew when it has become too large."""
+    """Open the log for appending, so that several sessions can share it; truncated if it has become too large."""
     make_private_directory(path.parent)
     descriptor = os.open(path, FLAGS, 0o600)
     if os.fstat(descriptor).st_size > MAX_BYTES:

@@ -1,6 +1,6 @@
-"""`robota demo`: a real task on the built-in scripted model, in a project made for it. No key, no network.
+"""`robota demo`: run a real task with the built-in scripted model in a project created for it. No key, no network.
 
-At a terminal a person sits in front of it and answers; elsewhere it runs through and prints what happens.
+At a terminal the user answers; elsewhere it runs without questions and prints what happens.
 """
 
 import asyncio
@@ -69,9 +69,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _without_a_trace() -> int:
-    """Run it in a temporary directory, with a user directory of its own, and show it going back."""
+    """Run it in a temporary directory with a separate user directory, and show that its changes can be undone."""
     project = Path(tempfile.mkdtemp(prefix="robota-demo-"))
-    # Of the whole process, so that the session is checked by the same directory that it was noted in.
+    # For the whole process, so that the log is verified with the directory in which its head was recorded.
     os.environ["ROBOTA_HOME"] = str(project / ".home")
     try:
         code = _run(project)
@@ -92,7 +92,7 @@ def _is_attended() -> bool:
 
 
 def parser() -> CommandParser:
-    """The options of `robota demo`."""
+    """The argument parser of `robota demo`."""
     about = "Run a real task on the built-in scripted model, in a sample project. No key, no network."
     parser = CommandParser(prog="robota demo", description=about)
     parser.add_argument("directory", nargs="?", type=Path, help="create the project here and keep it, with its session")
@@ -100,7 +100,7 @@ def parser() -> CommandParser:
 
 
 async def _attended_demo(project: Path) -> int:
-    """The same task in the terminal UI, where a person approves the commands and the change."""
+    """The same task in the terminal UI, where the user approves the commands and the change."""
     await _make_project(project)
     print("A small project with a failing test, and Robota on its built-in scripted model.")
     print("Answer with y. Then: Ctrl+O shows everything, Esc Esc rewinds, Ctrl+D exits.\n")
@@ -138,7 +138,7 @@ async def _demo(project: Path) -> int:
 
 
 def _launch_options(project: Path, **options: object) -> LaunchOptions:
-    """How the demo is started; `options` are more options of the scripted model."""
+    """The launch options of the demo; `options` are additional options of the scripted model."""
     script = (MATERIAL / "script.json").read_text(encoding="utf-8")
     if shutil.which("python3") is None:
         script = script.replace("python3", shlex.quote(sys.executable))
@@ -157,7 +157,7 @@ async def _show_what_happened(project: Path, opened: OpenSession) -> None:
 
 
 def _take_back_and_redo(project: Path) -> None:
-    """Show that the fix can be taken back and done again."""
+    """Show that the fix can be undone and redone."""
     for words in (("list",), ("restore", "1", "--yes"), ("redo", "--yes")):
         print(f"\n$ robota rewind {' '.join(words)}", flush=True)
         rewind.main([*words, "--cwd", str(project)])
@@ -167,7 +167,7 @@ def _take_back_and_redo(project: Path) -> None:
 
 
 def _how_to_find_the_command() -> str:
-    """After `make run` the command is installed, but the shell does not know where."""
+    """The path hint after `make run`, when the command is installed but not on the PATH."""
     command = Path(sys.argv[0]).absolute()
     if shutil.which("robota") is not None or command.name != "robota":
         return ""

@@ -1,4 +1,4 @@
-"""Options that name a file or hold its content inline: prompts, settings, MCP servers, the answer schema."""
+"""Read options that name a file or contain its content: prompts, settings, MCP servers, the answer schema."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,7 @@ LIMIT_BYTES: Final = 10_000_000
 
 
 def with_file_options(arguments: CommandLine) -> CommandLine:
-    """The command line with all that the files say which it names; `UsageError` if one cannot be used."""
+    """The command line with the content of the files that it names; `UsageError` if one cannot be used."""
     schema = None if arguments.json_schema is None else json_option(arguments.json_schema, "--json-schema")
     appended = _text_or_file(arguments, "append_system_prompt")
     if schema is not None:
@@ -52,7 +52,7 @@ def text_option(file: str, option: str) -> str:
 
 
 def json_option(said: str, option: str) -> dict[str, Any]:
-    """A JSON object that is given as it is, or in a file."""
+    """A JSON object, given inline or as a file."""
     is_json = said.lstrip().startswith("{")
     text = said if is_json else text_option(said, option)
     try:
@@ -65,7 +65,7 @@ def json_option(said: str, option: str) -> dict[str, Any]:
 
 
 def _settings(arguments: CommandLine) -> dict[str, Any]:
-    """What `--settings` and `--mcp-config` say, as settings."""
+    """The settings from `--settings` and `--mcp-config`."""
     settings = {} if arguments.settings is None else json_option(arguments.settings, "--settings")
     if arguments.mcp_config is None:
         return settings

@@ -1,4 +1,4 @@
-"""The first start: nothing is configured yet."""
+"""The first start, when nothing is configured yet."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ PATH_SHOWN: Final = 60
 
 
 def lacks_provider(settings: Settings) -> bool:
-    """Whether no provider was ever set up; settings that are merely wrong are no first run."""
+    """Whether no provider was ever configured; invalid settings are not a first start."""
     try:
         select_profile(settings)
     except NoProviderError:
@@ -27,7 +27,7 @@ def lacks_provider(settings: Settings) -> bool:
 
 
 def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
-    """Greet the person and offer set-up and the demo. The exit code, or None if a provider is there now."""
+    """Greet the user and offer set-up and the demo. Returns the exit code, or None if there is a provider now."""
     from robota.cli.configure.wizard import configure
     from robota.cli.questions import Cancelled, choose
 
@@ -47,6 +47,6 @@ def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
 
 
 def _short(root: Path) -> str:
-    """The directory, with its beginning left out if it is too long for a line."""
+    """The directory, shortened at its beginning if it is too long for a line."""
     path = str(root.resolve())
     return path if len(path) <= PATH_SHOWN else f"…{path[-PATH_SHOWN:]}"

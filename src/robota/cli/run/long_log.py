@@ -1,4 +1,4 @@
-"""Taking up a session of which much must be read: its end is shown first, then the rest is read."""
+"""Resume a session with a long log: show its end first, then read the rest."""
 
 import asyncio
 import os
@@ -18,19 +18,19 @@ from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.tail import LogTail, tail_of
 from robota.log.snapshot_keeper import snapshot_path
 
-# Less than that is read in no time.
+# Reading less than this takes no noticeable time.
 LONG: Final = 16 * 1024 * 1024
 UNKNOWN_OLDER: Final = 1
 
 
 def read_long_log(directory: Path, env: Mapping[str, str], *, attended: bool, draws: bool) -> bool:
-    """Make the snapshot of a long log that has none, so that it can be taken up quickly the next time.
+    """Write the snapshot of a long log that has none, so that it can be resumed quickly the next time.
 
-    A person is shown the end of the conversation meanwhile; True if that is so. What is wrong with the log is left to
-    be said when it is opened.
+    The user sees the end of the conversation meanwhile; returns whether it was shown. Problems of the log are reported
+    when it is opened.
     """
     user, log = user_directory(env), directory / LOG_NAME
-    # Who sees the end of the conversation would begin to type, so they are told at once what goes on.
+    # A user who sees the end of the conversation would begin to type, so progress is shown at once.
     progress = ReadingProgress("Reading its log", log.stat().st_size if log.is_file() else 0, after_s=0)
     noted = noted_head(head_path(user, directory))
     reading = LogReading(snapshot_path(user, directory), noted, progress=lambda at: _go_on(progress, at))
@@ -48,7 +48,7 @@ def read_long_log(directory: Path, env: Mapping[str, str], *, attended: bool, dr
 
 
 def _go_on(progress: ReadingProgress, position: int) -> None:
-    """Tell how far it is; Ctrl+C only asks the task to end, and nothing here would notice."""
+    """Show the progress, and check for Ctrl+C, which only cancels the asyncio task and is not noticed otherwise."""
     progress(position)
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -56,7 +56,7 @@ def _go_on(progress: ReadingProgress, position: int) -> None:
 
 
 def _show(tail: LogTail, env: Mapping[str, str], *, draws: bool) -> bool:
-    """Print the end of the conversation as the client would; False if there is none."""
+    """Print the end of the conversation as the client would; returns False if there is none."""
     root = tail.session.root
     if root is None or not root.messages:
         return False

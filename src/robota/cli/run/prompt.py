@@ -1,4 +1,4 @@
-"""`robota [-p] …`: chooses the client and runs the session. A script gets a result on stdout whatever goes wrong."""
+"""`robota [-p] …`: choose the client and run the session. A script gets a result on stdout in every case."""
 
 import gc
 import os
@@ -115,7 +115,7 @@ def _run(arguments: CommandLine, client: "Client", *, attended: bool, may_lack_m
         return _fail(arguments.output_format, CONFIGURATION, f"{error}\n{ways_to_configure()}")
     except (ConfigError, LogError) as error:
         return _fail(arguments.output_format, CONFIGURATION, str(error))
-    except Exception as error:  # noqa: BLE001 - the last border: a script must get its result even from a bug of ours
+    except Exception as error:  # noqa: BLE001 - the last boundary: a script must get its result even from a bug of ours
         if arguments.verbose:
             sys.excepthook(*sys.exc_info())
         return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
@@ -162,7 +162,7 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
 
 
 async def _work(launch: "LaunchOptions", client: "Client", arguments: CommandLine) -> int:
-    """Run one session, and those that the person switches to from it."""
+    """Run one session, and those that the user switches to from it."""
     from robota.app.session import open_session
 
     is_past_shown = launch.resumes is not None and _read_if_long(launch.resumes, launch.attended, plain=arguments.plain)
@@ -344,7 +344,7 @@ def _needs_trust_question(root: Path) -> bool:
 
 
 def _fail(output_format: str, code: int, message: str) -> int:
-    """Report an error: to a person on stderr, to a script as its result."""
+    """Report an error: to the user on stderr, to a script as its result."""
     from robota.clients.headless.formats import print_failure
     from robota.clients.headless.options import OutputFormat
 

@@ -1,4 +1,4 @@
-"""The prompts of earlier conversations, for the arrow keys: a file of the person's own, one JSON value a line."""
+"""The history of prompts for the arrow keys: a file of the user with one JSON value per line."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ class KeptPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptFile:
-    """Prompts of one directory. A file that cannot be read or written costs only the memory of them."""
+    """The prompts of one directory. If the file cannot be read or written, there is only no history."""
 
     def __init__(self, path: Path, cwd: str) -> None:
         self._path = path
@@ -42,7 +42,7 @@ class PromptFile:
         return tuple(prompts[-MAX_PROMPTS:])
 
     def add(self, prompt: str) -> None:
-        """Remember a prompt."""
+        """Append a prompt."""
         text = prompt.encode("utf-8", "replace").decode("utf-8")
         line = msgspec.json.encode(KeptPrompt(cwd=self._cwd, text=text)) + b"\n"
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a person is asked between two sessions: about a new provider, or whether they trust the workspace."""
+"""Ask the user between two sessions: for a new provider, or about trust in the workspace."""
 
 import asyncio
 import signal
@@ -14,7 +14,7 @@ from robota.workspace.person_programs.run_robota import run_again
 
 
 async def after_questions(wanted: SessionWanted, cwd: Path, env: Mapping[str, str]) -> SessionWanted:
-    """Ask what there is to ask; the session then goes on with what was answered, or as it was if nothing was."""
+    """Ask the pending questions; returns the session to continue, changed by the answers if there were any."""
     if wanted.decides_trust:
         await _asked(("trust", "--cwd", str(cwd)), env)
     if wanted.sets_up is None:
@@ -26,7 +26,7 @@ async def after_questions(wanted: SessionWanted, cwd: Path, env: Mapping[str, st
 
 
 async def _asked(arguments: Sequence[str], env: Mapping[str, str]) -> int:
-    """Let the program ask its questions; Ctrl+C is meant for them."""
+    """Run the program that asks; Ctrl+C goes to it, not to us."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, lambda: None)
     try:

@@ -1,4 +1,4 @@
-"""Which session `--continue` and `--resume` mean."""
+"""Find the session for `--continue` and `--resume`."""
 
 import os
 import time
@@ -33,11 +33,11 @@ Tell = Callable[[str], None]
 
 
 class NotResumed(LogError):
-    """No session was taken up; the text says why and what can be done."""
+    """No session was resumed. The message says why, and what to do."""
 
 
 async def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: Tell, *, attended: bool) -> Path | None:
-    """The directory of the session to go on with; None for a new one. Raises `LogError`."""
+    """The directory of the session to resume; None for a new one. Raises `LogError`."""
     if not arguments.continues and arguments.resume is None:
         return None
     root, user = workspace_root(Path(arguments.cwd or ".")), user_directory(env)
@@ -56,14 +56,14 @@ async def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: 
 
 
 def launch_again(launch: LaunchOptions, directory: Path | None) -> LaunchOptions:
-    """The launch options for going on with the session in a directory, or for a new one."""
+    """The launch options for resuming the session in a directory, or for a new one."""
     return launch if directory is None else msgspec.structs.replace(launch, resumes=directory, session_id=None)
 
 
 def open_wanted(
     launch: LaunchOptions, wanted: SessionWanted, left_id: str, env: Mapping[str, str], tell: Tell
 ) -> OpenSession:
-    """The session that a person goes over to, or the one they left if that cannot be opened."""
+    """Open the session that the user switches to, or the previous one if that fails."""
     try:
         return open_session(_launch_wanted(launch, wanted, env, tell), env)
     except (ConfigError, LogError) as error:
@@ -72,7 +72,7 @@ def open_wanted(
 
 
 def _launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[str, str], tell: Tell) -> LaunchOptions:
-    """The launch options for a session that goes on as it was, or a new one. Raises `LogError` if it is gone."""
+    """The launch options for the session to switch to, or a new one. `LogError` if it does not exist."""
     if wanted.session_id is None:
         return msgspec.structs.replace(launch, resumes=None, session_id=None, name=None)
     root, user = launch.kept_in or workspace_root(launch.cwd), user_directory(env)
@@ -91,12 +91,12 @@ def _launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[st
 
 
 def _newest(sessions: Sequence[CataloguedSession], root: Path) -> CataloguedSession | None:
-    """The session of this directory that was written last and in which something was said."""
+    """The most recently written session of this directory that is not empty."""
     return next((each for each in sessions if each.is_own and each.cwd == str(root) and each.summary.turns), None)
 
 
 def _passed_over(sessions: Sequence[CataloguedSession]) -> str:
-    """What is said of sessions that `--continue` does not take up by itself."""
+    """The notice about sessions that `--continue` does not resume by itself."""
     foreign = sum(1 for each in sessions if not each.is_own and each.summary.turns)
     if not foreign:
         return ""
@@ -126,7 +126,7 @@ def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Pat
 async def _picked(
     sessions: Sequence[CataloguedSession], env: Mapping[str, str], *, plain: bool
 ) -> CataloguedSession | None:
-    """The one that the person chooses: on a screen of its own, or from a numbered list."""
+    """The session that the user selects on a separate screen, or from a numbered list."""
     from robota.cli.run.conversation import can_draw
 
     offered = [each for each in sessions if each.summary.turns]
@@ -161,7 +161,7 @@ def _refuse_to_guess(sessions: Sequence[CataloguedSession]) -> CataloguedSession
 
 
 def _check_origin(session: CataloguedSession, arguments: CommandLine, *, attended: bool) -> None:
-    """A repository can bring sessions along; what stands in them was not said here."""
+    """Raise, or ask the user, unless the session was written here: a repository can contain sessions of others."""
     if session.is_own or arguments.yes:
         return
     warning = (
@@ -179,7 +179,7 @@ def _check_origin(session: CataloguedSession, arguments: CommandLine, *, attende
 
 
 def _forked(session: CataloguedSession, arguments: CommandLine, root: Path, user: Path, env: Mapping[str, str]) -> Path:
-    """A copy of the session under a new id; the session itself stays as it is."""
+    """A copy of the session with a new id; the session itself stays unchanged."""
     from robota.log.kinds.session import kept_name
     from robota.log.snapshot_keeper import rewind_index_path
     from robota.log.transfer.draft import DraftSession

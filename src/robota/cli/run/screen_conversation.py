@@ -1,4 +1,4 @@
-"""The conversation in the terminal UI, with what it is given of this machine."""
+"""Run a conversation in the terminal UI, and connect it with this machine: files, git, clipboard, links."""
 
 import os
 import platform
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 SHORT_HASH: Final = 7
 MAX_PATH_LENGTH: Final = 8192
-# How long a thread may keep the one that draws from going on. It has to ask several times for each key, and a thread
-# that looks through megabytes of output for secrets would make it wait 5 ms each time.
+# The maximum time that another thread holds the interpreter lock. The thread that draws needs the lock several times
+# per key, and with the default of 5 ms it would wait that long each time for a thread that scans output for secrets.
 SWITCH_INTERVAL_S: Final = 0.001
 
 
 async def converse_drawn(
     session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText, start_guard: "StartGuard"
 ) -> int | SessionWanted:
-    """Talk until the person leaves."""
+    """Talk until the user leaves; returns the exit code, or the session to continue with."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     env = os.environ
     chosen = opened.settings.values.theme or ThemeName.AUTO
@@ -66,13 +66,13 @@ async def converse_drawn(
 
 
 def _may_ask_background(env: Mapping[str, str]) -> bool:
-    """Whether the terminal may be asked what it draws on: not if it decides nothing, nor the console of Linux."""
+    """Whether to ask the terminal for its background: not if the answer is unused, nor on the Linux console."""
     is_decided = env.get("NO_COLOR") or theme_wanted(env, ThemeName.AUTO) not in ON_ANY_BACKGROUND
     return not is_decided and env.get("TERM") != "linux"
 
 
 def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
-    """What this is, where it works, what it may do, how to ask; only the first where a conversation goes on."""
+    """The lines at the start: model, workspace, permission mode, hints; only the first if a session is continued."""
     options = opened.options
     going_on = "  session continued" if opened.is_past_shown else ""
     yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}{going_on}", Role.DIM)
@@ -89,7 +89,7 @@ def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
 
 
 def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
-    """What the status line shows, by the settings."""
+    """The content of the status line according to the settings."""
     values = opened.settings.values
     now = Appearance(
         theme=values.theme or ThemeName.AUTO,
@@ -111,7 +111,7 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
 
 
 def _worktree_of(opened: OpenSession) -> StatusWorktree | None:
-    """The worktree that the session works in; None if it works where it is kept."""
+    """The worktree of the session; None if it works in the directory that stores it."""
     place, kept_in = opened.options.cwd, opened.kept_in
     if place == kept_in:
         return None
@@ -126,12 +126,12 @@ def _worktree_of(opened: OpenSession) -> StatusWorktree | None:
 
 
 def _knows_links(env: Mapping[str, str]) -> bool:
-    """Whether links may be written: terminals that do not know them show nothing of them, but for Linux's console."""
+    """Whether to write hyperlinks: terminals without them ignore the sequence, except for the Linux console."""
     return env.get("TERM") != "linux" and env.get("FORCE_HYPERLINK") != "0"
 
 
 def _file_addresses(root: Path) -> FileAddress:
-    """Addresses of the files beneath this directory. They name the machine, so that no other looks for them."""
+    """Addresses of the files below this directory. They include the host name, so that no other machine opens them."""
 
     def address_of(path: str) -> str | None:
         from urllib.parse import quote
@@ -159,7 +159,7 @@ async def _read_clipboard(cwd: Path) -> AttachedImage | NotAttached:
 
 
 def git_branch(directory: Path) -> str:
-    """The branch that is checked out there, or the beginning of the commit; empty where there is no repository."""
+    """The current branch, or the abbreviated commit; empty if there is no repository."""
     for place in (directory, *directory.parents):
         try:
             head = _line_in(_git_directory(place / ".git") / "HEAD")
@@ -170,12 +170,12 @@ def git_branch(directory: Path) -> str:
 
 
 def _git_directory(path: Path) -> Path:
-    """The directory itself; a worktree has a file that names it."""
+    """The git directory; in a worktree `.git` is a file that contains its path."""
     if not path.is_file():
         return path
     return path.parent / _line_in(path).removeprefix("gitdir:").strip()
 
 
 def _line_in(path: Path) -> str:
-    """A repository can bring anything in place of a file of git: a pipe, a device, one that fills the memory."""
+    """The content of a small regular file: a repository can contain a pipe, a device or a huge file instead."""
     return read_file(path, most=MAX_PATH_LENGTH).decode("utf-8").strip()

@@ -1,4 +1,4 @@
-"""The list of sessions that `--resume` shows on a screen of its own, with a preview of the selected one."""
+"""The list of sessions that `--resume` shows on a separate screen, with a preview of the selected one."""
 
 import asyncio
 import sys

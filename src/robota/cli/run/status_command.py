@@ -1,4 +1,4 @@
-"""Runs the status command of the person's settings."""
+"""Run the status command of the user's settings."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ MAX_BYTES: Final = 64 * 1024
 
 
 class StatusProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """The command, where it runs, and the worktree of the session if it has one."""
+    """The command, its working directory, and the worktree of the session if it has one."""
 
     command: str
     cwd: Path
@@ -24,7 +24,7 @@ class StatusProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def status_output(wanted: StatusProgram, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
-    """What it prints; a command that fails says so in its place."""
+    """The output of the command; if it fails, a message instead."""
     report = msgspec.json.encode(status_report(view, VERSION, times, wanted.worktree))
     try:
         output = await output_of(

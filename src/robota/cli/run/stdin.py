@@ -1,4 +1,4 @@
-"""What was piped into the command."""
+"""Read the input that is piped into the command."""
 
 import os
 import select
@@ -19,8 +19,8 @@ def piped_input(
 ) -> str:
     """Everything on standard input, if it is not a terminal.
 
-    With a prompt given, a pipe that somebody merely left open must not hang us: if nothing arrives for a while
-    we go on without it and say so.
+    If there is a prompt, a pipe that another process left open must not block us: if nothing arrives for a while, we
+    continue without it and print a notice.
     """
     if stdin is None:
         return ""
@@ -41,7 +41,7 @@ def piped_input(
 
 
 def _has_something(descriptor: int, patience_s: float) -> bool:
-    """Whether data or the end of it is there; only pipes and sockets can keep us waiting."""
+    """Whether data or end of file arrives in time; only pipes and sockets can block."""
     mode = os.fstat(descriptor).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return True

@@ -1,10 +1,10 @@
-"""Options that would have no effect beside the others: refused, because whoever wrote them expects one."""
+"""Refuse options that would have no effect in combination with the others."""
 
 from robota.cli.command_line import CommandLine, UsageError
 
 
 def refuse_unused(arguments: CommandLine) -> None:
-    """Raise `UsageError` if something was said that nothing would read."""
+    """Raise `UsageError` if an option has no effect."""
     _refuse_task_beside_upkeep(arguments)
     is_resumed = arguments.continues or arguments.resume is not None
     if arguments.continues and arguments.resume is not None:

@@ -1,1 +1,1 @@
-"""`robota doctor`: what is checked, and what of it can be mended."""
+"""`robota doctor`: checks, and repairs of some problems."""

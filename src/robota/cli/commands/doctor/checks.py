@@ -1,4 +1,4 @@
-"""The single checks of `robota doctor`. They look; they change nothing."""
+"""The checks of `robota doctor`. They change nothing."""
 
 import asyncio
 import os
@@ -46,7 +46,7 @@ MIN_FREE_BYTES: Final = 200 * 1024 * 1024
 
 
 class Health(StrEnum):
-    """How a check turned out."""
+    """The result of a check."""
 
     GOOD = "good"
     NOTE = "note"
@@ -54,7 +54,7 @@ class Health(StrEnum):
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was looked at."""
+    """One check with its result."""
 
     name: str
     health: Health
@@ -63,7 +63,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
-    """All checks, in the order they are shown; the slow ones run side by side."""
+    """Run all checks, returned in display order; the slow ones run concurrently."""
     settings = load_settings(root, env)
     git, ripgrep, sandbox, provider = await asyncio.gather(
         _git(env), _ripgrep(env), _sandbox(settings, root, env), _provider(settings, env)
@@ -86,7 +86,7 @@ async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
 
 
 def _skills(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Check]:
-    """What of the files of skills and commands has no effect; nothing where all of it has."""
+    """The files of skills and commands that have no effect; empty if all do."""
     finder = skill_finder(settings, (), root, env)
     wrong = [] if finder is None else [skill for skill in finder.library().all if skill.problems]
     checks = [
@@ -104,7 +104,7 @@ def _skills(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Chec
 
 
 def _agents(settings: Settings, env: Mapping[str, str]) -> list[Check]:
-    """Files of agents, which are not used yet; nothing where there are none."""
+    """Files of agents, which are not used yet; empty if there are none."""
     sources = settings.trust.snapshot.sources if settings.trust is not None else ()
     home = known_home(env)
     found = [source.path for source in sources if source.path.startswith(AGENTS) and source.path.endswith(".md")]
@@ -120,11 +120,11 @@ def _agents(settings: Settings, env: Mapping[str, str]) -> list[Check]:
 
 
 def _own_files(env: Mapping[str, str]) -> list[Check]:
-    """Whether the person's own skills and hooks are as they last saw them; nothing if they never looked."""
+    """Whether the user's own skills and hooks changed since they reviewed them; empty if they never did."""
     try:
         changed = own_changes(own_parts(load_settings(None, env).values.hooks or {}, env), env)
     except ConfigError:
-        return []  # a lock file that cannot be read is told with the trust in the workspace
+        return []  # an unreadable lock file is reported with the trust in the workspace
     if not changed:
         return []
     names = ", ".join(single_line(each.name, 200) for each in changed[:MAX_SKILLS_SHOWN])
@@ -181,7 +181,7 @@ async def _version_of(name: str, program: str, env: Mapping[str, str]) -> Check:
 
 
 async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Check:
-    """The walls that a command in this workspace would really get, tried."""
+    """The sandbox that a command in this workspace would get, probed."""
     name = "sandbox"
     if not settings.values.sandbox.enabled:
         advice = "Commands run with your full permissions. To enable it again: robota config unset sandbox.enabled"
@@ -208,7 +208,7 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
 
 
 def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
-    """Nothing, if the hosts on the list of the settings are reached, or if there is no list."""
+    """A warning if the allowed hosts of the settings cannot be reached; empty if they can, or there are none."""
     if not settings.values.sandbox.allowed_hosts:
         return ""
     if found.kind is SandboxKind.LANDLOCK:
@@ -273,7 +273,7 @@ async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
 
 
 def _other_models(wanted: str, offered: Sequence[str]) -> str:
-    """What to do about a model that the server does not have. Some servers have more than they list."""
+    """Advice for a model that the server does not list. Some servers have more models than they list."""
     from difflib import get_close_matches
 
     near = get_close_matches(wanted, offered, n=NEAR_MODELS, cutoff=0.4) or list(offered[:NEAR_MODELS])

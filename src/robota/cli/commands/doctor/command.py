@@ -1,4 +1,4 @@
-"""`robota doctor`: looks at everything Robota needs and says what is wrong and what to do."""
+"""`robota doctor`: check everything that Robota needs, and report problems with advice."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota doctor`."""
+    """The argument parser of `robota doctor`."""
     parser = CommandParser(prog="robota doctor", description="Diagnose the set-up: everything that Robota needs.")
     parser.add_argument("--fix", action="store_true", help="first repair what can be repaired without losing anything")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -46,7 +46,7 @@ def parser() -> CommandParser:
 
 
 def check_table(checks: Sequence[Check]) -> TableView:
-    """The checks for a client to draw."""
+    """The checks as a view for a client."""
     return TableView(columns=("", "CHECK", "FOUND"), rows=tuple(_rows(checks)))
 
 

@@ -1,4 +1,4 @@
-"""What `robota doctor --fix` mends: only what loses nothing and needs no decision."""
+"""The repairs of `robota doctor --fix`: only those that lose nothing and need no decision."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ HOW: Final = "To repair it: robota doctor --fix"
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is wrong, what it is like afterwards, and how that is done."""
+    """A problem, the state after the repair, and the repair itself."""
 
     found: str
     then: str
@@ -30,7 +30,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mend(root: Path, env: Mapping[str, str], *, really: bool) -> Sequence[Check]:
-    """Mend what is wrong and say what was done, or only say what could be mended."""
+    """Repair problems and describe what was done, or only describe what could be repaired."""
     checks: list[Check] = []
     try:
         for repair in _repairs(root, env):
@@ -51,7 +51,7 @@ def _repairs(root: Path, env: Mapping[str, str]) -> Iterator[Repair]:
 
 
 def _close(root: Path, env: Mapping[str, str]) -> Iterator[Repair]:
-    """Keys and conversations are the person's own: nobody else on the machine may read them."""
+    """Make files with keys and conversations private: other users of the machine must not read them."""
     user = user_directory(env)
     places = [(user, PRIVATE_DIRECTORY), (settings_path(env), PRIVATE)]
     for path, mode in (*places, *((log, PRIVATE) for log in _logs(root))):
@@ -62,7 +62,7 @@ def _close(root: Path, env: Mapping[str, str]) -> Iterator[Repair]:
 
 
 def _logs(root: Path) -> Iterator[Path]:
-    """The logs that lie in the workspace itself: a repository may bring links to files of the person's."""
+    """The logs in the workspace itself, without links: a repository may contain links to the user's files."""
     sessions = root / ".robota" / "sessions"
     if not (sessions.parent.is_symlink() or sessions.is_symlink()):
         yield from (log for log in sessions.glob("*/log.jsonl") if not log.parent.is_symlink())
@@ -71,7 +71,7 @@ def _logs(root: Path) -> Iterator[Path]:
 def _hide_from_git(root: Path) -> Iterator[Repair]:
     directory = root / ".robota"
     ignore = directory / ".gitignore"
-    # A link that leads nowhere is no missing file: writing would make one, wherever it leads.
+    # A dangling link is not a missing file: writing would create its target.
     if (directory / "sessions").is_dir() and not directory.is_symlink() and not os.path.lexists(ignore):
         hiding = partial(_write_new, ignore, IGNORE_ALL)
         yield Repair(found=f"{ignore} is missing", then="sessions are hidden from git again", make=hiding)
@@ -83,7 +83,7 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def _choose_provider(env: Mapping[str, str]) -> Iterator[Repair]:
-    """A current provider that is not there, where only one can be meant."""
+    """A current provider that does not exist, if there is only one it can be replaced by."""
     path = settings_path(env)
     raw = read_raw(path)
     providers = raw.get("providers")

@@ -1,4 +1,4 @@
-"""`robota intents`: what agents may work on in this repository, with the orders of `/intents`."""
+"""`robota intents`: manage what agents may work on in this repository, with the subcommands of `/intents`."""
 
 import argparse
 import asyncio
@@ -70,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota intents`."""
+    """The argument parser of `robota intents`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     shared.add_argument("--json", action="store_true", help="print JSON")
@@ -136,7 +136,7 @@ def _order(options: argparse.Namespace) -> IntentRequest:
 
 
 def _allowed(upkeep: "IntentUpkeep", launch: LaunchOptions, id: str, *, is_sure: bool) -> "IntentUpkeep":
-    """A person who has seen the commands, or says that they know them, allows exactly these."""
+    """Approve exactly the commands of the intent, after the user has confirmed them or passed an option for it."""
     commands = upkeep.find(id).commands
     if not commands or (not is_sure and not at_terminal()):
         return upkeep

@@ -1,4 +1,4 @@
-"""`robota trace`: whether the trace of what agents changed is as it was written, and the trace for others."""
+"""`robota trace`: verify the trace of what agents changed, and export it."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota trace`."""
+    """The argument parser of `robota trace`."""
     parser = CommandParser(prog="robota trace", description=f"What agents changed here, as {TRACE} records it.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     verify = actions.add_parser("verify", help="report edited, dropped, moved or truncated records; exit code 1 if any")
@@ -71,7 +71,7 @@ def _export(intent: str | None) -> int:
 
 
 async def _note(revision: str) -> int:
-    """The records that were made at the parents of the commit, of files that it changed."""
+    """The records made at the parents of the commit, for files that it changed."""
     git = await open_git(Path.cwd(), os.environ)
     commit = await git.line("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     parents = (await git.line("rev-list", "--parents", "-n", "1", commit)).split()[1:]
@@ -99,7 +99,7 @@ def _records_of(parents: Sequence[str], names: Collection[str]) -> list[dict[str
 
 
 def _home() -> Path:
-    """The directory whose trace belongs to this one."""
+    """The directory with the trace for the current one."""
     here = Path.cwd()
     has_own = (here / TRACE).is_symlink() or (here / TRACE).exists()
     place = None if has_own else place_of_intents(here)

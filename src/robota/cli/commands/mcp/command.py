@@ -15,7 +15,7 @@ from robota.log.errors import LogError
 EXIT_CONFIGURATION: Final = 3
 SCOPES: Final = ("user", "project", "local")
 ADDRESS: Final = ("http://", "https://")
-# Those with a value behind them.
+# Options that take a value.
 ADD_OPTIONS: Final = frozenset(
     ("--cwd", "-s", "--scope", "-t", "--transport", "-e", "--env", "-H", "--header", "--timeout", "--json")
 )
@@ -58,7 +58,7 @@ def _workspace(directory: Path) -> Path:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota mcp`."""
+    """The argument parser of `robota mcp`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     parser = CommandParser(prog="robota mcp", description="Configure, inspect and approve MCP servers.")
@@ -131,7 +131,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def _without_command(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """The arguments without the command line that `add` is given, whose options are none of ours."""
+    """The arguments without the command line that is passed to `add`, whose options are not ours."""
     place, words = 1, 0
     while argv[:1] == ["add"] and place < len(argv):
         word = argv[place]

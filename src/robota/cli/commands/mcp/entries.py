@@ -1,4 +1,4 @@
-"""`robota mcp add`, `get` and `remove`: entries of servers in the files that hold them."""
+"""`robota mcp add`, `get` and `remove`: edit the entries of servers in their files."""
 
 import argparse
 import os
@@ -43,23 +43,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 class EntryFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that holds entries. `within` is the workspace it belongs to, whose links are not followed."""
+    """A file with entries. `within` is its workspace, whose links are not followed."""
 
     path: Path
     mode: int = PRIVATE_MODE
     within: Path | None = None
 
     def entries(self) -> dict[str, Any]:
-        """The entries there are; raises `ConfigError` if the file cannot be understood."""
+        """The entries of the file; `ConfigError` if it cannot be parsed."""
         section = read_raw(self.path, follow=self.within is None).get(SECTION, {})
         return section if isinstance(section, dict) else {}
 
     def write(self, name: str, entry: Mapping[str, Any], env: Mapping[str, str]) -> None:
-        """Set one entry and keep all else of the file as it is."""
+        """Set one entry and keep the rest of the file unchanged."""
         self._change(partial(with_member, key=(SECTION, name), value=entry), env)
 
     def remove(self, name: str, env: Mapping[str, str]) -> None:
-        """Take one entry out and keep all else of the file as it is."""
+        """Remove one entry and keep the rest of the file unchanged."""
         self._change(partial(without_member, key=(SECTION, name)), env)
 
     def _change(self, change: Any, env: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def file_of_scope(scope: str, root: Path, env: Mapping[str, str]) -> EntryFile:
-    """Where a scope keeps its servers."""
+    """The file with the servers of a scope."""
     if scope == "user":
         return EntryFile(path=settings_path(env))
     mode = SHARED_MODE if scope == "project" else PRIVATE_MODE

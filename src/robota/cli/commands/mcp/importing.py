@@ -1,4 +1,4 @@
-"""`robota mcp import`: the MCP servers of another agent become entries of ours."""
+"""`robota mcp import`: import the MCP servers of another agent as entries."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ EXIT_FAILED: Final = 1
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exits with 0 if every server that was asked for is there now."""
+    """Run the action; returns 0 if every requested server exists now."""
     root: Path = options.root
     found = read_foreign_entries(options.agent, root, home_directory(os.environ), options.file)
     missing = [name for name in options.names if all(entry.name != name for entry in found)]

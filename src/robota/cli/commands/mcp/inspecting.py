@@ -51,7 +51,7 @@ async def _run(options: argparse.Namespace) -> int:
 
 
 def _show(reports: "tuple[ServerReport, ...]", *, as_json: bool) -> int:
-    """Exits with 0 if every server works and nothing waits for approval."""
+    """Run the action; returns 0 if every server works and nothing waits for approval."""
     if as_json:
         print_json([_as_data(report) for report in reports])
     else:

@@ -10,7 +10,7 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve on standard input and output until the client hangs up."""
+    """Serve on standard input and output until the client disconnects."""
     from robota.app.mcp_server import serve_session
 
     mode = PermissionMode(options.permission_mode) if options.permission_mode else None

@@ -1,4 +1,4 @@
-"""`robota mcp login` and `logout`: sign in to a server in a browser, which comes back to a port on this machine."""
+"""`robota mcp login` and `logout`: sign in to a server with a browser, which is redirected to a local port."""
 
 import argparse
 import asyncio
@@ -68,7 +68,7 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
         try:
             async with asyncio.timeout(LIMIT_S):
                 tools = await sign_in(server, store, browser)
-        except Exception as error:  # noqa: BLE001 - a border: what the other side does wrong has many shapes
+        except Exception as error:  # noqa: BLE001 - a boundary: a server can fail in many ways
             store.forget(server.url)
             print(f"robota: You are not signed in to {server.name}: {_innermost(error)}", file=sys.stderr)
             return EXIT_FAILED
@@ -80,7 +80,7 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
 
 
 class ReturnPort:
-    """Waits for the browser to come back with what the server gave it."""
+    """Waits for the browser's redirect with the result of the sign-in."""
 
     def __init__(self) -> None:
         self._query: asyncio.Future[dict[str, list[str]]] = asyncio.get_running_loop().create_future()
@@ -96,12 +96,12 @@ class ReturnPort:
             writer.write(PAGE % (b"Done. You can close this page." if is_expected else b"Nothing is expected here."))
             await writer.drain()
         except (OSError, ValueError, asyncio.LimitOverrunError, asyncio.IncompleteReadError):
-            return  # somebody else knocked
+            return  # not the redirect we wait for
         finally:
             writer.close()
 
     async def answer(self) -> "AuthorizationCodeResult":
-        """The code that the server gave, or `ConfigError` with what it said instead."""
+        """The authorization code; `ConfigError` with the server's message if it refused."""
         from mcp.shared.auth import AuthorizationCodeResult
 
         query = {name: values[0] for name, values in (await self._query).items()}

@@ -1,4 +1,4 @@
-"""`robota audit`: one page for the person who must answer for an agent."""
+"""`robota audit`: a one-page report for the person who is responsible for an agent."""
 
 import os
 import sys
@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota audit`."""
+    """The argument parser of `robota audit`."""
     about = (
         "Report what agents were asked to do, who approved what, what was sent out, and whether the logs are intact."
     )

@@ -1,4 +1,4 @@
-"""`robota replay`: run a recorded session again, and say where it first differs."""
+"""`robota replay`: run a recorded session again, and report the first difference."""
 
 import argparse
 import asyncio
@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
         with _meant(options.session, options) as (directory, is_own):
             changed = _change_of(directory) if is_own else None
             if options.tools == "live":
-                _refuse_what_is_not_ours(changed, is_own)
+                _require_own_unchanged_log(changed, is_own)
             replay = ReplayOptions(
                 directory=directory,
                 root=root,
@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota replay`."""
+    """The argument parser of `robota replay`."""
     about = "Run a recorded session again in a separate directory, and report the first difference."
     parser = CommandParser(prog="robota replay", description=about)
     help_session = "session, or a file made by `robota report` (default: the newest session)"
@@ -91,7 +91,7 @@ def parser() -> CommandParser:
 
 @contextmanager
 def _meant(wanted: str | None, options: argparse.Namespace) -> Iterator[tuple[Path, bool]]:
-    """The directory of the session, and whether it was written on this machine. A report is unpacked for the time."""
+    """The directory of the session, and whether it was written on this machine. A report is unpacked temporarily."""
     path = None if wanted is None else Path(wanted)
     if path is None or not path.is_file():
         session = named_or_newest_session(options)
@@ -118,17 +118,17 @@ def _unpacked(path: Path, place: Path) -> Path:
 
 
 def _change_of(directory: Path) -> str | None:
-    """How the log is not as it was written on this machine; None if it is."""
+    """How the log differs from what was written on this machine; None if it does not."""
     from robota.config.paths import user_directory
 
     broken = verify(directory / LOG_NAME, noted_head(head_path(user_directory(os.environ), directory))).broken
-    # A process that was killed leaves half a record, which nobody reads.
+    # A killed process leaves an incomplete record, which is ignored.
     is_sound = broken is None or broken.flaw is RecordFlaw.TORN_TAIL
     return None if broken is None or is_sound else f"record {broken.seq}: {broken.explanation}"
 
 
-def _refuse_what_is_not_ours(changed: str | None, is_own: bool) -> None:
-    """Commands are run again only if this machine ran them before."""
+def _require_own_unchanged_log(changed: str | None, is_own: bool) -> None:
+    """Raise unless the log was written on this machine and not changed: only its commands are run again."""
     if not is_own:
         raise NotReplayable("The session was not written on this machine, so none of its commands is run again")
     if changed is not None:
@@ -136,7 +136,7 @@ def _refuse_what_is_not_ours(changed: str | None, is_own: bool) -> None:
 
 
 def _with_change(report: ReplayReport, changed: str | None) -> ReplayReport:
-    """A log that was changed is no record of what happened, even if it can be run again."""
+    """Add a modified log to the report as a divergence: it does not prove what happened, even if it can be replayed."""
     if changed is None or report.divergence is not None:
         return report
     where = "the log is not as it was written"

@@ -1,4 +1,4 @@
-"""`robota report`: a session packed so that anybody can run it again, with what belongs to this machine covered."""
+"""`robota report`: pack a session so that others can replay it, with data of this machine redacted."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,7 +52,7 @@ def _part(turns: str | None, until_call: str | None) -> PartWanted:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota report`."""
+    """The argument parser of `robota report`."""
     about = "Pack a session into one file that `robota replay` runs again on any machine, without a key."
     parser = CommandParser(prog="robota report", description=about)
     parser.add_argument("session", nargs="?", metavar="ID", help="the session (default: the newest)")

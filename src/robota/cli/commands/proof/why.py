@@ -1,4 +1,4 @@
-"""`robota why`: from a line of a file to the call that wrote it, and to who wanted and allowed that."""
+"""`robota why`: find the call that wrote a line of a file, its prompt, and who approved it."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ NO_AGENT: Final = "no agent wrote this, according to the logs here"
 
 
 class NoAnswer(Exception):
-    """The question cannot be answered; the text says why, for a person."""
+    """There is no answer. The message says why, for the user."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota why`."""
+    """The argument parser of `robota why`."""
     about = "Show which tool call wrote a line, the prompt and approval behind it, and what it cost."
     parser = CommandParser(prog="robota why", description=about)
     parser.add_argument(
@@ -73,12 +73,12 @@ def parser() -> CommandParser:
 
 
 def _project(cwd: Path) -> Path:
-    """The nearest directory that keeps sessions, up to the top of the repository; else the one we are in."""
+    """The nearest directory with sessions, up to the root of the repository; else the current one."""
     for directory in (cwd, *cwd.parents):
         if (directory / PROJECT_DIRECTORY / SESSIONS).is_dir():
             return directory
         if (directory / ".git").is_dir() or find_git_directories(directory) is not None:
-            break  # a submodule belongs to the project around it
+            break  # a submodule belongs to the enclosing project
     return cwd
 
 
@@ -87,7 +87,7 @@ def _tell(text: str) -> None:
 
 
 def _place(text: str, cwd: Path, root: Path) -> tuple[str, int | None, int | None]:
-    """The path below the project, the first and the last line. A file whose name looks like a place is a file."""
+    """The path in the project, and the first and last line. An existing file named like `x:1` is taken as a file."""
     is_file = os.path.lexists(cwd / text)
     found = PLACE.fullmatch(text)
     if is_file or found is None:
@@ -177,7 +177,7 @@ def _argument(story: CallStory) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    """What was said right before the call."""
+    """The text right before the call."""
     parts = [part.strip() for part in re.split(r"(?<=[.!?:])\s+|\n+", text) if part.strip()]
     return parts[-1] if parts else ""
 

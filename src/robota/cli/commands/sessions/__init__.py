@@ -1,1 +1,1 @@
-"""`robota sessions`: one module a group of actions, imported when one of them is named. What they do is in `log`."""
+"""`robota sessions`: one module per group of actions, imported when used. The work is done in `log`."""

@@ -59,7 +59,7 @@ def _failed(error: Exception | str, code: int) -> int:
 
 
 def parser() -> CommandParser:
-    """What may stand behind `robota sessions`."""
+    """The argument parser of `robota sessions`."""
     shared = CommandParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print JSON")
     shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")

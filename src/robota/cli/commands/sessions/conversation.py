@@ -1,4 +1,4 @@
-"""The conversation of a session for those actions that print it: its head, and its entries on the present branch."""
+"""The conversation of a session for actions that print it: header, and entries of the current branch."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ SPARE: Final = 20
 
 
 def head_of(session: CataloguedSession) -> TranscriptHead:
-    """What stands above the conversation."""
+    """The header of the conversation."""
     summary = session.summary
     return TranscriptHead(
         id=session.id,
@@ -32,17 +32,17 @@ def head_of(session: CataloguedSession) -> TranscriptHead:
 
 
 def entries_of(session: CataloguedSession) -> Iterator[Transcript]:
-    """The conversation; what was left by going back is not in it."""
+    """The conversation without the parts that were removed by going back."""
     return transcript(present_records(session.directory / LOG_NAME))
 
 
 def last_entries_of(session: CataloguedSession, most: int) -> Sequence[Transcript]:
-    """The last entries. Of a long log only its end is read, unless that has too few of them."""
+    """The last entries. Of a long log only the end is read, unless that contains too few entries."""
     log = session.directory / LOG_NAME
     for size in READ_BYTES:
         is_whole = log.stat().st_size <= size
         entries = list(transcript(present_among(last_records(log, size)), is_continued=not is_whole))
-        # The first ones may be of calls whose beginning was not read, so there should be some to spare.
+        # The first ones may be of calls whose beginning was not read, so some spare entries are needed.
         if is_whole or len(entries) >= most + (SPARE if size < READ_BYTES[-1] else 0):
             return entries[-most:]
     return deque(entries_of(session), most)

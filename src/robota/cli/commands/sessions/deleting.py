@@ -1,4 +1,4 @@
-"""`robota sessions delete`: to the trash, and back."""
+"""`robota sessions delete`: move a session to the trash, and back."""
 
 import argparse
 from pathlib import Path
@@ -14,7 +14,7 @@ from robota.log.snapshot_keeper import drop_snapshot
 
 
 def run(options: argparse.Namespace) -> int:
-    """Move one session to the trash, or with `--undo` back."""
+    """Move one session to the trash, or back with `--undo`."""
     if options.undo:
         back = find_trashed(trashed_sessions(chosen_places(options)), options.session)
         directory = undelete_session(back)
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _directory(options: argparse.Namespace) -> Path:
-    """The directory of the session; one without a log has nothing but its id to be named by."""
+    """The directory of the session; one without a log can only be named by its id."""
     try:
         return chosen_session(options).directory
     except SessionNotFound:

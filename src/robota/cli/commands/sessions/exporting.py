@@ -1,4 +1,4 @@
-"""`robota sessions export`: Markdown, a page, stream-json, or a bundle for another machine."""
+"""`robota sessions export`: as Markdown, HTML, stream-json, or a bundle for another machine."""
 
 import argparse
 import os
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def own_cover(session: CataloguedSession, words: Sequence[str] = ()) -> ExportRedactor:
-    """What covers the names of this machine and its person, what the session says is secret, and other words."""
+    """The redaction of the names of this machine and its user, the session's secrets, and other given words."""
     from robota.log.transfer.session_secrets import secrets_stated_in
 
     homes = []
@@ -104,7 +104,7 @@ def write_export(
     cover: ExportRedactor | None,
     part: Sequence[Record] | None = None,
 ) -> dict[str, list[str]]:
-    """Make the file appear whole or not at all. One that is there is replaced. `part` is for bundles alone."""
+    """Write the file atomically, replacing an existing one. `part` is for bundles only."""
     notes: dict[str, list[str]] = {}
 
     def write(out: BinaryIO) -> None:
@@ -122,7 +122,7 @@ def write_export(
 
 
 def _write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    if path.exists() and not path.is_file():  # a device, a pipe: it would be gone
+    if path.exists() and not path.is_file():  # a device or a pipe would be replaced
         raise LogWriteError(f"{path} is not a regular file and was left unchanged. Choose another --output.")
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
@@ -143,5 +143,5 @@ def _write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
 
 
 def file_ending(format: str) -> str:
-    """How the name of an export ends."""
+    """The suffix of the file name of an export."""
     return {"markdown": "md", "html": "html", "stream-json": "jsonl", "bundle": "zip"}[format]

@@ -18,7 +18,7 @@ from robota.secrets.redaction import Redactor
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make a new session of the beginning of another one, which stays as it is."""
+    """Make a new session from the beginning of another one, which stays unchanged."""
     session = chosen_session(options)
     now_ms = wall_clock_ms()
     new_id = options.session_id or new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))

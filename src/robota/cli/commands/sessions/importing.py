@@ -1,4 +1,4 @@
-"""`robota sessions import`: a bundle, or a transcript of another program."""
+"""`robota sessions import`: import a bundle, or a transcript of another program."""
 
 import argparse
 import os
@@ -22,7 +22,7 @@ REFUSED = 1
 
 
 def run(options: argparse.Namespace) -> int:
-    """Take in each file as a session of this project. One that cannot be taken in does not stop the others."""
+    """Import each file as a session of this project. A failure does not stop the others."""
     taken: list[dict[str, Any]] = []
     for path in options.files:
         try:
@@ -69,6 +69,6 @@ def _take_in(path: Path, root: Path) -> dict[str, Any]:
 
 
 def _free_id(root: Path, session_id: str) -> str | None:
-    """The id that it had, if it can have it here."""
+    """The original id, if it is free and valid here."""
     is_free = is_valid_session_id(session_id) and not session_directory(root, session_id).exists()
     return session_id if is_free else None

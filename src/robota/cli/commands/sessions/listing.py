@@ -12,7 +12,7 @@ from robota.log.chain.reader import LOG_NAME
 from robota.text.visible import single_line
 
 TITLE_SHOWN: Final = 60
-# Ids begin with the time in milliseconds, in that many characters.
+# Ids begin with the time in milliseconds, in this many characters.
 SHORT_ID: Final = 13
 WIDE_ENOUGH: Final = 140
 HEADINGS: Final = ("ID", "WRITTEN", "TURNS", "COST", "STATE", "MODEL", "NAME OR FIRST PROMPT")
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def session_json(session: CataloguedSession) -> dict[str, Any]:
-    """A session for scripts."""
+    """The JSON of a session for scripts."""
     summary = session.summary
     return {
         "id": session.id,
@@ -71,13 +71,13 @@ def session_json(session: CataloguedSession) -> dict[str, Any]:
 
 
 def age(then_ms: int, now_ms: int) -> str:
-    """How long ago something was, in its largest unit."""
+    """The time since then, in the largest unit."""
     seconds = max(0, now_ms - then_ms) // 1000
     return next((f"{seconds // size} {unit}" for size, unit in UNITS if seconds >= size), "now")
 
 
 def told_cost(session: CataloguedSession) -> str:
-    """What a session cost, for a person."""
+    """The cost of a session as text."""
     summary = session.summary
     if not summary.is_cost_known or session.is_partial:
         return f"${summary.cost:.2f}+" if summary.cost else "?"
@@ -85,7 +85,7 @@ def told_cost(session: CataloguedSession) -> str:
 
 
 def _shown_ids(ids: list[str], width: int | None) -> dict[str, str]:
-    """On a narrow terminal the beginnings of ids, which name a session as well, if all of them differ."""
+    """The ids; on a narrow terminal shortened to prefixes, which also identify a session, if all of them differ."""
     short = {each: each[:SHORT_ID] for each in ids}
     is_narrow = width is not None and width < WIDE_ENOUGH
     return short if is_narrow and len(set(short.values())) == len(set(ids)) else {each: each for each in ids}

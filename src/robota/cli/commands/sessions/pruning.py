@@ -1,4 +1,4 @@
-"""`robota sessions prune`: what is in the trash goes for good."""
+"""`robota sessions prune`: delete sessions in the trash permanently."""
 
 import argparse
 import re
@@ -15,13 +15,13 @@ from robota.log.search.search import forget_removed
 from robota.log.snapshot_keeper import SNAPSHOTS
 
 AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
-# No fork and no import takes that long.
+# A fork or an import never takes this long.
 DRAFT_MS: Final = 24 * 3_600_000
 UNIT_MS: Final = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 
 def run(options: argparse.Namespace) -> int:
-    """Empty the trash, or show what would go."""
+    """Empty the trash, or show what would be deleted."""
     now_ms = time.time_ns() // 1_000_000
     latest = now_ms - age_ms(options.older_than) if options.older_than else now_ms
     places = chosen_places(options)
@@ -49,7 +49,7 @@ def _deleted(how_long: str) -> str:
 
 
 def age_ms(text: str) -> int:
-    """A length of time such as `30d` in milliseconds."""
+    """Parse a duration such as `30d`; returns milliseconds."""
     found = AGE.fullmatch(text.strip().lower())
     if found is None:
         raise ConfigError(f"{text!r} is not a duration. Use a form such as 45m, 12h, 30d or 2w. Nothing was changed.")

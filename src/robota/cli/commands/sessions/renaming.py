@@ -15,7 +15,7 @@ from robota.text.visible import single_line
 
 
 def run(options: argparse.Namespace) -> int:
-    """Append the new name to the log; the log says which names a session had."""
+    """Append the new name to the log, which keeps the earlier names."""
     session = chosen_session(options)
     refuse_newer(session.directory, session.summary.header)
     name = kept_name(options.name)

@@ -27,7 +27,7 @@ NOTHING: Final = 1
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the sessions that fit; 1 if there are none, as grep does."""
+    """Print the matching sessions; returns 1 if there are none, like grep."""
     now_ms = time.time_ns() // 1_000_000
     words = " ".join(options.words)
     query = SearchQuery(
@@ -63,7 +63,7 @@ def since_ms(text: str, now_ms: int) -> int:
 
 
 def _tool_id(name: str) -> str:
-    """Logs have the ids of tools; on screen and in rules they are called by their labels."""
+    """The id of a tool, as in logs, for its label, as on screen and in rules."""
     labels = {tool.label.lower(): tool.name for tool in builtin_tools()}
     return labels.get(name.lower(), name)
 
@@ -79,7 +79,7 @@ def _print_found(found: FoundSession, now_ms: int) -> None:
 
 
 def _shown(text: FoundPassage) -> str:
-    """The snippet as one line, safe to print, with its marks."""
+    """The snippet as one line, safe to print, with its markers."""
     pieces = re.split(f"([{FOUND}{FOUND_END}])", text.snippet)
     safe = (single_line(" ".join(re.split(r"\s+", piece)), SNIPPET_SHOWN) for piece in pieces)
     return "".join(
@@ -88,7 +88,7 @@ def _shown(text: FoundPassage) -> str:
 
 
 def _highlighted(line: str) -> str:
-    """The line with the matched words bold on a terminal, and without marks elsewhere."""
+    """The line with the matched words in bold on a terminal, and without markers elsewhere."""
     is_bold = wants_colour(sys.stdout, os.environ)
     return line.replace(FOUND, f"\x1b[{BOLD}m" if is_bold else "").replace(FOUND_END, "\x1b[0m" if is_bold else "")
 
@@ -99,7 +99,7 @@ def _found_json(found: FoundSession) -> dict[str, Any]:
 
 
 def _marked(text: FoundPassage) -> dict[str, Any]:
-    """The snippet without marks, and where in it the found words are."""
+    """The snippet without markers, and the positions of the matches."""
     plain, places, start = "", [], 0
     for piece in re.split(f"([{FOUND}{FOUND_END}])", text.snippet):
         if piece == FOUND:

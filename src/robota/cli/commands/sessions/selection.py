@@ -1,4 +1,4 @@
-"""Which sessions an action is about, from the options that all actions share."""
+"""Select the sessions of an action by the options that all actions share."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ FROM_ELSEWHERE: Final = "was not written on this machine in this directory; some
 
 
 def chosen_places(options: argparse.Namespace) -> tuple[SessionsPlace, ...]:
-    """The directories to look for sessions in. Raises `ConfigError` if the one that is meant is gone."""
+    """The directories to search for sessions. `ConfigError` if the given one does not exist."""
     try:
         root = options.cwd.resolve()
     except OSError as error:
@@ -36,12 +36,12 @@ def chosen_sessions(options: argparse.Namespace) -> tuple[CataloguedSession, ...
 
 
 def chosen_session(options: argparse.Namespace) -> CataloguedSession:
-    """The one session that is named. A person is told if it came from elsewhere."""
+    """The named session. Prints a notice if it is from another machine."""
     return _told_about(find_catalogued(chosen_sessions(options), options.session))
 
 
 def named_or_newest_session(options: argparse.Namespace) -> CataloguedSession:
-    """The one session that is named; if none is, the newest of this machine, and a person is told which that is."""
+    """The named session; without a name, the newest of this machine, with a notice which one that is."""
     if options.session is not None:
         return chosen_session(options)
     session = newest_session(options)
@@ -51,7 +51,7 @@ def named_or_newest_session(options: argparse.Namespace) -> CataloguedSession:
 
 
 def newest_session(options: argparse.Namespace) -> CataloguedSession:
-    """The session of this machine that was written last. Raises `SessionNotFound`."""
+    """The most recently written session of this machine. Raises `SessionNotFound`."""
     own = (each for each in chosen_sessions(options) if each.is_own)
     found = next(own, None)
     if found is None:
@@ -63,7 +63,7 @@ def newest_session(options: argparse.Namespace) -> CataloguedSession:
 
 
 def session_in_project(root: Path, wanted: str) -> CataloguedSession:
-    """The one session of this project that is named. A person is told if it came from elsewhere."""
+    """The named session of this project. Prints a notice if it is from another machine."""
     return _told_about(find_catalogued(sessions_in_project(root), wanted))
 
 
@@ -80,7 +80,7 @@ def _told_about(session: CataloguedSession) -> CataloguedSession:
 
 
 def person_directory() -> Path | None:
-    """The user's directory; None if there is no home."""
+    """Robota's directory of the user; None if there is no home directory."""
     try:
         return user_directory(os.environ)
     except ConfigError:

@@ -1,4 +1,4 @@
-"""`robota sessions show`: a conversation as text, a screen at a time on a terminal."""
+"""`robota sessions show`: print a conversation as text, paged on a terminal."""
 
 import argparse
 import os
@@ -48,7 +48,7 @@ def _lines(entries: Iterable[Transcript], *, whole_output: bool) -> Iterator[Lin
 
 
 def _print_in_pages(lines: Iterable[Line]) -> None:
-    """Stop after each screen until the person wants the next; q ends it."""
+    """Stop after each screen until a key is pressed; q quits."""
     columns, rows = get_terminal_size()
     left = rows - 1
     for line in lines:

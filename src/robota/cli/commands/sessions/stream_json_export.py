@@ -1,4 +1,4 @@
-"""A session as the lines that print mode writes with `--output-format stream-json`."""
+"""Export a session as the lines that print mode writes with `--output-format stream-json`."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ Line = dict[str, Any]
 
 
 def stream_json_of(head: TranscriptHead, records: Iterable[Record]) -> Iterator[Any]:
-    """From `system/init` to `result`. Prompts are among them as lines that replay them (`isReplay`)."""
+    """The lines from `system/init` to `result`. Prompts are included as replayed lines (`isReplay`)."""
     lines = _Lines(head)
     for record in records:
         try:
@@ -32,7 +32,7 @@ def stream_json_of(head: TranscriptHead, records: Iterable[Record]) -> Iterator[
 
 
 class _Lines:
-    """What is told so far."""
+    """The state of the export so far."""
 
     def __init__(self, head: TranscriptHead) -> None:
         self._head = head
@@ -67,7 +67,7 @@ class _Lines:
                 pass
 
     def results(self) -> Iterator[Line]:
-        """The results that were written one by one, as one line."""
+        """The tool results that were logged one by one, as one line."""
         if self._waiting:
             content = [tool_result(block) for block in self._waiting]
             self._waiting = []

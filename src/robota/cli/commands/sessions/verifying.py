@@ -49,7 +49,7 @@ def _print_report(path: Path, report: VerifyReport, noted: ChainHead | None) -> 
 
 
 def _log_path(options: argparse.Namespace) -> Path:
-    """The log that is meant: by id first, so that a file in the way cannot hide a session. Without one the newest."""
+    """The log: by id first, so that a file of that name cannot hide a session; without an argument the newest."""
     if options.session is None:
         return newest_session(options).directory / LOG_NAME
     try:
@@ -64,7 +64,7 @@ def _log_path(options: argparse.Namespace) -> Path:
 
 
 def _noted_head(path: Path) -> ChainHead | None:
-    """What was noted of the log outside the workspace while it was written."""
+    """The head of the log that was recorded outside the workspace while it was written."""
     user = person_directory()
     return noted_head(head_path(user, path.parent)) if user is not None else None
 

@@ -1,4 +1,4 @@
-"""`robota sessions watch`: what happens in a session that another process runs."""
+"""`robota sessions watch`: follow a session that another process runs."""
 
 import argparse
 import sys
@@ -32,7 +32,7 @@ WENT_BACK: Final = "The conversation was rewound; `robota sessions show` prints 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was there, then what comes, until the session is closed. Nothing is written anywhere."""
+    """Print the existing entries, then new ones, until the session is closed. Writes nothing to disk."""
     session = named_or_newest_session(options)
     log = session.directory / LOG_NAME
     if not session.is_live:
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _entries_of(record: Record, fold: TranscriptFold) -> Iterator[Transcript]:
-    """What the record adds to the conversation. Nothing that was shown can be taken back, so going back is told."""
+    """The entries that a record adds. Printed lines cannot be removed, so going back is printed as a notice."""
     yield from fold.take(record)
     try:
         payload = payload_of(record) if record.kind == "rewind" else None
@@ -82,7 +82,7 @@ def _print_entries(entries: Iterator[Transcript]) -> None:
 
 
 def _print_ask(record: Record | None) -> None:
-    """A question that waits for a person is no entry yet, but who watches wants to know of it."""
+    """Print a question that waits for the user, which is not an entry yet."""
     try:
         payload = payload_of(record) if record is not None and record.kind == "message" else None
     except PayloadError:

@@ -1,1 +1,1 @@
-"""`robota trust`: whether the configuration of a workspace counts, and what it may tell from outside of itself."""
+"""`robota trust`: trust in the configuration of a workspace, and in files outside that its instructions include."""

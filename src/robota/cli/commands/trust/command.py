@@ -1,4 +1,4 @@
-"""`robota trust`: look at what a workspace would load, and decide."""
+"""`robota trust`: show what a workspace would load, and decide whether to trust it."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ CONFIGURATION: Final = 3
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run `robota trust …`; the exit code is 0 if the workspace is trusted afterwards, or brings nothing."""
+    """Run `robota trust …`; returns 0 if the workspace is trusted afterwards, or has no configuration."""
     options = parser().parse_args(argv)
     try:
         root = options.cwd.resolve(strict=True)
@@ -45,22 +45,22 @@ def main(argv: Sequence[str]) -> int:
 
 
 def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
-    """At an interactive start: ask about a workspace that nobody decided on, or that changed since."""
+    """At an interactive start: ask about a workspace that is new, or changed since the user decided."""
     settings = load_settings(root, env)
     trust = settings.trust
     if trust is not None and trust.state in (TrustState.UNTRUSTED, TrustState.CHANGED):
         _describe(trust, env)
-        if _ask(trust, env, tells_no=False):  # the session that begins says what it leaves out
+        if _ask(trust, env, tells_no=False):  # the new session says what it leaves out
             settings = load_settings(root, env)
     if is_trusted_by_person(settings.trust, env):
-        # Loaded where it may be needed: most workspaces are not trusted by anybody, and bring nothing.
+        # Imported only where needed: most workspaces have no configuration.
         from robota.cli.commands.trust.outside_files import ask_about_outside_files
 
         ask_about_outside_files(settings, root.resolve(), env)
 
 
 def parser() -> argparse.ArgumentParser:
-    """What may stand behind `robota trust`."""
+    """The argument parser of `robota trust`."""
     parser = CommandParser(
         prog="robota trust",
         usage="robota trust [--show | --yes | --revoke | --own | --import FILE …]",
@@ -121,7 +121,7 @@ def _agree(files: Sequence[Path], root: Path, env: Mapping[str, str]) -> int:
 
 
 def _decide_on_outside_files(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> None:
-    """Name the files outside that its instructions lead to and that nobody answered about, or ask about them."""
+    """List the undecided files outside the workspace that its instructions include, or ask about them."""
     from robota.cli.commands.trust.outside_files import ask_about_outside_files, undecided_files
 
     settings = load_settings(root, env)
@@ -137,7 +137,7 @@ def _decide_on_outside_files(root: Path, options: argparse.Namespace, env: Mappi
 
 
 def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> int:
-    """A workspace without configuration may still have instruction files, which are only quoted until it is trusted."""
+    """Decide on instruction files of a workspace without configuration: until it is trusted, they are only quoted."""
     from robota.app.knowledge.instructions import has_project_instructions
 
     if not has_project_instructions(root, env):

@@ -1,4 +1,4 @@
-"""Asking about files outside a workspace that its instruction files lead to, each once as long as it stays as it is."""
+"""Ask about files outside a workspace that its instruction files include, once for each version of a file."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ LINES_SHOWN: Final = 8
 
 
 def undecided_files(settings: Settings, root: Path, env: Mapping[str, str]) -> tuple[UndecidedFile, ...]:
-    """Those that a session here would lead to and that nobody answered about; none where it is not trusted."""
+    """The undecided files that a session here would include; none if the workspace is not trusted."""
     if not is_trusted_by_person(settings.trust, env) or not has_project_instructions(root, env):
         return ()
     policy, _ = session_policy(LaunchOptions(cwd=root), settings, root, None, env)
@@ -32,7 +32,7 @@ def undecided_files(settings: Settings, root: Path, env: Mapping[str, str]) -> t
 
 
 def ask_about_outside_files(settings: Settings, root: Path, env: Mapping[str, str]) -> None:
-    """Ask about one after the other; a file that was agreed to may lead to more. Ctrl+C leaves the rest open."""
+    """Ask about one after the other; an accepted file may include more. Ctrl+C leaves the rest undecided."""
     answers = OutsideFileAnswers(root, env)
     try:
         while undecided := undecided_files(settings, root, env):
@@ -46,7 +46,7 @@ def ask_about_outside_files(settings: Settings, root: Path, env: Mapping[str, st
 
 
 def agree_to_files(paths: Sequence[Path], root: Path, env: Mapping[str, str]) -> None:
-    """Agree to files as they are now. Raises `ConfigError` for the first that cannot be read or kept."""
+    """Accept the current versions of files. `ConfigError` for the first that cannot be read or stored."""
     answers = OutsideFileAnswers(root, env)
     for path in paths:
         content = _read(path)

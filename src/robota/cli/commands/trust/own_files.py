@@ -1,4 +1,4 @@
-"""`robota trust --own`: the person's own skills, commands, styles and hooks, and what changed since the last look."""
+"""`robota trust --own`: review the user's own skills, commands, styles and hooks, and what changed in them."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from robota.text.visible import single_line
 
 
 def look_at_own(env: Mapping[str, str]) -> bool:
-    """Show them, and note them as seen if the person says so; whether they are as noted afterwards."""
+    """Show the changes, and record them as reviewed if the user agrees; returns whether all are reviewed now."""
     parts = own_parts(load_settings(None, env).values.hooks or {}, env)
     changes = own_changes(parts, env)
     if changes is None:
