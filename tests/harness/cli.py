@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from tests.harness.forked_run import read_at_start, run_forked
+from tests.harness.forked_run import can_fork, read_at_start, run_forked
 
 EXECUTABLE = Path(sys.executable).with_name("robota")
 NETWORK_GUARD = Path(__file__).with_name("network_guard")
 LONGEST_RUN_S = 300  # only a test that fails waits that long
-# Set it to 0 to run the installed command with an interpreter that starts anew each time; that takes twice as long.
-CAN_FORK = hasattr(os, "pidfd_open") and os.environ.get("ROBOTA_TESTS_FORK", "1") != "0"
+# Set it to 0 to start a new interpreter for each run; that takes twice as long.
+FORKS = os.environ.get("ROBOTA_TESTS_FORK", "1") != "0" and can_fork()
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Robota:
     def __call__(self, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Finished:
         clean = clean_environment(self.home)
         environment, command = {**clean, **(env or {})}, [str(EXECUTABLE), *arguments]
-        if not CAN_FORK or read_at_start(environment) != read_at_start(clean):
+        if not FORKS or read_at_start(environment) != read_at_start(clean):
             return run(command, self.workspace, environment, stdin)
         code, out, err = run_forked(command, self.workspace, environment, stdin.encode(), LONGEST_RUN_S)
         return Finished(code=code, stdout=out.decode(), stderr=err.decode())

@@ -20,6 +20,15 @@ SERVER = Path(__file__).with_name("interpreter_server.py")
 READ_AT_START = ("PYTHON", "LANG", "LC_")
 
 
+def can_fork() -> bool:
+    """Whether the system lets a process wait for several others: Linux since 5.3."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
 def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
     """The variables that Python reads when it starts: a fork would not notice that they differ."""
     return {name: value for name, value in env.items() if name.startswith(READ_AT_START)}

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.harness.cli import clean_environment, run
-from tests.harness.forked_run import run_forked
+from tests.harness.forked_run import can_fork, run_forked
+
+pytestmark = pytest.mark.skipif(not can_fork(), reason="this system has no pidfd_open, so nothing is forked for tests")
 
 LOOK = """
 import hashlib, json, os, resource, signal, sys
