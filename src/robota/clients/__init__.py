@@ -1,1 +1,1 @@
-"""Thin readers of the event stream: headless, plain, tui, debug; and render, terminal, view. Uses protocol and text."""
+"""Clients, which read the event stream: headless, plain, tui, debug; and render, terminal, view. Use protocol, text."""

@@ -1,1 +1,1 @@
-"""What a typed line answers: shared by the clients that talk with a person. Pure; may use protocol."""
+"""Parse typed lines as answers; shared by the interactive clients. Pure; may use protocol."""

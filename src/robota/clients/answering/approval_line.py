@@ -1,4 +1,4 @@
-"""What a person typed at a request for approval, and what it means. Pure."""
+"""Parse the line that the user types at a request for approval. Pure."""
 
 import re
 from typing import Final
@@ -24,24 +24,24 @@ HINT: Final = (
 
 
 class Again(msgspec.Struct, frozen=True):
-    """That was no answer; here is what would be one."""
+    """The line is not an answer; contains a hint on what would be one."""
 
     hint: str
 
 
 class ShowAll(msgspec.Struct, frozen=True):
-    """Show everything again, and what was cut off too."""
+    """Show everything again, including what was cut off."""
 
 
 class EditFirst(msgspec.Struct, frozen=True):
-    """Let the person change the editable field first."""
+    """Let the user change the editable field first."""
 
 
 Meaning = Answer | Again | ShowAll | EditFirst
 
 
 def meaning_of(typed: str, asked: ApprovalAsk) -> Meaning:
-    """The answer in a line. Nothing but a clear yes is one: an empty line, or words, never allow anything."""
+    """The answer in a line. Only a clear yes approves: an empty line or other words never allow anything."""
     line = typed.strip()
     word, _, rest = line.partition(" ")
     if "\n" in line:
@@ -58,7 +58,7 @@ def meaning_of(typed: str, asked: ApprovalAsk) -> Meaning:
 
 
 def _choice(line: str, asked: ApprovalAsk) -> Meaning | None:
-    """A rule or hunks, chosen by number."""
+    """A rule or hunks, selected by number."""
     if rule := re.fullmatch(RULE_CHOICE, line):
         return _with_rule(asked, int(rule[1]), SCOPES[rule[2]])
     if chosen := re.fullmatch(HUNK_CHOICE, line):
@@ -67,7 +67,7 @@ def _choice(line: str, asked: ApprovalAsk) -> Meaning | None:
 
 
 def _several_lines(text: str) -> Meaning:
-    """A paste may say no and why at length. It is no clear yes, even if it happens to begin like one."""
+    """A paste of several lines may reject and explain. It never approves, even if it begins with a yes."""
     first, rest = text.split(maxsplit=1)
     if first.lower() in YES:
         return Again(f"Several lines at once are not accepted as approval. {HINT}")

@@ -1,4 +1,4 @@
-"""Asks other than approvals: what is shown, and what a typed line answers. Pure."""
+"""Show asks other than approvals, and parse the typed answers. Pure."""
 
 from typing import Final, assert_never
 
@@ -16,14 +16,14 @@ from robota.protocol.asks.ask import (
     SuggestedAnswer,
 )
 
-# Nothing runs, so a command of the person's own may.
+# Nothing runs at these asks, so the user may run a command.
 AT_REST: Final = (CompletionAsk, ResumeAsk)
 NUMBER_OR_WORDS: Final = "  Type a number, or an answer of your own."
 TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
 
 
 def words_for(asked: TalkAsk) -> list[str]:
-    """What the person reads before they answer."""
+    """The lines shown to the user before they answer."""
     match asked:
         case QuestionAsk():
             numbered = [f"  {number} {_offered(each)}" for number, each in enumerate(asked.suggestions, start=1)]
@@ -45,12 +45,12 @@ def words_for(asked: TalkAsk) -> list[str]:
 
 
 def hint_for(asked: TalkAsk) -> str:
-    """What to type where something else was typed."""
+    """The hint after input that is not an answer."""
     return "Type y to continue or n to stop." if isinstance(asked, LimitAsk) else ""
 
 
 def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
-    """The answer in what was typed; None if it is none and has to be asked again."""
+    """The answer in the typed text; None if it is not an answer and must be asked again."""
     line = typed.strip()
     command = shell_command(typed) if isinstance(asked, AT_REST) else None
     if command is not None:

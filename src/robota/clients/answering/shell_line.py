@@ -1,13 +1,13 @@
-"""`!command`: a command line that a person runs themselves, in what they typed."""
+"""Recognize `!command`, a command line that the user runs directly, in typed text."""
 
 import re
 from typing import Final
 
-# A picture of Markdown is no command.
+# A Markdown image is not a command.
 SHELL_LINE: Final = r"(?s)\s*!(?!\[[^\]\n]*\]\()\s*(?P<command>\S.*)"
 
 
 def shell_command(typed: str) -> str | None:
-    """The command line; None if these are words."""
+    """The command line; None if the text is not one."""
     found = re.fullmatch(SHELL_LINE, typed) if typed.lstrip().startswith("!") else None
     return None if found is None else found["command"].rstrip()

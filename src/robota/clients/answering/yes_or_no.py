@@ -1,10 +1,10 @@
-"""A yes or a no in plain language. Pure."""
+"""Recognize yes and no in plain language. Pure."""
 
 from typing import Final
 
 YES: Final = frozenset({"y", "yes"})
 NO: Final = frozenset({"n", "no"})
-# Said as a whole line and nothing more: with other words beside them they may mean anything.
+# Only as a whole line: together with other words they may mean anything.
 CLEAR_YES: Final = YES | {
     "yep", "yeah", "ok", "okay", "sure", "go", "go ahead", "go on", "do it", "do that", "please do", "yes please",
     "run it", "allow", "allow it", "approve", "approved", "fine", "sounds good", "looks good", "proceed",

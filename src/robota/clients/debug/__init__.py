@@ -1,1 +1,1 @@
-"""The debug log of `-d`: what a client can derive from the event stream, for authors of clients. May use protocol."""
+"""The debug log of `-d`: what clients can derive from the event stream, for their authors. May use protocol."""

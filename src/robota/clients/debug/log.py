@@ -1,4 +1,4 @@
-"""One JSON line for each event: its name, the state of the agent after it, and what a client would tell its user."""
+"""Write a JSON line for each event: its name, the state of the agent after it, and what a client would show."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -36,16 +36,16 @@ async def write_debug_log(session: SessionPort, file: TextIO, now: Callable[[], 
 
 
 class EventDescriptions:
-    """Follows the rows as a client does, so that each event can be described with the state it leads to.
+    """Tracks the rows as a client does, so that each event can be described with the resulting state.
 
-    Texts are left out: they are in the session's log, and a debug log is likely to be shown around.
+    Texts are left out: they are in the session's log, and debug logs are likely to be shared.
     """
 
     def __init__(self) -> None:
         self._tracker = StateTracker()
 
     def of(self, event: Event) -> Iterator[dict[str, Any]]:
-        """The event, then what follows from it: `stateChange`, `waitingForInput`, `modeChanged`, `taskCompleted`."""
+        """The event, then derived events: `stateChange`, `waitingForInput`, `modeChanged`, `taskCompleted`."""
         if isinstance(event, PIECES):
             return
         before = self._tracker.info

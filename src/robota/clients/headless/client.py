@@ -1,4 +1,4 @@
-"""Print mode: hand over a prompt, follow the events, print, and say with the exit code how it ended."""
+"""Print mode: submit a prompt, follow the events, print, and return how it ended as the exit code."""
 
 import asyncio
 import signal
@@ -66,9 +66,9 @@ async def run_headless(
     err: TextOutput,
     opening: AskResponse | NewTask | None = None,
 ) -> int:
-    """Run one prompt to its end and return the exit code. The result is printed whatever happens.
+    """Run one prompt to its end and return the exit code. The result is printed in every case.
 
-    `opening` is what is said first in a session that is taken up, instead of the prompt.
+    In a resumed session, `opening` is submitted first instead of the prompt.
     """
     run = HeadlessRun(session, printer_for(options, out, err), options)
     with signals_to(run.interrupt):
@@ -92,7 +92,7 @@ def _command_for(prompt: str, options: HeadlessOptions) -> NewTask | RunSlashCom
 
 
 class HeadlessRun:
-    """One prompt's way through a session. A second one goes on with the tally of the first."""
+    """Runs one prompt in a session. A second run continues the tally of the first."""
 
     def __init__(
         self, session: SessionPort, printer: Printer, options: HeadlessOptions, tally: Tally | None = None
@@ -111,12 +111,12 @@ class HeadlessRun:
         self._lost: OutputLost | None = None
         self._handing_over: asyncio.Task[None] | None = None
         self._refusal: Refused | None = None
-        self._command_outcome: CommandOutcome | None = None  # of a slash command that is done
+        self._command_outcome: CommandOutcome | None = None  # of a finished slash command
         self._newest_before: int | None = None
         self._prompt_ts: int | None = None
 
     async def until_end(self, task: Opening) -> None:
-        """Return when the task has ended, or somebody wants to leave without waiting for that."""
+        """Return when the task has ended, or a second signal says not to wait for that."""
         following = asyncio.create_task(self._follow(task))
         try:
             await asyncio.wait({following, self._left}, return_when=asyncio.FIRST_COMPLETED)
@@ -129,7 +129,7 @@ class HeadlessRun:
                     job.cancel()
 
     def interrupt(self, number: signal.Signals) -> None:
-        """The first signal cancels the task; the second one leaves at once."""
+        """The first signal cancels the task; the second one exits at once."""
         if self._interruption is not None:
             self._leave()
             return
@@ -137,7 +137,7 @@ class HeadlessRun:
         self._start_cancel()
 
     def report(self) -> int:
-        """Print the end and give the exit code; raises `OutputLost` if it cannot be printed."""
+        """Print the result and return the exit code; `OutputLost` if it cannot be printed."""
         if self._lost is not None:
             raise self._lost
         outcome = self._checked(self._outcome())
@@ -145,7 +145,7 @@ class HeadlessRun:
         return outcome.exit_code
 
     def problem_with_answer(self) -> str | None:
-        """What the check says against the answer; None if it fits, or there is none."""
+        """The problem that the check finds in the answer; None if it is valid, or there is no check."""
         outcome = self._outcome()
         check = self._options.check
         if check is None or outcome.is_error or self._lost is not None or self._command_outcome is not None:
@@ -153,11 +153,11 @@ class HeadlessRun:
         return check(outcome.result)[1]
 
     def once_more(self) -> "HeadlessRun":
-        """Another run in the same session, for the same printer."""
+        """A second run in the same session, with the same printer."""
         return HeadlessRun(self._session, self._printer, self._options, self._tally)
 
     def _checked(self, outcome: RunOutcome) -> RunOutcome:
-        """An answer in the shape that was asked for, or a failure that says what is wrong with it."""
+        """The outcome with the validated answer, or a failure with the problem."""
         check = self._options.check
         if check is None or outcome.is_error or self._command_outcome is not None:
             return outcome
@@ -169,14 +169,14 @@ class HeadlessRun:
     async def _follow(self, task: Opening) -> None:
         events = self._session.events()
         try:
-            # The first event is there once we are subscribed; a prompt handed over before could outrun us.
+            # The first event arrives once we are subscribed; with a prompt submitted before, we could miss events.
             first = await anext(events, None)
             if first is not None:
                 self._take(first)
             self._newest_before = self._view.agent.last_message_ts
             if self._cancelling:
                 return
-            # Until it is accepted there may be something to tell, such as what is waited for.
+            # Events may arrive before it is accepted, such as a notice about what it waits for.
             self._handing_over = asyncio.create_task(self._hand_over(task))
             await self._follow_task(events)
         finally:
@@ -186,7 +186,7 @@ class HeadlessRun:
     async def _hand_over(self, task: Opening) -> None:
         try:
             receipt = await self._session.submit(task)
-        except Exception as error:  # noqa: BLE001 - a border: whoever waits for the end must hear of it
+        except Exception as error:  # noqa: BLE001 - a boundary: the caller that waits for the end must get the error
             self._left.set_exception(error)
             return
         if isinstance(receipt, Refused):
@@ -209,7 +209,7 @@ class HeadlessRun:
             elif isinstance(event, TaskAborted) and not self._cancelling:
                 return
             elif isinstance(event, TaskEnded) and self._prompt_ts is None:
-                self._refusal = NOTHING_MORE  # what was said to a session that is taken up has ended its task
+                self._refusal = NOTHING_MORE  # the command to the resumed session has ended its task
                 return
 
     def _take(self, event: Event) -> None:
@@ -222,7 +222,7 @@ class HeadlessRun:
             self._start_cancel()
 
     async def _is_end(self, message: Message) -> bool:
-        """Whether this message ends the run. An ask that wants a permission is answered with no."""
+        """Whether this message ends the run. A request for approval is rejected."""
         if message.type != "ask" or message.partial is True or message.is_answered or self._is_old(message):
             return False
         info = self._view.agent
@@ -232,17 +232,17 @@ class HeadlessRun:
             return True
         if self._leaves_asks and isinstance(ask_of(message), ApprovalAsk):
             return True
-        # An ask of a newer engine lands here too: no is the answer that allows nothing.
+        # Also reached by unknown asks of a newer engine: rejecting allows nothing.
         await self._session.submit(AskResponse(answer=Reject(), ts=message.ts))
         return False
 
     def _is_old(self, message: Message) -> bool:
-        """A row from before our prompt: the ask at which an earlier run of this session ended."""
+        """Whether a row is older than our prompt: the ask at which an earlier run of this session ended."""
         return self._newest_before is not None and message.ts <= self._newest_before
 
     def _handlers_with(self, printing: Handlers) -> dict[type, tuple[Callable[[Any], None], ...]]:
-        """One table for all that listen; a kind of event that nobody wants costs one look-up."""
-        # Deltas are left out: a row comes whole when it is finished, and a long stream shall cost nothing here.
+        """One table of all handlers; an event without one costs one lookup."""
+        # Without deltas: a finished row arrives complete, and a long stream should cost nothing here.
         folding: Handlers = {kind: self._fold for kind in FOLDED}
         sources = (folding, self._tally.handlers, printing)
         kinds = {kind for source in sources for kind in source}

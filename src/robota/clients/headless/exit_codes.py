@@ -1,4 +1,4 @@
-"""What the exit status of print mode means."""
+"""The exit codes of print mode."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a printer is, and which one serves which output format."""
+"""The interface of printers, and the printer for each output format."""
 
 from typing import Final, Protocol, assert_never
 
@@ -19,7 +19,7 @@ class Printer(Protocol):
     def handlers(self) -> Handlers: ...
 
     def finish(self, result: Result) -> None:
-        """Print the end. Called once, after the last event."""
+        """Print the result. Called once, after the last event."""
         ...
 
 
@@ -39,7 +39,7 @@ class JsonPrinter:
 
 
 def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) -> Printer:
-    """The printer of the chosen format, with what a person at a terminal wants to see besides."""
+    """The printer for the chosen format, with progress and a summary at a terminal."""
     diagnostics = LineWriter(err)
     printer = _printer_of_format(options, Output(out), diagnostics)
     is_text = options.output_format is OutputFormat.TEXT
@@ -52,7 +52,7 @@ def printer_for(options: HeadlessOptions, out: BinaryOutput, err: TextOutput) ->
 
 
 def _printer_of_format(options: HeadlessOptions, output: Output, diagnostics: LineWriter) -> Printer:
-    """Those of the other formats are not even imported."""
+    """The printer for the format; the other formats are not imported."""
     partials = options.include_partial_messages
     match options.output_format:
         case OutputFormat.TEXT:
@@ -74,9 +74,9 @@ def _printer_of_format(options: HeadlessOptions, output: Output, diagnostics: Li
 
 
 def print_failure(message: str, output_format: OutputFormat, out: BinaryOutput, err: TextOutput) -> None:
-    """Tell of a run that never had a session, in the format that was asked for.
+    """Report a run that never had a session, in the requested format.
 
-    A lost standard output is no new failure: there is nobody left to tell.
+    A closed standard output is ignored: nobody is left to read the report.
     """
     printer = printer_for(HeadlessOptions(output_format=output_format, quiet=True), out, err)
     try:

@@ -1,6 +1,6 @@
-"""Print mode at a terminal: what runs and what it costs, on standard error; the words as they come, on standard output.
+"""Print mode at a terminal: progress and cost on standard error, the streamed answer on standard output.
 
-Nothing of this is loaded where both are files or pipes.
+Not imported if both are files or pipes.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ MAX_TITLE_LENGTH: Final = 50
 
 
 class LivePrinter:
-    """Puts progress around a printer, unless it shows all that happens by itself, and a summary behind it.
+    """Adds progress to a printer, unless it shows progress itself, and a summary after it.
 
-    `streamed` is where words go as they come; None if they wait for the end.
+    `streamed` is the output for streamed text; None if the answer is printed at the end.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class LivePrinter:
         return {kind: self._both(own.get(kind), self._inner.handlers.get(kind)) for kind in kinds}
 
     def finish(self, result: Result) -> None:
-        """The status goes, the answer or what is missing of it comes, and then how to go on."""
+        """Remove the status, print the answer or the rest of it, and then the summary."""
         self._status.end()
         if self._words is not None and isinstance(self._inner, TextPrinter):
             self._inner.is_answer_shown = self._words.end_with(result.result) and not result.is_error
@@ -90,7 +90,7 @@ class LivePrinter:
 
     def _tool_start(self, event: ToolStart) -> None:
         if self._words is not None:
-            self._words.break_line()  # so that the status has a row of its own
+            self._words.break_line()  # so that the status is on a separate row
         self._status.turn_to(_title(event))
 
     def _tool_end(self, event: ToolEnd) -> None:
@@ -103,7 +103,7 @@ class LivePrinter:
 
 
 class StatusLine:
-    """One row at the end of the screen that is written over again; nothing where the cursor cannot be moved."""
+    """A row at the end of the screen that is overwritten; empty if the terminal cannot move the cursor."""
 
     def __init__(self, diagnostics: LineWriter) -> None:
         self._diagnostics = diagnostics
@@ -114,17 +114,17 @@ class StatusLine:
         self._timer: asyncio.TimerHandle | None = None
 
     def turn_to(self, what: str) -> None:
-        """What runs from now on; empty if nothing does."""
+        """Set what is running now; empty if nothing is."""
         self._what = what
 
     def count(self, event: TaskTokenUsageUpdated) -> None:
-        """What the task has used so far."""
+        """Set the usage of the task so far."""
         usage, cost = event.usage, event.token_usage.total_cost
         tokens = usage.input_tokens + usage.output_tokens
         self._used = (f" · {tokens:,} tokens" if tokens else "") + (f" · ${cost:.4f}" if cost else "")
 
     def show(self) -> None:
-        """Draw it, and again every second as long as something runs."""
+        """Draw it, and again every second while something is running."""
         if not self._what:
             return
         elapsed = f"{time.monotonic() - self._started:.0f} s"
@@ -134,7 +134,7 @@ class StatusLine:
         self._timer = asyncio.get_running_loop().call_later(TICK_S, self.show) if self._is_shown else None
 
     def clear(self) -> None:
-        """Take it off the screen."""
+        """Erase it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -143,20 +143,20 @@ class StatusLine:
             self._is_shown = False
 
     def end(self) -> None:
-        """Nothing runs any more."""
+        """Erase it and stop drawing."""
         self._what = ""
         self.clear()
 
 
 class StreamedWords:
-    """The model's words on standard output as they come; those of subtasks stay with the parent's answer."""
+    """Streams the model's text to standard output, without that of subtasks, which goes to their parent."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._subtasks: set[str] = set()
         self._row: int | None = None
-        self._written = ""  # of the row that came last
-        self.is_open = False  # whether the cursor stands behind words
+        self._written = ""  # of the last row
+        self.is_open = False  # whether the current line contains text
 
     @property
     def handlers(self) -> Handlers:
@@ -168,13 +168,13 @@ class StreamedWords:
         }
 
     def end_with(self, answer: str) -> bool:
-        """Whether the answer stands there, as the last words; then their line is ended."""
+        """Whether the answer was streamed as the last text; if so, its line is ended."""
         stands_there = bool(answer.strip()) and self._written.strip() == answer.strip()
         self.break_line()
         return stands_there
 
     def break_line(self) -> None:
-        """What comes next begins at the left."""
+        """End the current line, if it contains text."""
         if self.is_open:
             self._output.text("\n")
             self.is_open = False
@@ -210,7 +210,7 @@ class StreamedWords:
 
 
 def summary(result: Result) -> str:
-    """How long it took and what it used."""
+    """The duration and the usage of a run, as a line."""
     usage = result.usage
     parts = [f"{result.duration_ms / 1000:.1f} s", counted(result.num_turns, "request")]
     if tokens := usage.input_tokens + usage.output_tokens:

@@ -1,4 +1,4 @@
-"""`--output-format messages`: the ask/say messages themselves, one a line."""
+"""`--output-format messages`: the ask/say messages themselves, one per line."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ GROWTH: Final = 16
 
 
 class MessagesPrinter:
-    """Prints a row when it is complete, and again when a complete row changes; `ts` says which row it is.
+    """Prints a row when it is complete, and again when a complete row changes; `ts` identifies the row.
 
     With partials, a streaming row is printed each time it has grown by a sixteenth, so that the output stays
     proportional to the text and not to its square.
@@ -79,7 +79,7 @@ class PartialRow:
 
 
 def is_complete(message: Message) -> bool:
-    """Neither streaming nor a request that still runs."""
+    """Whether it is neither streaming nor a request in progress."""
     if message.partial is True:
         return False
     return not (is_request_row(message) and detect_agent_state([message]).is_streaming)

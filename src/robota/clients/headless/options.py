@@ -1,4 +1,4 @@
-"""How print mode is asked to behave."""
+"""The options of print mode."""
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -17,16 +17,16 @@ class OutputFormat(StrEnum):
     MESSAGES = "messages"
 
 
-# The answer as it shall be printed, and what is wrong with it; None if nothing is.
+# Returns the answer as it is to be printed, and the problem with it; None if there is none.
 CheckAnswer = Callable[[str], tuple[str, str | None]]
 
 
 class HeadlessOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`cancel_grace_s` is how long a cancelled task may take to end before the result is printed without it.
+    """`cancel_grace_s` is the time that a cancelled task has to end before the result is printed without it.
 
-    With `check` an answer that is wrong is sent back once, with what is wrong with it.
-    `commands` gives the slash commands of the session, for the formats that list them.
-    With `leaves_asks` a request for permission ends the run, so that somebody can answer it later; otherwise it is no.
+    With `check`, an invalid answer is sent back to the model once, with the problem.
+    `commands` returns the slash commands of the session, for the formats that list them.
+    With `leaves_asks`, a request for approval ends the run and can be answered later; otherwise it is rejected.
     """
 
     output_format: OutputFormat = OutputFormat.TEXT

@@ -1,4 +1,4 @@
-"""How a task ended, read from its last message."""
+"""Determine how a task ended from its last message."""
 
 from collections.abc import Sequence
 from typing import Final, assert_never
@@ -40,7 +40,7 @@ ANSWERS: Final = frozenset({"text", "completion_result"})
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a run. `result` is the answer, or what there is of it if `is_error`."""
+    """The end of a run. `result` is the answer, or the existing part of it if `is_error`."""
 
     exit_code: int
     terminal_reason: str
@@ -53,7 +53,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Interruption(msgspec.Struct, frozen=True, kw_only=True):
-    """We were told to stop by a signal."""
+    """The run was stopped by a signal."""
 
     exit_code: int
     signal_name: str
@@ -67,10 +67,10 @@ def outcome_of(
     interruption: Interruption | None = None,
     session_id: str = "",
 ) -> RunOutcome:
-    """The outcome that the final ask tells.
+    """The outcome according to the final ask.
 
-    `prompt_ts` is the row that repeats the prompt: an answer stands after it. An interruption counts only if
-    the task did not come to an end of its own.
+    `prompt_ts` is the row with the prompt: the answer comes after it. An interruption counts only if the task did not
+    end by itself.
     """
     last = messages[-1] if messages else None
     so_far = _newest_answer(messages, prompt_ts)
@@ -98,19 +98,19 @@ def outcome_of(
 
 
 def aborted_during(view: ViewModel) -> str:
-    """The terminal reason of a task that is cancelled now or was cancelled last: in a call, or in a reply."""
+    """The terminal reason of a cancelled task: during a call, or during a reply."""
     in_tools = any(tool.status in (RUNNING, "interrupted") for tool in view.tools.values())
     return "aborted_tools" if in_tools else "aborted_streaming"
 
 
 def refused(refusal: Refused) -> RunOutcome:
-    """The session did not take the prompt or the slash command."""
+    """The session refused the prompt or the slash command."""
     code = WRONG_COMMANDS.get(refusal.code, exit_codes.TASK_FAILED)
     return RunOutcome(exit_code=code, terminal_reason="turn_setup_failed", errors=(refusal.message,))
 
 
 def wrong_shape(answer: str, problem: str) -> RunOutcome:
-    """The answer is there, but not as it was asked for, also when it was asked for again."""
+    """The answer does not match the schema, even after a second try."""
     error_text = f"The answer does not match --json-schema: {problem} The session is saved."
     return _failed("invalid_output", answer, error_text)
 
@@ -129,7 +129,7 @@ def command_done(outcome: CommandOutcome) -> RunOutcome:
 
 
 def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message, partial: str) -> RunOutcome:
-    """Done only with a whole answer in hand: an empty or cut one must never look like success."""
+    """Success only with a complete answer: an empty or truncated one must never look like success."""
     answer = _answer_of_last_request(messages, prompt_ts)
     text = (answer.text if answer is not None else None) or last.text or ""
     if not text.strip() or (answer is not None and answer.interrupted):
@@ -141,7 +141,7 @@ def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message
 
 
 def _stopped_by(messages: Sequence[Message]) -> str:
-    """Why the person is next without an answer, if the engine has just said it: a hook refused, a cost is unknown."""
+    """Why the task stopped without an answer, if the engine has just said so: a hook refused, a cost is unknown."""
     error_text = messages[-2] if len(messages) > 1 else None
     return (error_text.text or "") if error_text is not None and error_text.say == "error" else ""
 
@@ -160,7 +160,7 @@ def _provider_failed(asked: FailureAsk, partial: str) -> RunOutcome:
 
 
 def _asks_person(asked: QuestionAsk | ApprovalAsk, why: str, session_id: str) -> RunOutcome:
-    """Something that was left for somebody to answer."""
+    """The run ended with an ask that the user can answer later."""
     if isinstance(asked, QuestionAsk):
         return _question(asked, session_id)
     error_text = f"{why} The agent needs approval: {asked.title}\nTo review and answer it: robota state {session_id}"
@@ -207,7 +207,7 @@ def _cancelled(partial: str, during: str, interruption: Interruption | None) -> 
 
 
 def _broken_off(partial: str, during: str, interruption: Interruption | None) -> RunOutcome:
-    """There is no final ask that says how it ended."""
+    """There is no final ask with the way it ended."""
     if interruption is not None:
         return _interrupted(partial, during, interruption)
     error_text = (

@@ -1,4 +1,4 @@
-"""Standard output: whole lines, UTF-8 whatever the locale, flushed at once."""
+"""Write to standard output: whole lines, UTF-8 in every locale, flushed at once."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from robota.text.visible import without_controls, without_surrogates
 
 
 class BinaryOutput(Protocol):
-    """What `sys.stdout.buffer` offers and we use."""
+    """The part of `sys.stdout.buffer` that we use."""
 
     def write(self, data: bytes, /) -> int: ...
 
@@ -23,7 +23,7 @@ class BinaryOutput(Protocol):
 
 
 class OutputLost(Exception):
-    """Standard output takes nothing more; `is_closed` if its reader went away, else the text says why."""
+    """Standard output cannot be written to; `is_closed` if its reader is gone, else the message says why."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"Cannot write to standard output: {error.strerror or error}. The session is saved.")
@@ -35,7 +35,7 @@ class Output:
 
     def __init__(self, out: BinaryOutput) -> None:
         self._out = out
-        # A parent may hand us a non-blocking pipe, on which a long line would be cut off.
+        # A parent process may pass a non-blocking pipe, on which a long line would be cut off.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(out.fileno(), True)
 
@@ -43,7 +43,7 @@ class Output:
         self._write(json_bytes(value) + b"\n")
 
     def text(self, text: str) -> None:
-        """Text for a person or a pipe; a terminal never gets control sequences that a model wrote."""
+        """Write text; control sequences that a model wrote are never sent to a terminal."""
         shown = without_controls(text) if self._out.isatty() else text
         self._write(without_surrogates(shown).encode())
 
@@ -56,7 +56,7 @@ class Output:
 
 
 def json_bytes(value: Any) -> bytes:
-    """JSON without a line break of any kind, also for readers that split at Unicode line separators."""
+    """JSON without any line break, even for readers that split at Unicode line separators."""
     try:
         line = encode(value)
     except UnicodeEncodeError:

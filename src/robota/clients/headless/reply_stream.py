@@ -1,4 +1,4 @@
-"""A reply being written, as the raw stream events of the Messages API, in an order that its readers accept."""
+"""Convert a streaming reply to raw stream events of the Messages API, in an order that its clients accept."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -18,8 +18,8 @@ EMPTY_BLOCKS: Final[dict[str, dict[str, str]]] = {
 class ReplyStream:
     """Emits one message at a time and within it one block at a time.
 
-    A message begins with its first content, so that a request that fails before that leaves no trace. Every
-    message that begins also stops; `stop_reason` is null if the reply was cut short.
+    A message starts with its first content, so that a request that fails before leaves nothing. Every message that
+    starts also stops; `stop_reason` is null if the reply was interrupted.
     """
 
     def __init__(self, emit: Callable[[dict[str, Any]], None]) -> None:
@@ -36,7 +36,7 @@ class ReplyStream:
             self.row_delta(message.ts, message.text or "")
 
     def row_updated(self, message: Message) -> None:
-        """A row was sent whole: pass on what the deltas left out, and close its block if it is finished."""
+        """A row was sent completely: emit what the deltas left out, and close its block if it is finished."""
         ts = message.ts
         if ts not in self._rows:
             return
@@ -60,7 +60,7 @@ class ReplyStream:
     def call_delta(self, event: ToolCallDelta) -> None:
         call_id = event.call_id
         if call_id in self._calls and self._open_block != call_id:
-            # Two calls written at once: a stopped block cannot go on. The assistant line has the whole input.
+            # Two calls are streamed at once: a stopped block cannot continue. The assistant line has the whole input.
             return
         self._calls.add(call_id)
         self._turn_to(call_id, {"type": "tool_use", "id": call_id, "name": event.tool, "input": {}})
@@ -68,13 +68,13 @@ class ReplyStream:
             self._block_delta({"type": "input_json_delta", "partial_json": event.delta})
 
     def finish(self, reply: AssistantTurn) -> str | None:
-        """The reply is complete. Gives the id under which it was streamed, if any of it was."""
+        """End the reply. Returns the id with which it was streamed; None if nothing was."""
         message_id = self._message_id
         self._stop_message(reply.stop_reason, reply.usage)
         return message_id
 
     def abandon(self) -> None:
-        """The reply will not be completed."""
+        """End a reply that will not be completed."""
         self._stop_message(None, Usage())
 
     def _forget(self) -> None:

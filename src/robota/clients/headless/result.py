@@ -12,7 +12,7 @@ from robota.protocol.conversation import Usage
 
 
 class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One model's part. `context_window` is left out where the engine has not told it."""
+    """The usage of one model. `context_window` is omitted if it is unknown."""
 
     input_tokens: int
     output_tokens: int
@@ -24,9 +24,9 @@ class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Every field is there in every case, but `errors` and `api_error_status`, which only an error has.
+    """All fields are always present, except `errors` and `api_error_status`, which only errors have.
 
-    A cost is null where nobody knows the price.
+    A cost is null if the price is unknown.
     """
 
     type: Literal["result"] = "result"
@@ -73,7 +73,7 @@ def result_of(outcome: RunOutcome, tally: Tally) -> Result:
 
 
 def failure(message: str, *, session_id: str = "", terminal_reason: str = "turn_setup_failed") -> Result:
-    """The same object where there was never a session: wrong usage, wrong configuration."""
+    """The result of a run without a session: wrong usage, wrong configuration."""
     return Result(
         subtype=ERROR,
         is_error=True,
@@ -106,7 +106,7 @@ def _model_usage(share: ModelShare, context_window: int | None) -> ModelUsage:
 
 
 def new_uuid() -> str:
-    """A random UUID (version 4). The `uuid` module would cost more at start than all identifiers of a run."""
+    """A random UUID (version 4). Importing `uuid` would take longer than generating all identifiers of a run."""
     bits = bytearray(os.urandom(16))
     bits[6] = bits[6] & 0x0F | 0x40
     bits[8] = bits[8] & 0x3F | 0x80

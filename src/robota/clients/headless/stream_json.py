@@ -1,4 +1,4 @@
-"""`--output-format stream-json`: one object a line, from `system/init` to `result`."""
+"""`--output-format stream-json`: one object per line, from `system/init` to `result`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -34,7 +34,7 @@ LEFT_OUT: Final = "Older parts of the conversation were left out to fit the mode
 
 
 class StreamJsonPrinter:
-    """Prints turns, results and what a script should know in between; deltas only if they are wanted."""
+    """Prints turns, tool results and notices; deltas only if `partials`."""
 
     def __init__(
         self, output: Output, *, partials: bool, commands: Callable[[], Sequence[SlashCommandInfo]] = tuple
@@ -87,7 +87,7 @@ class StreamJsonPrinter:
             self._begin()
 
     def _begin(self) -> None:
-        """The first line, once it is known which servers work and what tools they bring; then what waited for it."""
+        """Print the first line, once it is known which servers work and what tools they have; then the queued lines."""
         if self._has_begun or self._first is None:
             return
         self._has_begun = True
@@ -152,7 +152,7 @@ class StreamJsonPrinter:
 
 
 def init_fields(state: SessionState, commands: Sequence[SlashCommandInfo] = ()) -> dict[str, Any]:
-    """What a session starts with. Lists of things that there are none of are empty, not missing."""
+    """The fields of `system/init`. Empty lists are included."""
     return {
         "cwd": state.cwd,
         "model": state.model,
@@ -170,7 +170,7 @@ def init_fields(state: SessionState, commands: Sequence[SlashCommandInfo] = ()) 
 
 
 def assistant_message(reply: AssistantTurn, message_id: str | None = None) -> dict[str, Any]:
-    """A reply as the Messages API writes it."""
+    """A reply in the format of the Messages API."""
     return {
         "id": message_id or reply.id or new_message_id(),
         "type": "message",
@@ -184,14 +184,14 @@ def assistant_message(reply: AssistantTurn, message_id: str | None = None) -> di
 
 
 def _with_signature(block: AssistantBlock) -> AssistantBlock:
-    """Readers of the Messages API expect a seal on every thought, also where a provider gives none."""
+    """Add an empty signature to thinking without one: clients of the Messages API expect one on every block."""
     if isinstance(block, ThinkingBlock) and block.signature is None:
         return msgspec.structs.replace(block, signature="")
     return block
 
 
 def tool_result(result: ToolResultBlock) -> dict[str, Any]:
-    """A tool result as the Messages API writes it: plain text, or a list of blocks if there are images."""
+    """A tool result in the format of the Messages API: plain text, or a list of blocks if there are images."""
     content: Any = result.content
     if result.images:
         images = [{"type": "image", "source": source} for source in result.images]

@@ -1,4 +1,4 @@
-"""What adds up while a task runs: turns, time, tokens, money, denials."""
+"""Count turns, time, tokens, cost and denials while a task runs."""
 
 import time
 from typing import Any
@@ -18,7 +18,7 @@ from robota.protocol.events import (
 
 
 class PermissionDenial(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that was not allowed, as the result lists it."""
+    """A denied call, as listed in the result."""
 
     tool_name: str
     tool_use_id: str
@@ -26,7 +26,7 @@ class PermissionDenial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelShare(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model took of the run."""
+    """One model's share of the run."""
 
     usage: Usage = Usage()
     cost: float | None = 0.0
@@ -44,7 +44,7 @@ class Tally:
         self.models: dict[str, ModelShare] = {}
         self.denials: list[PermissionDenial] = []
         self._reported_usage = Usage()
-        # What a task that is taken up had used before this run; it is told before anything else.
+        # The usage of a resumed task before this run; reported before anything else.
         self._used_before = Usage()
         self._cost_before: float | None = 0.0
         self._has_begun = True
@@ -65,7 +65,7 @@ class Tally:
 
     @property
     def usage(self) -> Usage:
-        """The engine's total, which includes requests that gave no reply; else the sum of the replies."""
+        """The engine's total, which includes requests without a reply; else the sum of the replies."""
         if self._reported_usage != Usage():
             return self._reported_usage
         return sum((share.usage for share in self.models.values()), Usage())

@@ -13,19 +13,19 @@ from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
 if TYPE_CHECKING:
     from robota.clients.render.progress import Progress
 
-# A shorter pause is over before a person wonders what is going on.
+# Users do not notice a shorter pause.
 WORTH_TELLING_MS: Final = 2000
 
 
 class TextPrinter:
-    """Prints the answer when it is whole. A failed run prints no answer, so that a pipe gets none."""
+    """Prints the complete answer. A failed run prints no answer, so that a pipe gets none."""
 
     def __init__(self, output: Output, diagnostics: LineWriter, *, verbose: bool) -> None:
         self._output = output
         self._diagnostics = diagnostics
         self._progress = _progress(diagnostics) if verbose else None
         self._denied: list[ToolEnd] = []
-        self.is_answer_shown = False  # by somebody else, as it came
+        self.is_answer_shown = False  # it was streamed by `LivePrinter`
 
     @property
     def handlers(self) -> Handlers:
@@ -54,7 +54,7 @@ class TextPrinter:
             self._denied.append(event)
 
     def _retry(self, event: RetryScheduled) -> None:
-        """Without a word a run that waits for its server looks as if it hung."""
+        """Report a retry: without it, a run that waits for its server seems to hang."""
         if event.delay_ms >= WORTH_TELLING_MS:
             from robota.clients.render.progress import retry_in_words
 

@@ -1,1 +1,1 @@
-"""A conversation in plain lines at a terminal: every ask can be answered, nothing is drawn twice."""
+"""The line-by-line client for terminals: every ask can be answered, nothing is redrawn."""

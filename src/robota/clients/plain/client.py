@@ -1,4 +1,4 @@
-"""A conversation at a terminal, line by line: prompts in, answers out, every ask put to the person."""
+"""Run a conversation at a terminal line by line, and ask the user every ask of the engine."""
 
 import asyncio
 import signal
@@ -71,7 +71,7 @@ from robota.protocol.slash_commands import (
 )
 from robota.protocol.views import TerminalView
 
-# The Ctrl+C that ended an editor may be heard of after its end.
+# The Ctrl+C that ended an editor may arrive after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
 LEAVING: Final = "(press Ctrl+C again or Ctrl+D to exit)"
 QUEUED_SHOWN: Final = 200
@@ -81,7 +81,7 @@ INSTEAD: Final = "Nothing was changed. To ask for something different, type n an
 
 
 class NextTask(msgspec.Struct, frozen=True):
-    """What is asked where there is no task, and so no ask of the engine."""
+    """The question for the next prompt, if there is no task and so no ask of the engine."""
 
 
 def _is_at_rest(asked: Ask | NextTask | None) -> bool:
@@ -96,12 +96,12 @@ def _is_at_rest(asked: Ask | NextTask | None) -> bool:
 
 
 def _wants_words(asked: TalkAsk) -> bool:
-    """Whether any words will do, so that those that were typed before it was asked are meant for it."""
+    """Whether any text is an answer, so that text typed before the question counts as one."""
     return isinstance(asked, CompletionAsk) or (isinstance(asked, ResumeAsk) and asked.is_completed)
 
 
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client is given of the machine."""
+    """The client's access to the machine."""
 
     input: int
     out: TextOutput
@@ -111,7 +111,7 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int | SessionWanted:
-    """Talk until the person leaves; returns the exit code, or where they want to go on."""
+    """Talk until the user leaves; returns the exit code, or the session to continue with."""
     conversation = Conversation(session, terminal)
     job_control = (signal.SIGTSTP, signal.SIGCONT)
     with signals_to(conversation.signalled, *job_control), conversation.prompter.console.reading():
@@ -119,7 +119,7 @@ async def converse(session: SessionPort, prompt: str | None, terminal: Terminal)
 
 
 class Conversation:
-    """One person, one session."""
+    """The conversation of one user in one session."""
 
     def __init__(self, session: SessionPort, terminal: Terminal) -> None:
         self._session = session
@@ -136,9 +136,9 @@ class Conversation:
         self._over: asyncio.Future[int | SessionWanted] = asyncio.get_running_loop().create_future()
         self._pressed = False
         self._is_editing = False
-        self._typed_ahead: list[str] = []  # lines that were entered before the next task could be asked for
-        self._asked: Ask | NextTask | None = NextTask()  # what the person is asked now
-        self._asked_ts: int | None = None  # the row of it, if it is the engine that asks
+        self._typed_ahead: list[str] = []  # lines entered before the next prompt could be asked for
+        self._asked: Ask | NextTask | None = NextTask()  # the current question
+        self._asked_ts: int | None = None  # its row, if the engine asks
 
     async def run(self, prompt: str | None) -> int | SessionWanted:
         self._start(self._follow(prompt))
@@ -150,9 +150,9 @@ class Conversation:
                 job.cancel()
 
     def signalled(self, number: signal.Signals) -> None:
-        """Ctrl+C stops what runs; once more, or twice where nothing runs, it leaves."""
+        """Ctrl+C cancels what is running; a second one, or two if nothing is running, exits."""
         if number is signal.SIGTSTP:
-            self.prompter.console.pause()  # the shell wants its terminal as it was
+            self.prompter.console.pause()  # restore the terminal for the shell
             signal.raise_signal(signal.SIGSTOP)
         elif number is signal.SIGCONT:
             if not self._is_editing:
@@ -181,13 +181,13 @@ class Conversation:
         events = self._session.events()
         self._view = reduce(self._view, await anext(events))
         pending = self._view.pending_ask
-        self._put(self._next_task(prompt) if pending is None else self._taken_up(pending.message, prompt))
+        self._put(self._next_task(prompt) if pending is None else self._resume(pending.message, prompt))
         async for event in events:
             self._take(event)
         self._leave(0)
 
-    async def _taken_up(self, message: Message, prompt: str | None) -> None:
-        """Show the end of what another process did, and go on from what is asked now."""
+    async def _resume(self, message: Message, prompt: str | None) -> None:
+        """Show the end of the resumed conversation, and continue with what is asked now."""
         self._transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
         older = self._view.session.older_rows if self._view.session is not None else 0
         if not self._is_past_shown:
@@ -208,7 +208,7 @@ class Conversation:
                 handle(event)
         match event:
             case MessageCreated(message=message) if message.ask and not is_non_blocking_ask(message.ask):
-                # Of an ask of a newer engine only the words are known, and words allow nothing.
+                # Of an unknown ask of a newer engine only the text is shown; a text answer allows nothing.
                 asked = ask_of(message) or QuestionAsk(question=message.text or "")
                 self._asked, self._asked_ts = asked, message.ts
                 self._put(self._question(asked, message))
@@ -220,7 +220,7 @@ class Conversation:
                 self._show_lines(map(Line, result_lines(result)))
                 self.prompter.draft = result.draft or ""
             case TaskAborted() if self._has_failed:
-                self._put(self._next_task())  # it ended by an error, so nothing more will be asked
+                self._put(self._next_task())  # it ended with an error, so the engine asks nothing more
             case State(state=state) if state.current_task_id is None and self._asked_ts is not None:
                 self._put(self._next_task())  # the task that asked was cleared
         self.prompter.show_again()
@@ -232,13 +232,13 @@ class Conversation:
         return last is not None and last.say == "error" and last.call_id is None
 
     def _put(self, question: Coroutine[Any, Any, None]) -> None:
-        """Ask this from now on, and nothing that was asked before."""
+        """Replace the current question."""
         if self._asking is not None:
             self._asking.cancel()
         self._asking = self._start(question)
 
     def _withdraw(self) -> None:
-        """The ask was answered, and not here: words that had been queued were taken up, or another client did."""
+        """Remove the current question: it was answered by queued text or by another client."""
         if self._asking is not None:
             self._asking.cancel()
         self._asked = self._asked_ts = None
@@ -247,10 +247,10 @@ class Conversation:
         answer = await (self._approval(asked) if isinstance(asked, ApprovalAsk) else self._talk(asked))
         self._asked = self._asked_ts = None
         if isinstance(answer, ApproveEdited | ApproveHunks) and message.call_id is not None:
-            self._transcript.show_changes_of(message.call_id)  # what was asked is not what will be done
+            self._transcript.show_changes_of(message.call_id)  # the user edited the call
         is_end = isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk)
         if is_end:
-            self._asked = NextTask()  # words typed from here on are for the next one
+            self._asked = NextTask()  # text typed from here on is the next prompt
         await self._submit(AskResponse(answer=answer, ts=message.ts))
         if is_end:
             await self._next_task()
@@ -296,7 +296,7 @@ class Conversation:
                     assert_never(never)
 
     def _show_changed(self, asked: ApprovalAsk, text: str) -> None:
-        """A command as it will run; what becomes of a changed file is told when it is written."""
+        """Show an edited command as it will run; an edited file is shown when it is written."""
         if isinstance(asked.view, TerminalView):
             self._show_lines(whole_view(TerminalView(command=text, output="")))
 
@@ -306,7 +306,7 @@ class Conversation:
             self._lines.prose(line.text, line.colour)
 
     async def _edited(self, text: str) -> str | None:
-        """The text as the person changed it; None if it is as it was."""
+        """The text after editing; None if it is unchanged."""
         self._is_editing = True
         try:
             with self.prompter.console.lent():
@@ -323,7 +323,7 @@ class Conversation:
         return None
 
     async def _typed(self, *, is_answer: bool = False) -> str | None:
-        """What the person typed; None if it was an order to us. The end of the input is the end of everything."""
+        """The typed text; None if it was a command for the client. At the end of the input, the client exits."""
         if isinstance(self._asked, NextTask) and self._typed_ahead:
             typed: str | None = self._typed_ahead.pop(0)
         else:
@@ -339,7 +339,7 @@ class Conversation:
         return None
 
     async def _run_command(self, line: str) -> bool:
-        """Run a slash command and show what it gave back. False if several lines only looked like one."""
+        """Run a slash command and show its result. False if several lines only looked like one."""
         receipt = await self._session.submit(RunSlashCommand(line=line))
         if isinstance(receipt, Refused):
             is_prose = receipt.code == "unknown_command" and "\n" in line.strip()
@@ -360,7 +360,7 @@ class Conversation:
             case RewindShown():
                 await self._go_back(outcome)
             case CommandStarted() if self._asked is not None:
-                self._asked = None  # something runs now, which Ctrl+C stops
+                self._asked = None  # something is running now, which Ctrl+C cancels
                 await asyncio.Future()  # until something is asked again
             case ClientClosed():
                 self._leave(0)
@@ -373,10 +373,10 @@ class Conversation:
                 assert_never(never)
 
     async def _go_back(self, shown: RewindShown) -> None:
-        """Show what going back would change, and do it if the person wants it."""
+        """Show what going back would change, and do it if the user confirms."""
         if shown.is_done:
             if shown.result.changes_conversation:
-                await asyncio.Future()  # until it is asked how to go on from there
+                await asyncio.Future()  # until the engine asks how to continue
             return
         self._show_lines(preview_lines(shown.result))
         if shown.line is None:
@@ -392,7 +392,7 @@ class Conversation:
             self._lines.line("Nothing was changed.", DIM)
 
     async def _choose(self, choice: CommandChoice) -> None:
-        """Let the person pick one by its number; while the agent works they only see what to type."""
+        """Let the user select an option by number; while the agent works, only show what to type."""
         self._lines.prose(choice.title, indent="  ")
         for number, option in enumerate(choice.options, start=1):
             self._lines.prose(f"  {number} {option.label}  {option.detail}".rstrip(), indent="      ")
@@ -404,7 +404,7 @@ class Conversation:
         if typed.isascii() and typed.isdecimal() and 1 <= int(typed) <= len(choice.options):
             line = choice.options[int(typed) - 1].line
             if line.endswith(" "):
-                self.prompter.draft = line  # the person writes the rest of it
+                self.prompter.draft = line  # the user completes it
             else:
                 await self._run_command(line)
 
@@ -419,21 +419,21 @@ class Conversation:
             self._asked = NextTask()
             typed = prompt if prompt is not None else await self._typed()
             if typed is not None and typed.strip():
-                self._asked = None  # what a task needs may take a while to start
+                self._asked = None  # starting a task may take a while
                 command = shell_command(typed)
                 if await self._submit(NewTask(text=command or typed, is_command=command is not None)) is not None:
                     return
             prompt = None
 
     async def _take_back_queued(self) -> None:
-        """What was queued for a task that has ended is typed again, for the person to send or to rub out."""
+        """Put text that was queued for an ended task back into the input, for the user to send or delete."""
         for waiting in self._view.queue:
             if isinstance(await self._session.submit(RemoveQueuedMessage(id=waiting.id)), Accepted):
                 typed = f"!{waiting.text}" if waiting.is_command else waiting.text
                 self.prompter.draft = f"{self.prompter.draft}\n{typed}".lstrip("\n")
 
     async def _submit(self, command: Command) -> Accepted | None:
-        """The receipt if the session took it; if not, the person learns why."""
+        """Submit a command; returns the receipt, or None after showing why the session refused it."""
         receipt = await self._session.submit(command)
         if isinstance(receipt, Accepted):
             return receipt
@@ -445,7 +445,7 @@ class Conversation:
         self._lines.prose(f"! {why}", RED, indent="  ")
 
     def _queue(self, line: str | None) -> None:
-        """Words typed while the agent works wait their turn; Ctrl+D does not."""
+        """Queue text typed while the agent works; Ctrl+D takes effect at once."""
         if line is None:
             self._leave(0)
             return
@@ -464,7 +464,7 @@ class Conversation:
             preview_text = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
             self._lines.prose(f"(queued for the agent: {preview_text})", DIM)
         elif receipt.code == "no_active_task":
-            self._typed_ahead.append(line)  # the task has just ended, so this begins the next one
+            self._typed_ahead.append(line)  # the task has just ended, so this starts the next one
             self._put(self._next_task())
         else:
             self._tell_refusal(receipt)
@@ -476,7 +476,7 @@ class Conversation:
         return task
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
-        """A part that fails must not leave a person waiting for nothing."""
+        """End the conversation if a background part failed, so that the user does not wait forever."""
         self._jobs.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not self._over.done():

@@ -1,4 +1,4 @@
-"""Keys from a terminal, read without blocking: what was typed before a question is never an answer to it."""
+"""Read keys from a terminal without blocking; input typed before a question never answers it."""
 
 import asyncio
 import contextlib
@@ -14,12 +14,12 @@ from robota.clients.terminal.key_modes import KeyModes
 from robota.clients.terminal.keys import Key, KeyDecoder, KeyPress
 
 READ_BYTES: Final = 64 * 1024
-# From a terminal that does not mark pastes, their lines follow one another faster than anybody types.
+# Without bracketed paste, the lines of a paste arrive faster than anyone types.
 PASTE_PAUSE_S: Final = 0.03
 
 
 class Console:
-    """Reads keys. What nobody waits for goes to `on_idle_text`: a text that was entered, or None for Ctrl+D."""
+    """Reads keys. Text that is entered while no caller waits goes to `on_idle_text`; None for Ctrl+D."""
 
     def __init__(
         self,
@@ -35,14 +35,14 @@ class Console:
         self._start_guard = start_guard
         self._guard: TerminalGuard | None = None
         self._keys = KeyDecoder()
-        self.is_entered = False  # the text ends with an Enter and is about to be delivered
+        self.is_entered = False  # the text was entered and is about to be delivered
         self._delivery: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Future[str | None] | None = None
         self.at_end = False
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Read within this context; outside of it the terminal is as it was."""
+        """Read within this context; outside of it, the terminal has its original modes."""
         self.resume()
         try:
             yield
@@ -54,7 +54,7 @@ class Console:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
-        """Within this context another program has the terminal."""
+        """Let another program use the terminal within this context."""
         self.pause()
         try:
             yield
@@ -62,7 +62,7 @@ class Console:
             self.resume()
 
     def pause(self) -> None:
-        """Leave the terminal to somebody else."""
+        """Stop reading and restore the terminal for another program."""
         asyncio.get_running_loop().remove_reader(self._descriptor)
         self._editor.lines.ask_for_marked_pastes(False)
         self._modes.leave()
@@ -84,7 +84,7 @@ class Console:
             self._guard.taken(is_alternate=False)
 
     def forget(self) -> str:
-        """Throw away what has been typed and not been taken; returns it."""
+        """Discard typed text that was not delivered; returns it."""
         self._stop_delivery()
         while self._is_ready and (data := self._bytes()):
             for key in self._keys.feed(data):
@@ -93,7 +93,7 @@ class Console:
         return self._editor.take().strip()
 
     async def typed(self) -> str | None:
-        """The next text that is entered; None at the end of the input."""
+        """Wait for the next entered text; None at the end of the input."""
         if self.at_end:
             return None
         self._waiting = asyncio.get_running_loop().create_future()
@@ -104,7 +104,7 @@ class Console:
 
     def _read(self) -> None:
         if not self._is_ready:
-            return  # it has been forgotten meanwhile
+            return  # discarded meanwhile
         data = self._bytes()
         self._stop_delivery()
         for key in self._keys.feed(data):
@@ -159,7 +159,7 @@ class Console:
 
     @property
     def _is_there(self) -> bool:
-        """Whether the terminal still is; of one that is gone a signal tells."""
+        """Whether the terminal still exists; if not, a signal arrives as well."""
         try:
             termios.tcgetattr(self._descriptor)
         except termios.error:

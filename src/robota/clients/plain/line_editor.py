@@ -1,4 +1,4 @@
-"""What a person is typing: its text, and its echo on the screen."""
+"""A minimal line editor: the typed text and its echo on the screen."""
 
 from typing import Final, assert_never
 
@@ -10,17 +10,17 @@ SIGN: Final = "> "
 
 
 class LineEditor:
-    """A text that grows and shrinks at its end. What stands behind the sign on the screen is what will be sent."""
+    """A text that is edited at its end. The text after the prompt sign on the screen is the one that is sent."""
 
     def __init__(self, lines: LineWriter) -> None:
         self.lines = lines
-        self._written = -1  # how much had been written when our echo was the last of it
-        self._standing = (-1, "")  # the same for what was shown last, and what that was
+        self._written = -1  # the number of characters written when our echo was the last output
+        self._standing = (-1, "")  # the same for the last call of `show`, and what it showed
         self.text = ""
         self.has_sign = False
 
     def press(self, key: KeyPress) -> None:
-        """Change the text, and the screen with it."""
+        """Apply a key to the text and the screen."""
         match key:
             case TypedText(text) | PastedText(text):
                 self._insert(text)
@@ -41,14 +41,14 @@ class LineEditor:
                 assert_never(never)
 
     def take(self) -> str:
-        """The text, which is over then."""
+        """Return the text and clear it."""
         text, self.text = self.text, ""
         return text
 
     def show(self) -> None:
-        """The sign if something may be typed, and the last line of what has been typed, on a line of their own.
+        """Show the prompt sign and the last line of the typed text on a new line.
 
-        Where it stands already, because another question waits for words now, it is not shown twice.
+        It is not shown twice if it is already there because of an earlier question.
         """
         *above, last = self.text.split("\n")
         more = f"({len(above):,} lines) " if above else ""
@@ -71,11 +71,11 @@ class LineEditor:
             self.show()
 
     def _last_word(self) -> int:
-        """Where the last word begins."""
+        """The position of the last word."""
         return len(self.text.rstrip().rpartition(" ")[0]) + (1 if " " in self.text.rstrip() else 0)
 
     def _last_letter(self) -> int:
-        """Where the last letter begins, with the marks upon it."""
+        """The position of the last character including its combining marks."""
         at = len(self.text) - 1
         while at > 0 and columns_of(self.text[at]) == 0:
             at -= 1

@@ -1,4 +1,4 @@
-"""The place where the person types: a sign that they can, and what they typed."""
+"""The input prompt: shows the prompt sign and returns what the user types."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,7 +13,7 @@ FORGOTTEN_SHOWN: Final = 200
 
 
 class Prompter:
-    """Shows the sign once for each thing that is to be typed, and again where something was printed over it."""
+    """Shows the prompt sign once for each input, and again if something was printed over it."""
 
     def __init__(
         self,
@@ -25,10 +25,10 @@ class Prompter:
         self._lines = lines
         self._editor = LineEditor(lines)
         self.console = Console(descriptor, self._editor, on_idle_text, start_guard)
-        self.draft = ""  # stands there when something is next to be typed, and can be changed
+        self.draft = ""  # the initial text of the next input, which the user can edit
 
     async def text(self) -> str | None:
-        """What is typed next, maybe begun already; None at the end of the input."""
+        """The next text, including what was typed before; None at the end of the input."""
         self._editor.has_sign = True
         self._editor.text = "\n".join(filter(None, (self.draft, self._editor.text)))
         self.draft = ""
@@ -40,7 +40,7 @@ class Prompter:
             self._editor.has_sign = False
 
     async def answer(self) -> str | None:
-        """What is typed from now on: what was typed before a question is no answer to it."""
+        """The next text without what was typed before: that cannot answer the question."""
         forgotten = " ".join(self.console.forget().split())
         if forgotten:
             shown = forgotten[:FORGOTTEN_SHOWN]
@@ -48,11 +48,11 @@ class Prompter:
         return await self.text()
 
     def show_again(self) -> None:
-        """Something may have been printed beneath the sign."""
+        """Show the sign again if something was printed after it."""
         if self._editor.has_sign and not self._lines.is_open:
             self._editor.show()
 
     def interrupt(self) -> None:
-        """Ctrl+C: what was typed so far is given up, as the mark on the screen says."""
+        """Ctrl+C: discard the typed text, and show that on the screen."""
         self.console.forget()
         self._lines.words("^C\n")

@@ -1,4 +1,4 @@
-"""A line now and then about what takes long, so that a person knows that it goes on."""
+"""Print a line from time to time while something takes long."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ MAX_LENGTH: Final = 100
 
 
 class WaitNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """After how many seconds what is said; from the last one on it is said that often."""
+    """The text of a notice, and after how many seconds it is printed; the last number is also its interval."""
 
     words: str
     seconds: tuple[float, ...]
@@ -34,7 +34,7 @@ WITH_THE_MODEL: Final = WaitNotice(words="waiting for the model", seconds=(10, 3
 
 
 class StillRunning:
-    """Watches the newest call, or the model. Whoever is asked something is not told that it takes long."""
+    """Watches the newest call, or the model. Prints nothing while the user is asked something."""
 
     def __init__(
         self, diagnostics: LineWriter, view: Callable[[], ViewModel], with_calls: WaitNotice = WITH_CALLS

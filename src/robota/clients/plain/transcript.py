@@ -1,4 +1,4 @@
-"""The conversation on the screen: the model's words as they come, what is done, and what went wrong."""
+"""Print the conversation: the streamed text of the model, calls, and errors."""
 
 from collections.abc import Callable
 from typing import Final
@@ -22,16 +22,16 @@ from robota.protocol.events import (
 from robota.protocol.message import SPOKEN, Message
 from robota.protocol.views import DiffsView, DiffView
 
-# The seed's protocol names some errors; what a person reads is up to the client.
+# The protocol has codes for some errors; clients choose the text.
 ERRORS_IN_WORDS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model returned an empty answer."}
 
 
 class Transcript:
-    """Prints each thing once, in the order in which it happened."""
+    """Prints everything once, in the order of events."""
 
     def __init__(self, diagnostics: LineWriter) -> None:
         self._diagnostics = diagnostics
-        self._streaming: int | None = None  # the row that is being spoken, and how much of it has been shown
+        self._streaming: int | None = None  # the row that is being streamed, and how much of it was shown
         self._shown = 0
         self._begun: set[str] = set()
         self._asked: set[str] = set()
@@ -42,7 +42,7 @@ class Transcript:
     @property
     def handlers(self) -> Handlers:
         progress = dict(Progress(self._diagnostics).handlers)
-        del progress[TurnReply]  # words are shown as they come
+        del progress[TurnReply]  # text is streamed instead
         start, end = progress[ToolStart], progress[ToolEnd]
         return {
             **progress,
@@ -54,12 +54,12 @@ class Transcript:
         }
 
     def resume(self, task_id: str | None) -> None:
-        """The beginning of this task was shown by another process."""
+        """Note that the beginning of this task was shown before."""
         if task_id is not None:
             self._begun.add(task_id)
 
     def tell_usage(self, used: TokenUsage) -> None:
-        """What the task has taken so far, in a line, if that is news."""
+        """Print the usage of the task so far, if it has changed."""
         if used != self._told_usage and (used.total_tokens_in or used.total_tokens_out):
             self._told_usage = used
             price = f", ${used.total_cost:.4f}" if used.total_cost else ""
@@ -68,13 +68,13 @@ class Transcript:
             self._diagnostics.line(f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out{price}", DIM)
 
     def show_changes_of(self, call_id: str) -> None:
-        """What this call does is not what was asked about, so its end shows it."""
+        """Show the changes of this call at its end, because they differ from what the user approved."""
         self._changed.add(call_id)
 
     def _created(self, event: MessageCreated) -> None:
         row = event.message
         if event.task_id not in self._begun:
-            self._begun.add(event.task_id)  # the first row of a task is its prompt, which is known
+            self._begun.add(event.task_id)  # the first row of a task is its prompt, which the user has typed
             return
         if row.ask in APPROVAL_ASKS and row.call_id is not None:
             self._asked.add(row.call_id)
@@ -83,7 +83,7 @@ class Transcript:
             self._speak(row.text or "")
             if not row.partial:
                 self._finish(row)
-        elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
+        elif row.say == "error" and row.text and row.call_id is None:  # errors of calls are shown with their end
             self._diagnostics.prose(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", RED, indent="  ")
         elif row.say == "condense_context":
             self._diagnostics.line("    (condensing the conversation)", DIM)
@@ -91,12 +91,12 @@ class Transcript:
     def _started(self, event: ToolStart, show: Callable[[ToolStart], None]) -> None:
         if event.purpose is CallPurpose.SUBTASK:
             self._subtasks.add(event.call_id)
-        # One that the person has changed is told again; they have seen what they wrote.
+        # The user has seen the text of a call that they edited, so it is not shown again.
         if event.purpose not in SPEAKING and event.call_id not in self._changed:
             show(event)
 
     def _without_what_is_known(self, event: ToolEnd) -> ToolEnd:
-        """Of a call that was asked about the person has seen the diff; the time of a subtask is that of others."""
+        """Remove what the user knows: the diff of an approved call, and the duration of a subtask."""
         if event.call_id in self._subtasks:
             return msgspec.structs.replace(event, duration_ms=0)
         if event.call_id not in self._asked:

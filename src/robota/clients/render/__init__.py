@@ -1,1 +1,1 @@
-"""What clients that write text share: diffs, views, todo lists, retries and errors in words, progress."""
+"""Text output shared by clients: diffs, views, todo lists, retries and errors in words, progress."""

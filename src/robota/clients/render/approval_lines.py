@@ -1,4 +1,4 @@
-"""A request for approval, as lines: what would happen, why it is asked, and the answers there are. Pure."""
+"""Format a request for approval as lines: what would happen, the reasons, and the possible answers. Pure."""
 
 from typing import Final
 
@@ -11,12 +11,12 @@ CHARACTERS_SHOWN: Final = 2000  # of a line
 
 
 def subject_lines(asked: ApprovalAsk) -> tuple[Line, ...]:
-    """The command, the call of another's tool, or the change to a file, whole."""
+    """The complete command, call of an external tool, or change to a file."""
     return tuple(whole_view(asked.view, choosable_hunks=asked.choosable_hunks))
 
 
 def cut(lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """At most a few screens; how much more there is, is said."""
+    """At most a few screens, with the number of omitted lines."""
     left_out = len(lines) - LINES_SHOWN
     shown = tuple(piece for line in lines[:LINES_SHOWN] for piece in _cut_line(line))
     if left_out <= 0:
@@ -25,7 +25,7 @@ def cut(lines: tuple[Line, ...]) -> tuple[Line, ...]:
 
 
 def reason_lines(verdict: ApprovalVerdict) -> tuple[Line, ...]:
-    """Why it is asked, what is said of each part of a command, and what cannot be seen in the text."""
+    """The reasons, the verdict on each part of a command, and warnings about invisible characters."""
     lines = [Line(f"  {verdict.reason}", DIM)] if verdict.reason else []
     if len(verdict.parts) > 1:
         lines += [Line(f"{INSET}{part.decision:5}  {part.text}", DIM) for part in verdict.parts]
@@ -33,7 +33,7 @@ def reason_lines(verdict: ApprovalVerdict) -> tuple[Line, ...]:
 
 
 def choice_lines(asked: ApprovalAsk) -> tuple[Line, ...]:
-    """The answers, the usual ones first."""
+    """The possible answers, the usual ones first."""
     edit = "   e edit it first" if asked.editable is not None else ""
     lines = [f"  y yes   n no (text after n is sent as the reason){edit}"]
     for number, offered in enumerate(asked.verdict.suggestions, start=1):

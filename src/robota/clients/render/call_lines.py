@@ -1,4 +1,4 @@
-"""A call as lines of text: its title, and what came of it."""
+"""Format a call as lines of text: its title and its result."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,14 +13,14 @@ STEP: Final = "  "
 
 
 def title_line(title: str, bullet: str) -> Line:
-    """The line that says which call it is."""
+    """The line with the title of a call."""
     return Line(f"{bullet} {title}", BOLD, STEP)
 
 
 def result_lines(
     status: str, reason: str | None, view: View | None, duration_ms: int, *, of: str = ""
 ) -> Iterator[Line]:
-    """What came of a call; `of` names it again where its title does not stand right above."""
+    """The result of a call; `of` repeats its title if that is not right above."""
     if status != "success":
         which = f" {of}" if of else ""
         why = f": {_shortened(reason)}" if reason else ""

@@ -1,4 +1,4 @@
-"""What a slash command gave back, as text without colours."""
+"""Format the result of a slash command as text without colours."""
 
 import shlex
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ DIFF_COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
 
 
 def command_text(outcome: CommandOutcome) -> str:
-    """Everything a reader of plain text can use of it; a choice is the lines that choose."""
+    """Everything that is useful as plain text; a choice becomes the command lines for its options."""
     match outcome:
         case CommandShown(view=view):
             return "\n".join(line.text.removeprefix(INSET) for line in whole_view(view))
@@ -55,7 +55,7 @@ Readable = ContextShown | PreviewShown | RowsShown | DiffShown | TextCopied
 
 
 def conversation_lines(outcome: Readable, width: int | None = None) -> Iterable[Line]:
-    """What a command shows of the conversation, as lines."""
+    """Format what a command shows of the conversation as lines."""
     match outcome:
         case ContextShown():
             return ledger_lines(outcome.update, width, whole=outcome.is_whole)
@@ -73,7 +73,7 @@ def conversation_lines(outcome: Readable, width: int | None = None) -> Iterable[
 
 
 def diff_lines(diff: str) -> Iterable[Line]:
-    """A unified diff in its colours, with what cannot be seen made visible."""
+    """A unified diff in colours, with invisible characters shown."""
     return (Line(f"{INSET}{line}", DIFF_COLOURS.get(line[:1])) for line in visible_lines(diff.rstrip("\n")))
 
 

@@ -1,4 +1,4 @@
-"""The context window as lines: a bar, a table of what fills it, and the largest things in it."""
+"""Format the context window as lines: a bar, a table of its content, and the largest entries."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -18,7 +18,7 @@ MAX_SHOWN: Final = 12
 MAX_PREVIEWED: Final = 6
 FREE: Final = "."
 CONDENSING: Final = "|"
-# The letter in the bar, and the words in the table.
+# The letter in the bar, and the label in the table.
 SIGNS: Final = {
     LedgerKind.SYSTEM: ("S", "system prompt"),
     LedgerKind.TOOLS: ("T", "tools"),
@@ -37,12 +37,12 @@ FATES: Final = {
     Fate.SUMMARISED: "summarised",
     Fate.LEFT_OUT: "removed",
 }
-# These are told one by one; of the others only the sum.
+# Kinds whose entries are listed individually; of the others only the sum is shown.
 SINGLE: Final = frozenset({LedgerKind.MCP_SERVER, LedgerKind.INSTRUCTIONS})
 
 
 class LedgerSum(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of the window one kind of thing takes, or one thing; `count` tells how many there are."""
+    """The tokens of one kind of entry, or of one entry; `count` is the number of entries."""
 
     kind: LedgerKind
     title: str
@@ -51,7 +51,7 @@ class LedgerSum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ledger_lines(update: ContextUpdate, width: int | None = None, *, whole: bool = False) -> Iterator[Line]:
-    """Everything a person wants to know of the window; `whole` names each thing in it instead of the largest."""
+    """The complete description of the window; with `whole`, all entries instead of the largest."""
     columns = width or USUAL_WIDTH
     yield Line(headline(update), BOLD)
     if update.max_tokens:
@@ -66,21 +66,21 @@ def ledger_lines(update: ContextUpdate, width: int | None = None, *, whole: bool
 
 
 def ledger_details(update: ContextUpdate, columns: int, *, whole: bool) -> Iterator[Line]:
-    """The largest things, or each one; when the conversation will be condensed, and what it cost."""
+    """The largest entries, or all; when the conversation will be condensed, and its cost."""
     yield from _single_entries(update, columns, whole=whole)
     for words in (*_prospect(update), *_cost(update)):
         yield from (Line(line, DIM) for line in wrapped(words, columns, "").split("\n"))
 
 
 def headline(update: ContextUpdate) -> str:
-    """How full the window is."""
+    """A line that says how full the window is."""
     if not update.max_tokens:
         return f"{update.used_tokens:,} tokens in the context (context window size unknown)"
     return f"{update.used_tokens:,} of {update.max_tokens:,} tokens in the context ({update.used_percentage:.0f} %)"
 
 
 def _bar(update: ContextUpdate, width: int) -> str:
-    """One letter for each kind, in the order of the table; a line stands where condensing begins."""
+    """The bar: a letter for each kind, in the order of the table, and a line where condensing begins."""
     filled = ""
     tokens = 0
     for kind, (sign, _) in SIGNS.items():
@@ -95,7 +95,7 @@ def _bar(update: ContextUpdate, width: int) -> str:
 
 
 def ledger_sums(entries: Sequence[LedgerEntry]) -> Iterator[LedgerSum]:
-    """What each kind takes; of some kinds, each thing for itself."""
+    """The sum of each kind; for some kinds, each entry individually."""
     for kind, (_, title) in SIGNS.items():
         found = [entry for entry in entries if entry.kind is kind]
         if kind in SINGLE:
@@ -107,7 +107,7 @@ def ledger_sums(entries: Sequence[LedgerEntry]) -> Iterator[LedgerSum]:
 
 
 def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iterator[Line]:
-    """What a person could do something about: turns of the conversation, with the number that pins them."""
+    """The entries that the user can act on: turns of the conversation, with the number for pinning them."""
     turns = [entry for entry in update.entries if entry.turn is not None]
     if not turns:
         return
@@ -150,7 +150,7 @@ def _share(tokens: int, update: ContextUpdate) -> str:
 
 
 def _cut(line: str, columns: int) -> str:
-    """A line that fits, so that a long name does not spoil the table."""
+    """Shorten a line to the width, so that a long name does not break the table."""
     if columns_of(line) < columns:
         return line
     while line and columns_of(line) > columns - 2:
@@ -159,7 +159,7 @@ def _cut(line: str, columns: int) -> str:
 
 
 def condense_preview_lines(preview: CondensePreview, width: int | None = None) -> Iterator[Line]:
-    """What would stay word for word, what would be summarised and what would go, the largest of each first."""
+    """What would be kept verbatim, summarised and removed, the largest of each first."""
     columns = width or USUAL_WIDTH
     yield Line(f"Condensing now would leave {preview.kept_tokens:,} of {_tokens(preview.prev_context_tokens)}", BOLD)
     yield Line("and add a summary, the todo list and file names.", BOLD)

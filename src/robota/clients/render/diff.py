@@ -1,4 +1,4 @@
-"""A diff as lines: cut for what has happened, whole for what a person decides about."""
+"""Format a diff as lines: shortened for past changes, complete for decisions of the user."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,11 +9,11 @@ from robota.text.visible import visible
 
 SHORT_DIFF_LINES: Final = 20
 SIGNS: Final = {"add": ("+", GREEN), "remove": ("-", RED)}
-TAB: Final = frozenset("\t")  # a new line would begin a line of its own
+TAB: Final = frozenset("\t")  # without the newline, which would start another line
 
 
 def short_diff(view: DiffView) -> Iterator[Line]:
-    """The changed file, how much was changed, and the first lines of it."""
+    """The changed file, the size of the change, and its first lines."""
     yield Line(f"{INSET}{view.path} +{view.added} -{view.removed}", DIM)
     lines = [line for hunk in view.hunks for line in hunk.lines]
     for line in lines[:SHORT_DIFF_LINES]:
@@ -24,7 +24,7 @@ def short_diff(view: DiffView) -> Iterator[Line]:
 
 
 def whole_diff(view: DiffView, *, is_numbered: bool = False) -> Iterator[Line]:
-    """Every line of a diff, with what cannot be seen made visible; hunks are numbered from 1 if one can choose."""
+    """Every line of a diff, with invisible characters shown; hunks are numbered from 1 if they can be selected."""
     yield Line(f"{INSET}{visible(view.path, TAB)}{' (new file)' if view.is_new else ''}", BOLD)
     for number, hunk in enumerate(view.hunks, start=1):
         mark = f"[{number}] " if is_numbered else ""

@@ -1,4 +1,4 @@
-"""A conversation that was led before: what of it is shown, and its lines: what was said, and each call with its end."""
+"""Select and format the rows of an earlier conversation: texts, and calls with their results."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -14,27 +14,27 @@ from robota.protocol.views import TodoView
 from robota.text.visible import visible
 
 ROWS_SHOWN: Final = 30
-# A terminal takes seconds for a few megabytes, and nobody scrolls back through them.
+# A terminal takes seconds for a few megabytes, and users do not scroll back that far.
 CHARACTERS_SHOWN: Final = 200_000
 TAB: Final = frozenset("\t")
 BULLET: Final = "*"
 
 
 class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of a conversation and the calls that they tell of; there are `older` rows before them."""
+    """The rows of a conversation and their calls; there are `older` rows before them."""
 
     rows: Sequence[Message]
     calls: Sequence[PastCall] = ()
     older: int = 0
 
     def items(self) -> "list[Message | PastCall]":
-        """What is worth showing, in order: words, and what was done."""
+        """The texts and calls to show, in order."""
         said: list[Message | PastCall] = [row for row in self.rows if _is_told(row)]
         made = (call for call in self.calls if call.purpose not in SPEAKING)
         return sorted([*said, *made], key=lambda item: item.after if isinstance(item, PastCall) else item.ts)
 
     def newest_items(self) -> "list[Message | PastCall]":
-        """Those of the items that are shown when the conversation is resumed: at least one, and not too much text."""
+        """The items to show when the conversation is resumed: at least one, and not too much text."""
         newest: list[Message | PastCall] = []
         characters = 0
         for item in reversed(self.items()[-ROWS_SHOWN:]):
@@ -45,7 +45,7 @@ class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
         return newest[::-1]
 
     def more_before(self, shown: "Sequence[Message | PastCall]") -> str:
-        """How to see what came before the items that are shown; empty if nothing did."""
+        """A hint on how to see what came before the shown items; empty if nothing did."""
         if len(self.items()) > len(shown):
             return "(Earlier messages: /history)"
         if not self.older or not self.rows:
@@ -53,13 +53,13 @@ class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
         return f"({self.older:,} earlier messages: /history {len(self.rows)} {self.rows[0].ts})"
 
     def is_prompt(self, row: Message) -> bool:
-        """Whether the person said it; the first row of all is what they asked."""
+        """Whether it is text of the user; the first row is the prompt."""
         is_first = not self.older and row.ts == self.rows[0].ts
         return is_first or row.say == "user_feedback"
 
 
 def past_lines(past: PastConversation, *, is_whole: bool = False, bullet: str = BULLET) -> Iterator[Line]:
-    """The newest of it as lines, or the whole of it. What is still asked is left out."""
+    """The newest items, or all, as lines. An open ask is left out."""
     items = past.items() if is_whole else past.newest_items()
     if more := past.more_before(items):
         yield Line(more, DIM)
@@ -78,7 +78,7 @@ def past_lines(past: PastConversation, *, is_whole: bool = False, bullet: str = 
 
 
 def _is_told(row: Message) -> bool:
-    """Whether it is words; what went wrong with a call is told with it."""
+    """Whether the row is text; errors of calls are shown with the call."""
     if row.say in SPOKEN:
         return True
     return bool(row.text) and (row.say == "user_feedback" or (row.say == "error" and row.call_id is None))

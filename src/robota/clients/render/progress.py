@@ -1,4 +1,4 @@
-"""What `--verbose` shows of a run while it goes on."""
+"""Print the progress of a run, as `--verbose` shows it."""
 
 from typing import Final
 
@@ -36,7 +36,7 @@ REDUCTIONS: Final = {
 
 
 class Progress:
-    """The model's words, the calls it makes, and what came of those that are worth a look."""
+    """Prints the model's text, its calls, and important results."""
 
     def __init__(self, diagnostics: LineWriter) -> None:
         self._diagnostics = diagnostics
@@ -71,7 +71,7 @@ class Progress:
         self._diagnostics.prose(self._margin + text, colour, indent=self._margin + indent)
 
     def _reply(self, event: TurnReply) -> None:
-        """Words that come with calls, or end a subtask; the last words are the answer and go to standard output."""
+        """Print text that comes with calls, or ends a subtask; the final answer goes to standard output."""
         self._turn_to(event.task_id)
         words = event.reply.text.strip()
         if words and (event.reply.tool_uses or self._margin):
@@ -82,7 +82,7 @@ class Progress:
     def _tool_start(self, event: ToolStart) -> None:
         self._turn_to(event.task_id)
         if event.purpose is CallPurpose.COMPLETION and not self._margin:
-            return  # its words are the answer, which goes to standard output
+            return  # its text is the answer, which goes to standard output
         title = event.title or f"{event.label} {event.first_arg}".rstrip()
         self._titles[event.call_id] = title
         self._newest_call = event.call_id
@@ -91,7 +91,7 @@ class Progress:
     def _tool_end(self, event: ToolEnd) -> None:
         self._turn_to(event.task_id)
         title = self._titles.pop(event.call_id, f"{event.label} {event.first_arg}".rstrip())
-        # Calls that run side by side end in any order, so one that is not the newest is named again.
+        # Concurrent calls end in any order, so the title is repeated if it is not the newest call.
         which = "" if event.call_id == self._newest_call else title
         for line in result_lines(event.status, event.reason, event.view, event.duration_ms, of=which):
             self._show(line)
@@ -100,7 +100,7 @@ class Progress:
         self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
 
     def _turn_to(self, task_id: str) -> None:
-        """What a subtask does stands to the right of what its parent does."""
+        """Indent the output of a subtask."""
         self._margin = STEP * self._depths.get(task_id, 0)
 
     def _todos(self, event: TodosUpdated) -> None:
@@ -123,7 +123,7 @@ class Progress:
 
 
 def retry_in_words(event: RetryScheduled, left_s: int | None = None) -> str:
-    """Why a request is tried again, when, and how often that will be done; `left_s` is what is left of the pause."""
+    """Why and when a request is retried, and how often; `left_s` is the rest of the pause in seconds."""
     cause = RETRY_CAUSES.get(event.error, event.error)
     if event.error_status is not None:
         status = f" (HTTP {event.error_status})"

@@ -1,4 +1,4 @@
-"""Going back as lines: what would change, and what did."""
+"""Format a rewind as lines: what would change, or did."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -14,18 +14,18 @@ COLOURS: Final = {"+": GREEN, "-": RED}
 
 
 def question_about(result: RewindResult) -> str:
-    """What is asked before it is done."""
+    """The question before the rewind."""
     files = f"change {counted(len(result.files), 'file')} as shown" if result.files else ""
     words = "rewind the conversation" if result.changes_conversation else ""
     return f"{' and '.join(each for each in (files, words) if each).capitalize()}?"
 
 
 def result_lines(result: RewindResult) -> Iterator[str]:
-    """What was done, or would be."""
+    """What was changed, or would be."""
     if result.is_empty:
         yield NOTHING_DIFFERS
     for file in result.files:
-        # Seen from the state before: what the target does not have is removed.
+        # The kinds describe the target state: files that it does not have are removed.
         yield f"{'removed' if file.kind == 'deleted' else 'restored'}  {single_line(file.path, PATH_SHOWN)}"
     yield from conversation_lines(result)
     for left in result.left_files:
@@ -35,7 +35,7 @@ def result_lines(result: RewindResult) -> Iterator[str]:
 
 
 def conversation_lines(result: RewindResult) -> Iterator[str]:
-    """What becomes of the conversation."""
+    """The effect on the conversation."""
     if not result.changes_conversation:
         return
     if result.left_prompts:
@@ -51,7 +51,7 @@ def _prompts(numbers: Sequence[int]) -> str:
 
 
 def diff_lines(diff: str) -> Iterator[Line]:
-    """A unified diff in colours, with what cannot be seen made visible."""
+    """A unified diff in colours, with invisible characters shown."""
     for line in visible(diff).splitlines():
         is_head = line.startswith(("diff --git ", "index ", "--- ", "+++ ", "@@ "))
         yield Line(line, DIM if is_head else COLOURS.get(line[:1]))

@@ -1,4 +1,4 @@
-"""A transcript as one HTML page that needs nothing else: no script, no network, light and dark, outputs folded."""
+"""Format a transcript as a self-contained HTML page: no scripts, no network, light and dark, outputs folded."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -12,7 +12,7 @@ from robota.clients.render.transcript_markdown import head_rows
 from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replied, Transcript, TranscriptHead
 from robota.text.visible import single_line, visible
 
-# Even if something got past the escaping, the page may load and run nothing.
+# Even if the escaping failed, the page may load and run nothing.
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 DIFF_CLASSES: Final = {"+": "add", "-": "del", "@": "hunk"}
 STYLE: Final = Path(__file__).with_name("transcript_page.css")

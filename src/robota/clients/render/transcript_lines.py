@@ -1,4 +1,4 @@
-"""A transcript as lines of text: the person's words, the model's, and each call in short or whole."""
+"""Format a transcript as lines of text: the user's text, the model's, and each call, shortened or complete."""
 
 from collections.abc import Iterator
 from typing import Final, assert_never
@@ -15,7 +15,7 @@ SIGN_COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
 
 
 def transcript_lines(entry: Transcript, *, whole_output: bool = False) -> Iterator[Line]:
-    """The lines of one entry, with what cannot be seen made visible; an empty line comes first."""
+    """The lines of one entry, with invisible characters shown, after an empty line."""
     margin = "  " * entry.depth
     yield Line("")
     match entry:

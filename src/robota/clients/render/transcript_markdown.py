@@ -1,4 +1,4 @@
-"""A transcript as Markdown: words as they are, calls with their output in folded blocks."""
+"""Format a transcript as Markdown: text unchanged, calls with their output in folded blocks."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ def markdown_of(head: TranscriptHead, entries: Iterable[Transcript]) -> Iterator
 
 
 def head_rows(head: TranscriptHead) -> Iterator[tuple[str, str]]:
-    """What is known of the session, name by name."""
+    """The known properties of the session as names and values."""
     yield "Session", single_line(head.id, 200)
     if head.cwd:
         yield "Directory", single_line(head.cwd, 400)
@@ -69,7 +69,7 @@ def _folded(title: str, content: str) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """A block of code with a fence that is longer than any in the text."""
+    """A code block with a fence that is longer than any in the text."""
     shown = visible(text)
     run = longest = 0
     for character in shown:
@@ -80,7 +80,7 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 def _prose(text: str) -> str:
-    """Words that may be Markdown themselves. Tags in them are shown and not followed."""
+    """Text that may itself be Markdown, with HTML tags escaped."""
     return visible(text).replace("<", "&lt;")
 
 

@@ -1,4 +1,4 @@
-"""A view as lines: what has happened in short, or whole where a person decides about it."""
+"""Format a view as lines: shortened for past events, complete for decisions of the user."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -29,7 +29,7 @@ TODO_MARKS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
 
 
 def short_view(view: View | None) -> Iterator[Line]:
-    """What is worth showing of a result: changes, and the end of what a command printed."""
+    """The important part of a result: changes, and the end of a command's output."""
     match view:
         case DiffView():
             yield from short_diff(view)
@@ -45,7 +45,7 @@ def short_view(view: View | None) -> Iterator[Line]:
 
 
 def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None = None) -> Iterable[Line]:
-    """Everything, with what cannot be seen made visible. `width` is that of the terminal, where there is one."""
+    """The complete view, with invisible characters shown. `width` is that of the terminal, if there is one."""
     match view:
         case DiffView():
             return whole_diff(view, is_numbered=choosable_hunks > 0)
@@ -68,14 +68,14 @@ def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None
 
 
 def todo_lines(todos: Iterable[TodoItem]) -> Iterator[Line]:
-    """One line for each item, with a box that says how far it is."""
+    """One line for each item, with a box for its status."""
     for item in todos:
         mark, colour = TODO_MARKS.get(item.status, ("[ ]", None))
         yield Line(f"{INSET}{mark} {item.content}", colour)
 
 
 def visible_lines(text: str) -> list[str]:
-    """The lines of a text, with what cannot be seen made visible."""
+    """The lines of a text, with invisible characters shown."""
     return [visible(line.removesuffix("\r"), TAB) for line in text.split("\n")]
 
 
@@ -101,7 +101,7 @@ def _fields(view: FieldsView, width: int | None) -> Iterator[Line]:
 
 
 def _named(field: NamedText, width: int | None) -> Iterator[str]:
-    """A text behind its name; its further lines stand indented beneath, so that none looks like another name."""
+    """A text after its name; further lines are indented, so that none looks like another name."""
     first, *more = visible_lines(field.text)
     beneath = f"{INSET}  "
     yield from _between_words(f"{INSET}{visible(field.name, TAB)}: {first}", width, beneath)
@@ -110,14 +110,14 @@ def _named(field: NamedText, width: int | None) -> Iterator[str]:
 
 
 def _table(view: TableView, width: int | None) -> Iterator[Line]:
-    """Columns as wide as their widest cell, up to a limit; the last one is broken where the terminal ends."""
+    """Columns as wide as their widest cell, up to a limit; the last one is wrapped at the terminal's width."""
     rows = [[visible(cell, TAB) for cell in row] for row in (view.columns, *view.rows)]
     widths = [min(MAX_COLUMN_WIDTH, max(map(columns_of, column))) for column in zip(*rows, strict=True)][:-1]
     indent = INSET + " " * sum(each + 2 for each in widths)
     for number, (*cells, last) in enumerate(rows):
         padded = (cell + " " * (each - columns_of(cell)) for cell, each in zip(cells, widths, strict=True))
         front = INSET + "".join(f"{cell}  " for cell in padded)
-        # A cell that is wider than its column has a line for itself.
+        # A cell that is wider than its column gets a separate line.
         text = f"{front.rstrip()}\n{indent}{last}" if columns_of(front) > columns_of(indent) else front + last
         for line in _between_words(text, width, indent):
             yield Line(line.rstrip(), DIM if number == 0 else None)

@@ -1,1 +1,1 @@
-"""The terminal that a client writes to: lines with colours and width, and signals while it runs."""
+"""Terminal output and input for clients: lines with colours and width, keys, and signals."""

@@ -1,4 +1,4 @@
-"""The person's own editor, as clients are given it: who starts it is no business of theirs."""
+"""The interface with which clients open the user's editor, without knowing how it is started."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,5 +11,5 @@ class NotEdited(msgspec.Struct, frozen=True):
     why: str
 
 
-# Lets the person change a text in an editor.
+# Lets the user change a text in an editor.
 EditText = Callable[[str], Awaitable[str | NotEdited]]

@@ -1,11 +1,11 @@
-"""What restores the terminal if this process is killed."""
+"""The interface of the guard that restores the terminal if this process is killed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 
 class TerminalGuard(Protocol):
-    """Is told when the terminal is in use, so that it knows what to restore."""
+    """Must be notified when the terminal is in use, so that it knows what to restore."""
 
     def taken(self, *, is_alternate: bool) -> None: ...
 
@@ -14,5 +14,5 @@ class TerminalGuard(Protocol):
     def close(self) -> None: ...
 
 
-# Starts the guard, given the modes that the terminal had before they were changed.
+# Starts the guard, given the original modes of the terminal.
 StartGuard = Callable[[Sequence[Any]], TerminalGuard]

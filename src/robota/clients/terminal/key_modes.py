@@ -1,4 +1,4 @@
-"""The modes of a terminal while its keys are read one by one, and as they were before."""
+"""Switch the modes of a terminal for reading single keys, and restore them."""
 
 import contextlib
 import termios
@@ -10,10 +10,10 @@ SPECIAL_CHARACTERS: Final = 6
 
 
 class KeyModes:
-    """Turns the terminal's own line editor and echo off and on. Ctrl+C, Ctrl+Z and the like stay signals.
+    """Turns the kernel's line editing and echo off and on. Ctrl+C, Ctrl+Z and the like stay signals.
 
-    That editor drops what is longer than 4,095 bytes, rubs out half a letter where it is not told of UTF-8, and turns
-    the two bytes of a pasted line end into two lines.
+    The kernel's line editing drops input beyond 4,095 bytes, erases half a character unless UTF-8 mode is set, and
+    turns the two bytes of a pasted line end into two lines.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -21,7 +21,7 @@ class KeyModes:
         self.before: list[Any] | None = None
 
     def enter(self) -> None:
-        """Hand out every key at once."""
+        """Deliver every key at once."""
         with contextlib.suppress(termios.error):
             usual = termios.tcgetattr(self._descriptor)
             if usual[LOCAL_MODES] & termios.ICANON:
@@ -34,7 +34,7 @@ class KeyModes:
             termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
 
     def leave(self) -> None:
-        """Put the modes back as they were."""
+        """Restore the original modes."""
         if self.before is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self._descriptor, termios.TCSANOW, self.before)

@@ -1,4 +1,4 @@
-"""Bytes from a terminal as what a person did: typed text, pasted text, and the few keys that edit a line. Pure."""
+"""Decode bytes from a terminal to typed text, pasted text, and the keys that edit a line. Pure."""
 
 import codecs
 import re
@@ -11,7 +11,7 @@ from robota.text.visible import CONTROL_CODES, LINES_AND_TABS
 
 PASTE_BEGINS: Final = "\x1b[200~"
 PASTE_ENDS: Final = "\x1b[201~"
-# In this order: the end of a line, an escape sequence (arrows, function keys, Alt with a key), a key, text.
+# In this order: a line end, an escape sequence (arrows, function keys, Alt with a key), a key, text.
 PIECE: Final = re.compile(
     r"\r\n?|\n|\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b[^\[O]"
     r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]|[^\x00-\x08\x0a-\x1f\x7f-\x9f]+",
@@ -22,7 +22,7 @@ CONTROLS: Final = str.maketrans(dict.fromkeys(CONTROL_CODES - LINES_AND_TABS))
 
 
 class Key(Enum):
-    """A key that means something to a line editor. Every other key means nothing and is dropped."""
+    """A key with a function in the line editor. All other keys are ignored."""
 
     ENTER = "\r"
     NEW_LINE = "\x1b\r"  # Alt+Enter
@@ -40,7 +40,7 @@ class TypedText(msgspec.Struct, frozen=True):
 
 
 class PastedText(msgspec.Struct, frozen=True):
-    """Text from the clipboard, whole, as terminals with bracketed paste tell it apart."""
+    """A complete paste, from a terminal with bracketed paste."""
 
     text: str
 
@@ -56,7 +56,7 @@ KEYS: Final = {
 
 
 class KeyDecoder:
-    """Makes key presses of bytes, however they are cut into pieces."""
+    """Decodes bytes to key presses, regardless of how they are split."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -66,11 +66,11 @@ class KeyDecoder:
 
     @property
     def is_pasting(self) -> bool:
-        """Whether a paste has begun and not ended."""
+        """Whether a paste has started and not ended."""
         return self._pasted is not None
 
     def feed(self, data: bytes) -> list[KeyPress]:
-        """What the person did, as far as it can be told."""
+        """Decode more bytes; returns the complete key presses."""
         text = self._rest + self._decoder.decode(data)
         self._rest = ""
         if self._ended_with_return:
@@ -90,7 +90,7 @@ class KeyDecoder:
         return presses
 
     def drop_unfinished(self) -> None:
-        """Nothing followed an escape: it was the key itself, which means nothing."""
+        """Discard an escape that nothing followed: it was the Esc key, which has no function."""
         self._rest = ""
 
     def _pressed(self, text: str, *, is_cut: bool) -> list[KeyPress]:
@@ -109,6 +109,6 @@ class KeyDecoder:
 
 
 def plain_text(text: str) -> str:
-    """A text with one kind of line end and without what only steers a terminal."""
+    """The text with plain newlines and without terminal control sequences."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(ESCAPE_SEQUENCE, "", lines).translate(CONTROLS)

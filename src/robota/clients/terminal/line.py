@@ -1,4 +1,4 @@
-"""What clients that write text share: lines and their colours, the stream they go to, and a table of event handlers."""
+"""Types shared by clients that write text: lines with colours, the output stream, and a table of event handlers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
@@ -12,14 +12,14 @@ RED: Final = "31"
 GREEN: Final = "32"
 INSET: Final = "    "
 
-# How a client listens: for each type of event what to do with it.
+# The handlers of a client by type of event.
 Handlers = Mapping[type, Callable[[Any], None]]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line for a person; without a colour it looks like the rest of the terminal.
+    """One line of output; without a colour it has the terminal's default.
 
-    `indent` is for a sentence, which is broken between words: what stands before its further lines.
+    With `indent`, it is prose, which is wrapped between words; `indent` is the prefix of its further lines.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class TextOutput(Protocol):
-    """What `sys.stderr` offers and we use."""
+    """The part of `sys.stderr` that we use."""
 
     def write(self, text: str, /) -> int: ...
 

@@ -1,4 +1,4 @@
-"""Standard error: lines for a person, never worth failing for."""
+"""Write lines for the user to standard error, ignoring failures."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from robota.text.visible import without_controls, without_surrogates
 
 
 class LineWriter:
-    """Writes lines to standard error, in colour on a terminal. A closed or odd stream is no reason to stop."""
+    """Writes lines to standard error, in colour on a terminal. Errors of the stream are ignored."""
 
     def __init__(self, err: TextOutput) -> None:
         self._err = err
@@ -19,17 +19,17 @@ class LineWriter:
         self._last = ""
         self._column = 0
         self.written = 0  # grows with everything that is written
-        self.is_open = False  # whether the cursor stands behind something
+        self.is_open = False  # whether the current line contains text
         encoding: str = getattr(err, "encoding", None) or ""
         self.bullet = "●" if encoding.lower().startswith("utf") else "*"
 
     @property
     def width(self) -> int | None:
-        """The columns of the terminal; None if it is none, or nobody knows."""
+        """The columns of the terminal; None if it is not a terminal, or unknown."""
         return width_of(self._err, os.environ)
 
     def line(self, text: str, colour: str | None = None) -> None:
-        """A line as it is, beneath what stands there."""
+        """Write a line unwrapped, on a new row."""
         if self.is_open:
             self.words("\n")
         self._last, self._column = text, 0
@@ -39,7 +39,7 @@ class LineWriter:
         self._write(shown + "\n")
 
     def words(self, text: str) -> None:
-        """A piece of a text that is still coming."""
+        """Write a piece of streamed text."""
         if not text:
             return
         so_far = self._last[-1:] + text if self.is_open else text
@@ -50,18 +50,18 @@ class LineWriter:
         self._write(without_surrogates(without_controls(text)))
 
     def prose(self, text: str, colour: str | None = None, *, indent: str = "    ") -> None:
-        """A sentence or more: on a terminal it is broken between words."""
+        """Write prose, on a terminal wrapped between words."""
         self.line(wrapped(text, self.width, indent), colour)
 
     def show(self, line: Line) -> None:
-        """A line as it is, or a sentence."""
+        """Write a line, unwrapped or as prose."""
         if line.indent is None:
             self.line(line.text, line.colour)
         else:
             self.prose(line.text, line.colour, indent=line.indent)
 
     def erase(self, end: str) -> bool:
-        """Take back what was written last; False if it cannot be, because it began in a row above."""
+        """Erase what was written last; False if that is impossible, because it began in a row above."""
         columns, width = columns_of(end), self.width
         in_row = self._column if width is None else (self._column - 1) % width + 1
         if not end.isprintable() or columns > in_row or columns > self._column:
@@ -71,9 +71,9 @@ class LineWriter:
         return True
 
     def status(self, text: str) -> bool:
-        """Write over the row that the cursor stands in, without leaving it; an empty text clears it.
+        """Overwrite the current row, without a newline; an empty text clears it.
 
-        False if nothing is shown, because something stands there or the cursor cannot be moved.
+        False if nothing is shown, because the row contains text or the cursor cannot be moved.
         """
         if not self._moves_cursor or self.is_open:
             return False
@@ -82,15 +82,15 @@ class LineWriter:
         return bool(shown)
 
     def clear_screen(self) -> None:
-        """What Ctrl+L does in a shell; where the cursor cannot be moved, nothing."""
+        """Clear the screen, as Ctrl+L does in a shell; nothing if the cursor cannot be moved."""
         self._steer("\x1b[H\x1b[2J")
 
     def ask_for_marked_pastes(self, wanted: bool) -> None:
-        """Let the terminal mark where a paste begins and ends (bracketed paste), or no longer."""
+        """Turn bracketed paste on or off."""
         self._steer("\x1b[?2004h" if wanted else "\x1b[?2004l")
 
     def gap(self) -> None:
-        """An empty line between what was written and what comes, never two, and none at the top."""
+        """Write an empty line before the next output, never two, and none at the top."""
         if self._last:
             self.line("")
 
@@ -102,12 +102,12 @@ class LineWriter:
         self.prose(f"robota: {event.text}", indent="  ")
 
     def warning(self, event: Notice) -> None:
-        """Shown in every output format: something a person should know whatever a script reads."""
+        """Show a warning, in every output format: the user should see it even if a script reads the output."""
         if event.level == "warning":
             self.notice(event)
 
     def sandbox(self, event: Sandbox) -> None:
-        """That nothing confines commands is worth a line; which of the kinds does is not."""
+        """Show a line if commands run without a sandbox; the kind of sandbox is not shown."""
         if event.kind == "none":
             self.prose(f"robota: no sandbox is available, so commands run only if a rule allows them: {event.reason}.")
 

@@ -1,4 +1,4 @@
-"""How a line for a person looks on the terminal it goes to: its colours and its width."""
+"""Determine colours and width of a terminal, and measure and wrap text."""
 
 import contextlib
 import os
@@ -8,40 +8,40 @@ from typing import Final
 
 from robota.clients.terminal.line import TextOutput
 
-NARROWEST: Final = 20
+MIN_WIDTH: Final = 20
 ZERO_WIDTH_JOINER: Final = "\u200d"
 SKIN_TONES: Final = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
 FLAG_LETTERS: Final = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 
 
 def wants_colour(err: TextOutput, env: Mapping[str, str]) -> bool:
-    """A terminal gets colours, unless its owner said no (https://no-color.org) or it knows none."""
+    """Whether to use colours: on a terminal that supports them, unless NO_COLOR is set (https://no-color.org)."""
     return err.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
 
 
 def width_of(err: TextOutput, env: Mapping[str, str]) -> int | None:
-    """The columns of the terminal; None if it is none, or nobody knows."""
+    """The columns of the terminal; None if it is not a terminal, or unknown."""
     if not err.isatty():
         return None
     columns = env.get("COLUMNS", "")
-    if columns.isascii() and columns.isdecimal() and int(columns) >= NARROWEST:
+    if columns.isascii() and columns.isdecimal() and int(columns) >= MIN_WIDTH:
         return int(columns)
     for descriptor in (2, 1):
         with contextlib.suppress(OSError):
             found = os.get_terminal_size(descriptor).columns
-            return found if found >= NARROWEST else None
+            return found if found >= MIN_WIDTH else None
     return None
 
 
 def columns_of(text: str) -> int:
-    """How many columns a terminal takes for it: two for a wide character, none for a mark upon another one."""
+    """The width of a text in columns: two for a wide character, none for a combining mark."""
     if text.isascii():
         return len(text)
     return sum(_columns_of_character(character) for character in text)
 
 
 def wrapped(text: str, width: int | None, indent: str) -> str:
-    """The text broken between words; what goes on is indented. Words that fit on no line are left whole."""
+    """Wrap the text between words, with further lines indented. Words that are too long for a line are kept whole."""
     if width is None:
         return text
     return "\n".join(_wrapped_line(line, width, indent) for line in text.split("\n"))
@@ -64,12 +64,12 @@ def _wrapped_line(line: str, width: int, indent: str) -> str:
 
 def _columns_of_character(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
-        return 0  # a mark, or a part of a Hangul syllable that joins the one before it
+        return 0  # a combining mark, or a part of a Hangul syllable that joins the one before it
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
 def letter_start(text: str, end: int) -> int:
-    """Where the letter begins that ends there: with the marks on it, and emoji that are joined to one."""
+    """The start of the grapheme that ends there, including combining marks and joined emoji."""
     start = max(0, end - 1)
     while start > 0 and _joins_letter_before(text, start):
         start -= 1
@@ -77,7 +77,7 @@ def letter_start(text: str, end: int) -> int:
 
 
 def letter_end(text: str, start: int) -> int:
-    """Where the letter ends that begins there."""
+    """The end of the grapheme that starts there."""
     end = min(len(text), start + 1)
     while end < len(text) and _joins_letter_before(text, end):
         end += 1

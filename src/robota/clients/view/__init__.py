@@ -1,1 +1,1 @@
-"""Folds events into a view model that every drawing client shares. Pure; may use protocol."""
+"""Reduce events to a view model for clients that draw. Pure; may use protocol."""

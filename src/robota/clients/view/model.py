@@ -1,4 +1,4 @@
-"""What a client that draws needs to know, as one immutable value."""
+"""The view model: everything that a drawing client needs, as one immutable value."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ RUNNING = "running"
 
 
 class LiveTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A call of the newest reply. `status` is running, or as in `ToolEnd`; `output` is the end of what it printed."""
+    """A call of the newest reply. `status` is running, or as in `ToolEnd`; `output` is the end of its output."""
 
     call_id: str
     tool: str = ""
@@ -50,7 +50,7 @@ class CallBeingWritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent wants from a person now. `asked` is absent if it is of a kind that we do not know."""
+    """What the agent asks the user now. `asked` is None for an unknown kind."""
 
     message: Message
     required_action: RequiredAction
@@ -87,12 +87,12 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def agent(self) -> AgentStateInfo:
-        """The same answer as `StateTracker.info` over the same rows."""
+        """The state of the agent, the same as `StateTracker.info` for the same rows."""
         return state_of(self.rows.last(), self.request)
 
     @property
     def pending_ask(self) -> OpenAsk | None:
-        """The ask at the end of the rows, unless somebody has answered it."""
+        """The ask at the end of the rows, unless it was answered."""
         last = self.rows.last()
         agent = self.agent
         if last is None or agent.current_ask is None or last.is_answered or last.ts == self.answered_ts:
@@ -100,6 +100,6 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
         return OpenAsk(message=last, required_action=agent.required_action, asked=ask_of(last))
 
     def text_of(self, row: Message) -> str:
-        """A row's text with everything that has streamed in so far."""
+        """The text of a row, including everything streamed so far."""
         streamed = self.streams.get(row.ts)
         return (row.text or "") + (str(streamed) if streamed is not None else "")

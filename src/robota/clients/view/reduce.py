@@ -48,7 +48,7 @@ V = TypeVar("V")
 
 
 def reduce(view: ViewModel, event: Event) -> ViewModel:
-    """The view after `event`. Pure; an event that changes nothing returns the same value.
+    """The view after `event`. Pure; an event without effect returns the same value.
 
     The cost of an event does not grow with the conversation: maps hold only what is live, rows and texts
     share their pages with the value before.
@@ -142,7 +142,7 @@ def _message_updated(view: ViewModel, event: MessageUpdated) -> ViewModel:
 
 
 def _delta(view: ViewModel, event: PartialMessage | TextDelta) -> ViewModel:
-    """More text for a streaming row; for a row that is unknown or finished it is late and means nothing."""
+    """Add text to a streaming row; ignored if the row is unknown or finished."""
     place = view.rows.place_of(event.ts)
     if place is None or view.rows[place].partial is not True:
         return view
@@ -168,7 +168,7 @@ def _tool_call_delta(view: ViewModel, event: ToolCallDelta) -> ViewModel:
 
 
 def _thinking(view: ViewModel, event: Thinking) -> ViewModel:
-    """A new request closes the chapter before it: its finished tools and half-written calls are history."""
+    """A new request removes the finished tools and unfinished calls of the previous one."""
     if not event.is_thinking:
         return replace(view, is_thinking=False)
     running = {call_id: tool for call_id, tool in view.tools.items() if tool.status == RUNNING}
@@ -214,7 +214,7 @@ def _task_aborted(view: ViewModel, event: TaskAborted) -> ViewModel:
 
 
 def _task_ended(view: ViewModel, event: TaskEnded) -> ViewModel:
-    """The end of a subtask is not the end of what is shown."""
+    """Mark the shown task as ended; the end of a subtask is ignored."""
     if view.session is not None and view.session.current_task_id not in (None, event.task_id):
         return view
     return replace(view, is_thinking=False, retry=None, writing={}, has_ended=True)
@@ -268,7 +268,7 @@ def _background(view: ViewModel, event: BackgroundTasks) -> ViewModel:
 
 
 def _person_spoke(view: ViewModel, event: TaskUserMessage) -> ViewModel:
-    """What ended well in the background was news until now."""
+    """A message of the user marks background processes that completed as seen."""
     ended = (task.id for task in view.background if task.status is BackgroundStatus.COMPLETED)
     return replace(view, seen_background=view.seen_background.union(ended))
 

@@ -43,7 +43,7 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
         return self[-1] if len(self) else None
 
     def place_of(self, ts: int) -> int | None:
-        """Where the newest row with this `ts` is. Looks from the end, because only new rows change."""
+        """The index of the newest row with this `ts`; searched from the end, because only new rows change."""
         place = len(self)
         for row in reversed(self):
             place -= 1
@@ -58,7 +58,7 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
         return MessageRows(pages=(*self.pages, tail))
 
     def newest(self, pages: int) -> "MessageRows":
-        """The newest so many full pages, and the rows after them."""
+        """The newest full pages, at most `pages`, and the rows after them."""
         return MessageRows(pages=self.pages[-pages:], tail=self.tail)
 
     def replaced(self, place: int, message: Message) -> "MessageRows":
@@ -70,7 +70,7 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rows_of(messages: Iterable[Message]) -> MessageRows:
-    """The rows of a conversation that is already there."""
+    """The rows of an existing conversation."""
     rows = tuple(messages)
     full = len(rows) - len(rows) % PAGE_SIZE
     pages = tuple(rows[start : start + PAGE_SIZE] for start in range(0, full, PAGE_SIZE))
