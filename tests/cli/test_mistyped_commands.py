@@ -166,7 +166,7 @@ def test_a_setting_that_does_not_exist_is_named_with_the_one_that_does(robota: R
     ("words", "told"),
     [
         (["rewind", "list", "--last", "0"], "--last: '0' is not a number from 1.\n"),
-        (["rewind", "restore", "two"], "N: 'two' is no whole number.\n"),
+        (["rewind", "restore", "two"], "N: 'two' is not a whole number.\n"),
         (["bisect", "--test", "true", "--timeout", "soon"], "--timeout: 'soon' is not a number.\n"),
     ],
 )

@@ -37,7 +37,7 @@ def test_too_much_is_refused() -> None:
         file.write("x" * (LIMIT_BYTES + 1))
         file.flush()
         file.seek(0)
-        with pytest.raises(StdinProblem, match="more than"):
+        with pytest.raises(StdinProblem, match="larger than"):
             piped_input(file, prompt_given=True, warn=print)
 
 
