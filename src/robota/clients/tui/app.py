@@ -45,7 +45,7 @@ NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
 
 
 async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
-    """Run the UI until the person leaves; returns the exit code, or the session to open next."""
+    """Run the UI until the user leaves; returns the exit code, or the session to open next."""
     conversation = ScreenConversation(session, setup)
     with signals_to(conversation.signalled):
         return await conversation.run(prompt)
@@ -122,7 +122,7 @@ class ScreenConversation:
     # Start and end.
 
     async def run(self, prompt: str | None) -> int | SessionWanted:
-        """Draw and read keys until the person leaves."""
+        """Draw and read keys until the user leaves."""
         try:
             await self.region.run(lambda: self._begin(prompt))
         except EOFError:
@@ -159,7 +159,7 @@ class ScreenConversation:
         task.add_done_callback(self._job_ended)
 
     def _job_ended(self, task: asyncio.Task[Any]) -> None:
-        """End the UI if a job has failed, so that nobody waits in vain."""
+        """End the UI if a job has failed, so that the user does not wait forever."""
         self._jobs.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -184,7 +184,7 @@ class ScreenConversation:
         return InputPurpose.PROMPT if self.approval is None else self.approval.purpose
 
     async def edited(self, text: str) -> str | None:
-        """Open the text in the person's editor; None if it was not edited."""
+        """Open the text in the user's editor; None if it was not edited."""
         async with self.region.lent():
             self._is_editing = True
             changed = await self.setup.edit(text)
@@ -248,7 +248,7 @@ class ScreenConversation:
         self.start(self.commands.run(line))
 
     def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None:
-        """Let the person choose from the options that a command returned."""
+        """Let the user choose from the options that a command returned."""
         self.choosing.offer(choice, opened_by)
 
     def open_question(self, prompt: "ConfirmPrompt", then: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""What a person puts into the input besides text: images of the clipboard, and files that they drop on the terminal."""
+"""Insert images from the clipboard and files dropped on the terminal into the input."""
 
 from collections.abc import Awaitable, Callable
 
@@ -32,17 +32,17 @@ ReadClipboard = Callable[[], Awaitable[AttachedImage | NotAttached]]
 
 
 def nothing_dropped(path: str) -> None:
-    """Where files cannot be looked at, a path is text."""
+    """The fallback without access to files: a path is text."""
     return None
 
 
 async def no_clipboard() -> NotAttached:
-    """Where there is no clipboard to look at."""
+    """The fallback without a clipboard."""
     return NotAttached("The clipboard cannot be read here.")
 
 
 def put_paste(area: InputArea, pasted: str, look: LookAtFile) -> str:
-    """Put a paste into the input: dropped files as what they are, anything else as text. Returns what went wrong."""
+    """Insert a paste into the input: dropped files as files or images, anything else as text. Returns the problem."""
     paths = dropped_paths(pasted)
     files = [look(path) for path in paths]
     if not files or any(file is None for file in files):

@@ -1,4 +1,4 @@
-"""Lists and questions that a person is given: where they are shown, and what follows from the choice."""
+"""Show lists and questions to the user, and run what they choose."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ from robota.protocol.slash_commands import CommandChoice, CommandOption
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
-# In a lower window a list stands above the input, without a look at what is chosen.
+# In a lower window, a list is shown above the input, without a preview.
 LOWEST_WITH_PREVIEW: Final = 12
 ASKED_ALREADY: Final = "Answer the open question first; then type the command again."
 
@@ -22,7 +22,7 @@ Taken = Callable[[CommandOption | None], None]
 
 
 class Choosing:
-    """What is offered in one conversation."""
+    """The lists and questions of one conversation."""
 
     def __init__(self, conversation: "ScreenConversation") -> None:
         self._conversation = conversation
@@ -42,7 +42,7 @@ class Choosing:
         self.open_list(choice, taken)
 
     def open_list(self, choice: CommandChoice, taken: Taken) -> None:
-        """Let the person choose one; `taken` gets it, or None if they leave it."""
+        """Let the user choose one; `taken` is called with it, or with None if they close the list."""
         conversation = self._conversation
         *above, title = choice.title.split("\n")
         if above:  # much to read before one chooses: that belongs to the conversation
@@ -66,7 +66,7 @@ class Choosing:
         self._open(OpenDialog(prompt, lambda answer: then() if answer is True else not_done()))
 
     def _run(self, line: str, opened_by: tuple[str, ...]) -> None:
-        """Run what was chosen; what wants more words is left to the person to write."""
+        """Run the chosen command; if it needs arguments, put it into the input."""
         conversation = self._conversation
         if line.endswith(" "):
             conversation.input.put(line)

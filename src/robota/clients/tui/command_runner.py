@@ -1,4 +1,4 @@
-"""Slash commands: runs one and shows what it gave back."""
+"""Run slash commands and show their results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol, assert_never
@@ -28,12 +28,12 @@ from robota.protocol.slash_commands import (
 from robota.protocol.unified_diff import files_in
 from robota.protocol.views import DiffView
 
-# The line that was entered stands above these, as a prompt stands above its answer. Others open something to look at.
+# The entered line is shown above these results, like a prompt above its answer. Others open a dialog or a screen.
 PRINTED: Final = (CommandShown, ContextShown, PreviewShown, RowsShown, SessionWanted, TextCopied)
 
 
 class CommandDisplay(Protocol):
-    """Where the outcome of a command goes."""
+    """The receivers of the outcome of a command."""
 
     @property
     def width(self) -> int: ...
@@ -86,7 +86,7 @@ class CommandRunner:
         return True
 
     async def outcome(self, line: str) -> CommandOutcome | None:
-        """What a command gives back, for somebody else to draw."""
+        """The result of a command, for another component to draw."""
         receipt = await self._session.submit(RunSlashCommand(line=line))
         return None if isinstance(receipt, Refused) else receipt.outcome
 

@@ -1,4 +1,4 @@
-"""What is open between the conversation and the input: a request for approval, a list, a question, the queue."""
+"""The dialog between the conversation and the input: a request for approval, a list, a question, the queue."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from robota.clients.tui.widgets.lists import confirm_rows, picker_rows, queue_ro
 from robota.protocol.asks.answer import Answer
 from robota.protocol.slash_commands import CommandOption
 
-# Where the rule that they would grant is not shown, these keys show it first.
+# If the rule that they would grant is not shown, these keys show it first.
 GRANTING: Final = frozenset({"a", "2", "g"})
 
 Dialog = ApprovalCard | ListPicker | ConfirmPrompt | QueueList
@@ -24,7 +24,7 @@ DialogResult = Answer | CardAction | CommandOption | QueueChange | QueueLeft | b
 
 
 class OpenDialog:
-    """One dialog, what to do with its result, and with an option of a list that is only looked at."""
+    """One dialog, and the callbacks for its result and for an option of a list that is previewed."""
 
     def __init__(
         self,
@@ -34,18 +34,18 @@ class OpenDialog:
     ) -> None:
         self.dialog = dialog
         self.pause = TypingPause(since=time.monotonic())
-        self._is_low = False  # whether only what is asked and the keys were drawn of a card
+        self._is_low = False  # whether only the question and the keys of a card were drawn
         self._then = then
         self._looked_at = looked_at
 
     @property
     def is_question(self) -> bool:
-        """Whether a letter answers it: then what is typed for something else must not."""
+        """Whether single letters answer it; then text typed for something else must not."""
         return isinstance(self.dialog, ConfirmPrompt)
 
     @property
     def lists_queue(self) -> bool:
-        """Whether it shows what waits."""
+        """Whether it shows the queue."""
         return isinstance(self.dialog, QueueList)
 
     def press(self, key: str) -> bool:
@@ -69,13 +69,13 @@ class OpenDialog:
                 if isinstance(changed, QueueList):
                     return self._goes_on(changed)
                 self._then(changed)
-                # The list shows what is left when the queue has changed.
+                # The list is updated when the queue has changed.
                 return isinstance(changed, QueueChange) and changed.act is QueueAct.REMOVE
             case never:
                 assert_never(never)
 
     def rows(self, theme: Theme, drawing: DialogDrawing) -> list[str]:
-        """What is drawn of it; in a low window the answers alone."""
+        """The rows to draw; in a low window only the answers."""
         width = drawing.width
         match self.dialog:
             case ApprovalCard() as card:

@@ -18,12 +18,12 @@ FileAddress = Callable[[str], str | None]
 
 
 def no_links(path: str) -> None:
-    """Where a terminal knows no links, or there are no files to be seen."""
+    """The fallback for terminals without links, or without access to files."""
     return None
 
 
 def link(text: str, address: str) -> str:
-    """A text that leads to an address."""
+    """A text with a link to an address."""
     return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
 

@@ -1,4 +1,4 @@
-"""What each key does in a conversation, by the flows that say what it means."""
+"""Run the actions of keys in a conversation, as determined by the flows."""
 
 import asyncio
 import time
@@ -52,7 +52,7 @@ class ConversationKeys:
 
     @cached_property
     def queue(self) -> "QueueKeys":
-        """What keys do with words that wait; loaded when there are some."""
+        """The key actions for the queue; imported when there is one."""
         from robota.clients.tui.queue_keys import QueueKeys
 
         return QueueKeys(self._conversation)
@@ -81,7 +81,7 @@ class ConversationKeys:
         if key == "tab" and self._conversation.approval is not None:
             self._conversation.approval.has_focus = False
         elif dialog.is_question and is_no_answer(key):
-            self._conversation.dialog = None  # whoever types on does not want it
+            self._conversation.dialog = None  # typing closes it
             dialog.press("escape")
             self._conversation.input.insert(" " if key == "space" else key)
         elif not dialog.press(key) and self._conversation.dialog is dialog:
@@ -113,7 +113,7 @@ class ConversationKeys:
             self.wake_after_pause()
 
     def enter(self, *, is_steering: bool = False) -> None:
-        """Send what is written; a backslash at the end makes a new line instead."""
+        """Send the input; a backslash at its end inserts a newline instead."""
         conversation, area = self._conversation, self._conversation.input
         self._pressed()
         if area.popup is not None:
@@ -138,7 +138,7 @@ class ConversationKeys:
         conversation.start(conversation.sending.enter(written, is_steering=is_steering))
 
     def steer(self) -> None:
-        """Send what is written, or what waits, with the next request of the running turn."""
+        """Send the input, or the queue, with the next request of the running turn."""
         if self._conversation.input.text:
             self.enter(is_steering=True)
         else:
@@ -237,7 +237,7 @@ class ConversationKeys:
             self._conversation.input.put(option.line)
 
     def edit_in_editor(self) -> None:
-        """Write in the person's own editor."""
+        """Edit the input in the user's editor."""
         self._conversation.start(self._write_in_editor())
 
     async def _write_in_editor(self) -> None:
@@ -347,7 +347,7 @@ class ConversationKeys:
         self._conversation.hint = text
 
     def _pressed(self) -> None:
-        """Any key ends what the key before it offered."""
+        """Any key withdraws the offer of the previous key."""
         self._last_key = time.monotonic()
         self._offered = Stopping.NOTHING
         self._hint("")

@@ -1,4 +1,4 @@
-"""How the conversation looks: the colours for what a person chose and for what the terminal draws on."""
+"""The colours of the conversation, by the chosen theme and the background of the terminal."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Looks:
-    """Keeps what was chosen and what the terminal said; both decide about the colours."""
+    """Keeps the chosen theme and the terminal's background; both determine the colours."""
 
     def __init__(self, conversation: "ScreenConversation") -> None:
         self._conversation = conversation
@@ -25,19 +25,19 @@ class Looks:
         return self._chosen.reduces_motion
 
     def begin(self) -> None:
-        """Ask the terminal what it draws on, if that decides anything."""
+        """Ask the terminal for its background, if the theme depends on it."""
         if self._shown.theme in ON_ANY_BACKGROUND and self._conversation.setup.asks_background and not self._has_asked:
             self._has_asked = True
             self._conversation.region.ask_background(self._background_told)
 
     def choose(self, appearance: Appearance) -> None:
-        """Look like this from now on."""
+        """Use this theme from now on."""
         self._chosen = appearance
         self._conversation.status.appearance = appearance
         self._show(appearance)
 
     def try_out(self, appearance: Appearance | None) -> None:
-        """Look like this while the person thinks about it; None as before."""
+        """Preview this theme; None ends the preview."""
         self._show(appearance or self._chosen)
 
     def _show(self, appearance: Appearance) -> None:

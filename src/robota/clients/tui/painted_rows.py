@@ -15,7 +15,7 @@ HANGING: Final = r" *(?:\d+ [-+ ] )?"
 
 
 def plain(row: str) -> str:
-    """What can be read of a row."""
+    """The text of a row without colours."""
     return re.sub(COLOUR, "", re.sub(LINK, "", row)) if "\x1b" in row else row
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # How often streaming text is drawn. Keys are drawn at once.
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
-# In a lower window the plan gives way to what is asked.
+# In a lower window, the plan is hidden while something is asked.
 ROOM_FOR_PLAN: Final = 12
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
 SHELL_SIGN: Final = "! "

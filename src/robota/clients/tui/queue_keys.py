@@ -1,4 +1,4 @@
-"""What keys do with words that wait: take them back, remove them, send them at once after all."""
+"""Key actions for the queue: edit entries, remove them, or send them at once."""
 
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class QueueKeys:
-    """The queue of one conversation, as its person changes it."""
+    """The queue of one conversation, as the user edits it."""
 
     def __init__(self, conversation: "ScreenConversation") -> None:
         self._conversation = conversation
 
     def open(self) -> None:
-        """Let the person change what waits: the only words at once, several in a list."""
+        """Let the user edit the queue: a single entry directly, several in a list."""
         conversation = self._conversation
         if len(conversation.view.queue) > 1:
             conversation.dialog = OpenDialog(queue_list(conversation.view.queue), self._changed)
@@ -34,7 +34,7 @@ class QueueKeys:
             conversation.start(self._edit(conversation.view.queue[0]))
 
     def refresh(self) -> None:
-        """The queue has changed: the open list shows what is in it now."""
+        """Update the open list after the queue has changed."""
         dialog = self._conversation.dialog
         if dialog is not None and isinstance(dialog.dialog, QueueList):
             shown = with_entries(dialog.dialog, self._conversation.view.queue)
@@ -80,7 +80,7 @@ class QueueKeys:
             await self._conversation.sending.submit(change)
 
     async def take_all_back(self) -> None:
-        """Write everything that waits again, for the person to send or to rub out."""
+        """Put the whole queue back into the input, for the user to send or delete."""
         conversation = self._conversation
         for waiting in reversed(conversation.view.queue):
             if isinstance(await conversation.session.submit(RemoveQueuedMessage(id=waiting.id)), Accepted):

@@ -33,7 +33,7 @@ class Commands(Protocol):
 
 
 class Screens:
-    """Opens them one at a time; the conversation goes on behind."""
+    """Opens full screens one at a time; the conversation continues in the background."""
 
     def __init__(self, region: LiveRegion, theme: Theme, commands: Commands) -> None:
         self._region = region
@@ -62,7 +62,7 @@ class Screens:
         return browser.picked
 
     async def load_preview(self, option: CommandOption, browser: BrowsedList) -> None:
-        """Get what there is to see of an option, and show it."""
+        """Load the preview of an option and show it."""
         outcome = await self._commands.outcome(option.preview)
         browser.show(option, list(preview_rows(outcome, self._theme)) or [self._theme.paint(NOTHING_TO_SEE, Role.DIM)])
         self._region.full_screen.redraw()
@@ -73,7 +73,7 @@ class Screens:
 
 
 def preview_rows(outcome: CommandOutcome | None, theme: Theme) -> Iterable[str]:
-    """What there is to see of an option, by the command that shows it."""
+    """The preview of an option, from the command that shows it."""
     match outcome:
         case DiffShown(diff=diff):
             for file in files_in(diff):
@@ -87,7 +87,7 @@ def preview_rows(outcome: CommandOutcome | None, theme: Theme) -> Iterable[str]:
 
 
 def _overview(files: Sequence[DiffView], theme: Theme) -> Iterator[str]:
-    """How much was changed where."""
+    """The changed files with the size of each change."""
     added, removed = sum(file.added for file in files), sum(file.removed for file in files)
     yield theme.paint(f"{len(files)} file{'s' if len(files) != 1 else ''} changed, +{added} -{removed}", Role.BOLD)
     for file in files:

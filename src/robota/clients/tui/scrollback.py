@@ -155,7 +155,7 @@ class Scrollback:
         self.block(self._painted_words(text, role))
 
     def show_prompt(self, text: str) -> None:
-        """What the person said or entered; of a long paste its beginning and its end."""
+        """Show a text of the user; of a long paste only its beginning and end."""
         whole = self._painted_words(f"> {_indented(text)}", Role.PERSON)
         left_out = len(whole) - PROMPT_BEGIN - PROMPT_END
         if left_out <= 1:
@@ -165,7 +165,7 @@ class Scrollback:
         self.block([*whole[:PROMPT_BEGIN], more, *whole[-PROMPT_END:]], whole, has_gap=True)
 
     def tell_usage(self, used: TokenUsage) -> None:
-        """What the turn that has ended took, if that is news."""
+        """Show the usage of the finished turn, if it has changed."""
         if used != self._shown_usage:
             from robota.clients.tui.widgets.usage_row import usage_words
 
@@ -194,7 +194,7 @@ class Scrollback:
             self._begin_answer(row, self._margin_of(event.task_id))
             if not row.partial:
                 self._finish(row)
-        elif row.say == "error" and row.text and row.call_id is None:  # that of a call is told with its end
+        elif row.say == "error" and row.text and row.call_id is None:  # errors of calls are shown with their end
             self.tell(f"! {ERRORS_IN_WORDS.get(row.text, row.text)}", Role.ERROR)
         elif row.say == "condense_context":
             self.tell("(condensing the conversation)", Role.DIM)
@@ -252,7 +252,7 @@ class Scrollback:
         return [f"{self._margin}{row}" for row in rows] if self._margin else rows
 
     def _margin_of(self, task_id: str) -> str:
-        """What a subtask says and does is indented below what its parent does."""
+        """Indent the output of a subtask below that of its parent."""
         return STEP * self._depths.get(task_id, 0)
 
     def _finish(self, row: Message) -> None:

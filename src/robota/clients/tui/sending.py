@@ -1,4 +1,4 @@
-"""Sends what the person entered to the session: slash commands, prompts, answers, completion requests."""
+"""Send the user's input to the session: slash commands, prompts, answers, completion requests."""
 
 import asyncio
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""What the session does: its events become the view, rows of the scrollback, and questions to the person."""
+"""Process the events of the session: update the view and the scrollback, and ask the user."""
 
 import time
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ from robota.protocol.events import (
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
-# Rows that are printed belong to the terminal; these few are kept for what still changes.
+# Printed rows belong to the terminal; only this many are kept, for later changes.
 PAGES_KEPT: Final = 2
 ASK_ROLES: Final = {"?": Role.BOLD, "!": Role.ERROR}
 WAITING: Final = "Robota is waiting for you"
@@ -60,7 +60,7 @@ class SessionEvents:
         conversation.leave(0)
 
     def _show_past(self) -> None:
-        """Of a session that is taken up: what was said in it."""
+        """Show the conversation of a resumed session."""
         conversation, session = self._conversation, self._conversation.view.session
         if len(conversation.view.rows):
             from robota.clients.render.past_rows import PastConversation
@@ -71,7 +71,7 @@ class SessionEvents:
             rows, calls = tuple(conversation.view.rows), conversation.view.past_calls
             conversation.scrollback.show_past(PastConversation(rows=rows, calls=calls, older=older))
             if conversation.setup.is_past_shown:
-                conversation.scrollback.take_rows()  # it stands there; only Ctrl+O wants it
+                conversation.scrollback.take_rows()  # it is on the screen already; only Ctrl+O needs it
 
     def _take(self, event: Event) -> None:
         conversation = self._conversation
@@ -87,7 +87,7 @@ class SessionEvents:
             case RetryScheduled(delay_ms=delay_ms):
                 conversation.picture.retry_at = time.monotonic() + delay_ms / 1000
             case TaskTokenUsageUpdated(token_usage=used) if not is_running(conversation.view):
-                conversation.scrollback.set_shown_usage(used)  # of what another process did
+                conversation.scrollback.set_shown_usage(used)  # the usage before this process
             case QueuedMessagesUpdated() if conversation.dialog is not None:
                 conversation.keys.queue.refresh()
             case Rewound() | RewindPoints():

@@ -1,4 +1,4 @@
-"""What the terminal UI is given of the machine it runs on."""
+"""The terminal UI's access to the machine it runs on."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     greeting: Sequence[str] = ()
     is_past_shown: bool = False
     has_vi_keys: bool = False
-    # The colours for what a person chose and for what the terminal draws on, as far as that is known.
+    # The colours for the chosen theme and the background of the terminal, if that is known.
     palette: Callable[[Appearance, Background | None], Palette] | None = None
     asks_background: bool = False
     status: StatusSetup = StatusSetup()

@@ -1,4 +1,4 @@
-"""The rows at the bottom: our own status bar, and above it what the person's own status command says."""
+"""The rows at the bottom: our own status bar, and above it the output of the user's status command."""
 
 import asyncio
 import time
@@ -24,14 +24,14 @@ RunStatusCommand = Callable[[ViewModel, StatusTimes], Awaitable[str]]
 
 
 class StatusSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What the status line shows, and the person's own command that is told of the session and prints rows."""
+    """The content of the status line, and the user's command that gets a report of the session and prints rows."""
 
     appearance: Appearance = Appearance()
     run: RunStatusCommand | None = None
 
 
 class StatusRows:
-    """Runs the command beside the drawing; what it said last is shown until it says something else."""
+    """Runs the command in the background; its last output is shown until there is a new one."""
 
     def __init__(self, setup: StatusSetup, changed: Callable[[], None]) -> None:
         self.appearance = setup.appearance
@@ -56,7 +56,7 @@ class StatusRows:
         return [*status_rows(said, width, has_colour=theme.has_colours), status_row(view, facts, theme, width)]
 
     def look(self, view: ViewModel, event: Event | None = None) -> None:
-        """Something has happened: ask the command, unless nothing that it is told has changed."""
+        """Run the command after an event, unless its input has not changed."""
         if self._run is None or view.session is None:
             return
         self._count(event)
@@ -85,7 +85,7 @@ class StatusRows:
         self._times = replace(times, lines_added=times.lines_added + added, lines_removed=times.lines_removed + removed)
 
     def close(self) -> None:
-        """Nobody looks any more."""
+        """Stop running the command."""
         if self._job is not None:
             self._job.cancel()
 
@@ -98,5 +98,5 @@ class StatusRows:
             self._changed()
 
     def _depends(self, view: ViewModel) -> tuple[Any, ...]:
-        """What the command depends on."""
+        """The input that the command depends on."""
         return (view.session, view.usage, view.context, self._times)

@@ -1,4 +1,4 @@
-"""Colours: which role looks how in each theme, on a dark terminal, on a light one, and without colours."""
+"""Colours: the style of each role in each theme, on dark and light terminals, and without colours."""
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
@@ -16,22 +16,22 @@ TAB_WIDTH: Final = 4
 
 
 class Background(Enum):
-    """What the terminal draws on."""
+    """The background of the terminal."""
 
     DARK = auto()
     LIGHT = auto()
 
 
 class Role(Enum):
-    """What a piece of text is. Colours are those of the terminal's own palette, which its owner chose to read well."""
+    """The role of a piece of text. Colours are those of the terminal's palette, which the user can read well."""
 
     PLAIN = auto()
     DIM = auto()
     BOLD = auto()
-    PERSON = auto()  # words of the person
-    ACTIVE = auto()  # what runs
+    PERSON = auto()  # text of the user
+    ACTIVE = auto()  # something that is running
     SUCCESS = auto()
-    WARNING = auto()  # also what a person decided
+    WARNING = auto()  # also decisions of the user
     ERROR = auto()
     NAME = auto()  # of the session
     CHOSEN = auto()  # the row that Enter takes
@@ -67,7 +67,7 @@ DARK: Final = {
 }
 # On white the dim letters of many terminals cannot be read.
 LIGHT: Final = {**DARK, Role.DIM: "90", Role.ACTIVE: "34"}
-# Nothing is dim, and what has a colour is bright or bold.
+# Nothing is dim, and colours are bright or bold.
 CONTRAST_DARK: Final = {
     Role.BOLD: "1",
     Role.PERSON: "1",
@@ -94,7 +94,7 @@ CONTRAST_LIGHT: Final = {
     Role.ADDED_WORDS: "32;7",
     Role.REMOVED_WORDS: "31;7",
 }
-# Who cannot tell red from green tells blue from yellow. An error is underlined besides.
+# Users who cannot distinguish red from green can distinguish blue from yellow. Errors are also underlined.
 BLUE_AND_YELLOW: Final = {
     Role.SUCCESS: "94",
     Role.WARNING: "33",
@@ -172,7 +172,7 @@ class Theme:
 
     @property
     def codes(self) -> Mapping[Role, str]:
-        """How each role looks now."""
+        """The current style of each role."""
         return self.palette.codes
 
     @property
@@ -187,7 +187,7 @@ class Theme:
         return f"\x1b[{code}m{shown}\x1b[0m" if code and shown else shown
 
     def row(self, pieces: Iterable[Piece], width: int) -> str:
-        """One row of the screen; what does not fit is cut and ends in `…`."""
+        """One row of the screen, cut with `…` if it does not fit."""
         painted, left = "", width
         for text, role in pieces:
             shown = cut_columns(safe(text), left)

@@ -1,1 +1,1 @@
-"""Requests for approval while they are open: which is shown, what was shown of it. Uses flows and widgets."""
+"""Open requests for approval: which one is shown, and how much of it. Uses flows and widgets."""

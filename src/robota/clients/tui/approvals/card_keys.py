@@ -1,4 +1,4 @@
-"""What keys and typed lines do with the card of a request for approval, loaded with the first one."""
+"""Handle keys and typed lines for the card of a request for approval; imported with the first one."""
 
 import time
 from typing import TYPE_CHECKING, Final
@@ -33,7 +33,7 @@ class CardKeys:
         self._conversation.keys.wake_after_pause()
 
     def enter(self, approval: PendingApproval) -> None:
-        """Take what is written for the card: the changed subject, or an answer in words."""
+        """Use the input for the card: the changed subject, or an answer in words."""
         conversation = self._conversation
         text = conversation.input.expanded()
         editable = approval.asked.editable
@@ -91,7 +91,7 @@ class CardKeys:
             self._conversation.tell(SEE_ALL_FIRST, Role.WARNING)
 
     def _turn_to_input(self, approval: PendingApproval, wish: CardAction) -> None:
-        """Let the input hold what is asked about, or an answer; what was written there waits."""
+        """Put the subject or an answer into the input; the text that was there is kept as a draft."""
         is_edit = wish is CardAction.EDIT
         approval.draft = self._conversation.input.text
         approval.purpose = InputPurpose.EDIT if is_edit else InputPurpose.WORDS

@@ -16,7 +16,7 @@ LOWEST_WITH_COMMAND: Final = 24
 
 
 class OpenApprovals:
-    """What is asked of one person. Calls that run at the same time may ask at the same time."""
+    """The open requests. Calls that run at the same time may ask at the same time."""
 
     def __init__(self, conversation: "ScreenConversation") -> None:
         self._conversation = conversation
@@ -24,25 +24,25 @@ class OpenApprovals:
         self._waiting: list[tuple[ApprovalAsk, Message]] = []
 
     def put(self, asked: ApprovalAsk, message: Message) -> None:
-        """Show it, or let it wait until what is shown has been answered."""
+        """Show the request, or queue it until the shown one is answered."""
         if self.shown is None:
             self._show(asked, message)
         else:
             self._waiting.append((asked, message))
 
     def answered(self, ts: int) -> None:
-        """It was answered, here or elsewhere."""
+        """Remove a request that was answered, here or elsewhere."""
         self._waiting = [each for each in self._waiting if each[1].ts != ts]
         if self.shown is not None and self.shown.message.ts == ts:
             self.close()
 
     def withdrawn(self) -> None:
-        """Nobody wants an answer any more: the task was stopped, or asks something else."""
+        """Remove all requests: the task was stopped, or asks something else."""
         self._waiting.clear()
         self.close()
 
     def close(self) -> None:
-        """Take it off the screen; what was written before it is there again, and the next one is shown."""
+        """Remove it from the screen, restore the draft in the input, and show the next request."""
         conversation, shown = self._conversation, self.shown
         if shown is None:
             return

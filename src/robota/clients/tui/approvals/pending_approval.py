@@ -1,4 +1,4 @@
-"""A request for approval while it is open: what was shown of it, and how the input serves it."""
+"""An open request for approval: how much of it was shown, and its use of the input."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +19,7 @@ CHARACTERS_SHOWN: Final = 2000  # of a line
 
 
 class PendingApproval:
-    """The subject of an ask is printed whole, or as much as anybody reads; a yes counts only when all was shown."""
+    """The subject of an ask is printed completely, or up to a limit; a yes counts only when all of it was shown."""
 
     def __init__(self, asked: ApprovalAsk, message: Message, theme: Theme, now: float) -> None:
         self.asked = asked
@@ -27,14 +27,14 @@ class PendingApproval:
         self.pause = TypingPause(since=now)
         self.shown_at = now
         self.purpose = InputPurpose.PROMPT
-        self.has_focus = False  # the person turned to the card although something is written
-        self.draft = ""  # what was written before the input served the card
+        self.has_focus = False  # the user moved to the card although the input contains text
+        self.draft = ""  # the text of the input before the card used it
         self._rows = list(_subject(asked, theme))
         self._theme = theme
         self.is_all_shown = len(self._rows) <= ROWS_SHOWN and all(len(row) <= CHARACTERS_SHOWN for row in self._rows)
 
     def first_rows(self, width: int) -> list[str]:
-        """What is printed when it is asked."""
+        """The rows that are printed when it is asked."""
         if self.is_all_shown:
             return self._hung(self._rows, width)
         left_out = f"    Not all {len(self._rows):,} lines are shown: press Ctrl+O to see them before you approve."
@@ -52,7 +52,7 @@ class PendingApproval:
         return self._rows
 
     def may_answer(self, answer: Answer) -> bool:
-        """Whether the person has been shown what they say yes to."""
+        """Whether the user was shown everything that they would approve."""
         return self.is_all_shown or not isinstance(answer, Approve | ApproveHunks | ApproveInput)
 
 

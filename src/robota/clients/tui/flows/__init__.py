@@ -1,1 +1,1 @@
-"""What keys and typed text mean. Pure: no UI library, no clock, no I/O."""
+"""The meaning of keys and typed text. Pure: no UI library, no clock, no I/O."""

@@ -26,7 +26,7 @@ class CardStep(Enum):
 
 
 class CardAction(Enum):
-    """What a person wants to do before they answer."""
+    """What the user wants to do before they answer."""
 
     EDIT = auto()
     SAY_WORDS = auto()
@@ -35,14 +35,14 @@ class CardAction(Enum):
 
 
 class CardChoice(msgspec.Struct, frozen=True):
-    """A row of the card: the key that chooses it, what it says, and the same in a word."""
+    """A row of the card: the key that selects it, its text, and a short form."""
 
     key: str
     words: str
     short: str
 
 
-# The rule that policy names where a command would run outside.
+# The rule that policy names for a command that would run outside the sandbox.
 WITHOUT_SANDBOX: Final = "sandbox"
 SAME_KEYS: Final = {"1": "y", "2": "a", "3": "n", "d": "n"}
 SCOPES: Final = {"s": GrantScope.SESSION, "p": GrantScope.PROJECT, "u": GrantScope.USER, "enter": GrantScope.SESSION}
@@ -52,7 +52,7 @@ STEPS: Final = {"up": -1, "down": 1}
 class ApprovalCard(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a card. `chosen` are the hunks that would be approved, counted from 0.
 
-    `kept_out` is what the sandbox keeps the command from, `proposal` a rule for somebody who approves blindly.
+    `kept_out` is what the sandbox denies the command, `proposal` a rule for users who approve without reading.
     """
 
     asked: ApprovalAsk
@@ -96,7 +96,7 @@ def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
 
 
 def press(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardAction:
-    """The card after a key, or what the key answers. A key that means nothing leaves the card as it is."""
+    """The card after a key, or the answer of the key. A key without a function changes nothing."""
     if key == "ctrl-o":
         return CardAction.SEE_ALL
     match card.step:

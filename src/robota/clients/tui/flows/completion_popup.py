@@ -1,4 +1,4 @@
-"""The popup under the input: which of the words that fit is chosen, and what Tab and Enter do with it."""
+"""The completion popup under the input: the selected word, and the effect of Tab and Enter."""
 
 import re
 from enum import Enum, auto
@@ -17,13 +17,13 @@ MENTION: Final = r"(?:^|\s)@\S*$"
 class PopupEnter(Enum):
     """What Enter does while the popup is open."""
 
-    SEND = auto()  # the text as it stands
+    SEND = auto()  # the text unchanged
     TAKE = auto()  # put the word in and go on writing
     TAKE_AND_SEND = auto()
 
 
 class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
-    """Words that fit into a text at the caret. `is_moved`: the person has chosen one of them."""
+    """Completions at the caret. `is_moved`: the user has selected one of them."""
 
     text: str
     caret: int
@@ -38,7 +38,7 @@ class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def typed(self) -> str:
-        """What was typed of it."""
+        """The part that was typed."""
         return self.text[self.completion.start : self.caret]
 
     def moved(self, by: int) -> "CompletionPopup":
@@ -46,7 +46,7 @@ class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, rows=self.rows.moved(by), is_moved=True)
 
     def taken(self) -> tuple[str, int]:
-        """The text with the word in it, and the caret behind it."""
+        """The text with the word inserted, and the caret after it."""
         before, after = self.text[: self.completion.start], self.text[self.completion.end :]
         insert = self.chosen.insert
         if insert.endswith(" ") and after.startswith(" "):

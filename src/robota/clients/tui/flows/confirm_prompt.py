@@ -30,5 +30,5 @@ def press_to_confirm(prompt: ConfirmPrompt, key: str) -> ConfirmPrompt | bool:
 
 
 def is_no_answer(key: str) -> bool:
-    """Whether the key is a letter of something else: then the person types on, and the question is not wanted."""
+    """Whether the key is a letter of other text: then the user is typing, and the question is closed."""
     return key == "space" or (len(key) == 1 and key.isprintable() and key not in "yn")

@@ -16,7 +16,7 @@ def dropped_paths(pasted: str) -> tuple[str, ...]:
     if not text or len(text) > LONGEST:
         return ()
     if re.fullmatch(BARE_PATH, text) and " /" not in text:
-        return (text,)  # some terminals paste a path with blanks as it is
+        return (text,)  # some terminals paste a path with spaces unquoted
     try:
         words = shlex.split(text)
     except ValueError:

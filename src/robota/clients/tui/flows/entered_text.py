@@ -1,4 +1,4 @@
-"""What an entered text means to the session: a command, an answer, a prompt, or words that wait their turn."""
+"""Interpret an entered text: a command, an answer, a prompt, or text for the queue."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ NOTHING_ANSWERS: Final = "That does not answer the question."
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person has written and sends: words, or a command line of their own, and images."""
+    """The entered input: text, or a shell command line, and images."""
 
     text: str
     images: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_shell_line(text: str) -> bool:
-    """Whether what is being written is a command line of the person's own, or the beginning of one."""
+    """Whether the input is a shell command line of the user, or the beginning of one."""
     return text.strip() == "!" or shell_command(text) is not None
 
 
@@ -50,14 +50,14 @@ Entered = RunSlashCommand | Words
 
 
 def meaning_of_entry(written: Written, view: ViewModel, *, is_steering: bool = False) -> Entered:
-    """What to send. Words never approve anything: at a request for approval they wait until the agent reads them."""
+    """What to send. Text never approves anything: at a request for approval it is queued for the agent."""
     if typed_order(written.text) is not None and not written.images:
         return RunSlashCommand(line=written.text)
     return words_for_session(written, view, is_steering=is_steering)
 
 
 def words_for_session(written: Written, view: ViewModel, *, is_steering: bool = False) -> Words:
-    """As `meaning_of_entry`, for what is no slash command.
+    """Like `meaning_of_entry`, for text that is not a slash command.
 
     While a task works it waits until the turn is over; if it `is_steering`, only for the next request of the turn.
     """
@@ -81,7 +81,7 @@ def _answered(written: Written, asked: TalkAsk, ts: int) -> AskResponse | TypeAg
 
 
 def blocking_ask(view: ViewModel) -> OpenAsk | None:
-    """What waits for the person; a command that merely runs waits for nobody."""
+    """The ask that waits for the user; a command that only runs is not one."""
     ask = view.pending_ask
     return None if ask is None or is_non_blocking_ask(ask.message.ask or "") else ask
 

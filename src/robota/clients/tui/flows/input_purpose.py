@@ -1,10 +1,10 @@
-"""What the input is for."""
+"""The purpose of the input."""
 
 from enum import Enum, auto
 
 
 class InputPurpose(Enum):
-    """What the input is for at the moment: a prompt, a change of what is asked about, or an answer in words."""
+    """What the input is used for now: a prompt, an edit of the subject of an ask, or an answer in words."""
 
     PROMPT = auto()
     EDIT = auto()

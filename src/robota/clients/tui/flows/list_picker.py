@@ -28,13 +28,13 @@ class ListPicker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Picked(msgspec.Struct, frozen=True):
-    """The option that was taken; None if the person left the list."""
+    """The chosen option; None if the user closed the list."""
 
     option: CommandOption | None
 
 
 def picker_for(choice: CommandChoice, words: str = "") -> ListPicker:
-    """The list with what the words leave of it: its first row is chosen, or what holds now."""
+    """The list filtered by the words; the first row is selected, or the current value."""
     options = matching_options(choice, words)
     now = next((place for place, option in enumerate(options) if option.is_current), 0)
     rows = Selection(count=len(options), index=now if not words else 0, height=ROWS_SHOWN)
@@ -52,7 +52,7 @@ def matching_options(choice: CommandChoice, words: str) -> tuple[CommandOption, 
 
 
 def press_in_list(picker: ListPicker, key: str) -> ListPicker | Picked:
-    """The list after a key, or what was picked."""
+    """The list after a key, or the choice."""
     match key:
         case "up" | "down":
             return msgspec.structs.replace(picker, rows=picker.rows.moved(1 if key == "down" else -1))

@@ -1,4 +1,4 @@
-"""Long pastes and images stand in the input as a label. A paste becomes its text again when the prompt is sent."""
+"""Labels in the input for long pastes and images. A paste becomes its text again when the prompt is sent."""
 
 import re
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ LONGEST_LINE: Final = 1000
 
 
 class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
-    """The texts and the images (as data URLs) behind the labels. Numbers are never used twice in a conversation."""
+    """The texts and images (as data URLs) of the labels. Numbers are never reused in a conversation."""
 
     texts: Mapping[int, str] = {}
     images: Mapping[int, str] = {}
     last_number: int = 0
 
     def pasted(self, text: str) -> tuple["PasteChips", str]:
-        """What goes into the input for a paste: the text itself, or a label if it is long or has several lines."""
+        """The text to insert for a paste: the text itself, or a label if it is long or has several lines."""
         plain = plain_text(text)
         if "\n" not in plain and len(plain) <= LONGEST_LINE:
             return self, plain
@@ -31,7 +31,7 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
         return chips, f"[Pasted text #{number} +{lines} lines]"
 
     def with_image(self, data_url: str) -> tuple["PasteChips", str]:
-        """The label that stands for an image."""
+        """The label of an image."""
         number = self.last_number + 1
         chips = msgspec.structs.replace(self, images={**self.images, number: data_url}, last_number=number)
         return chips, f"[Image #{number}]"
@@ -50,12 +50,12 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
         return chips, text
 
     def shown_images(self, text: str) -> tuple[str, ...]:
-        """The images whose labels still stand in the text, in their order, each once."""
+        """The images whose labels are still in the text, in order, each once."""
         numbers = dict.fromkeys(int(number) for number in re.findall(IMAGE_LABEL, text))
         return tuple(self.images[number] for number in numbers if number in self.images)
 
     def expanded(self, text: str) -> str:
-        """The text with the pastes in place of their labels. A label that nobody pasted stays as it is."""
+        """The text with labels replaced by their pastes. A typed label without a paste is kept."""
         return re.sub(LABEL, lambda found: self.texts.get(int(found[1]), found[0]), text)
 
     def label_before(self, text: str, caret: int) -> str:

@@ -1,4 +1,4 @@
-"""The prompts that were sent, and where in them a person is looking."""
+"""The history of sent prompts, and the position in it."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -23,7 +23,7 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
         return PromptHistory(prompts=(*self.prompts, prompt)[-MOST_KEPT:] if is_new else self.prompts)
 
     def older(self, text: str) -> "PromptHistory":
-        """One prompt further back; `text` is what stands in the input now."""
+        """Go to the previous prompt; `text` is the current text of the input."""
         if not self.prompts:
             return msgspec.structs.replace(self, draft=text)
         if self.place is None:
@@ -31,7 +31,7 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, place=max(0, self.place - 1))
 
     def newer(self) -> "PromptHistory":
-        """One prompt towards the newest, and behind it the text that was being written."""
+        """Go to the next prompt, and after the newest to the text that was being written."""
         if self.place is None:
             return self
         place = self.place + 1
@@ -39,7 +39,7 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the input shall show."""
+        """The text to show in the input."""
         return self.draft if self.place is None else self.prompts[self.place]
 
     def matching(self, words: str) -> tuple[str, ...]:
@@ -49,6 +49,6 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prompts_in(rows: Iterable[Message]) -> tuple[str, ...]:
-    """What the person said in the rows of a task: its first words, and everything they said later."""
+    """The texts of the user in the rows of a task: the first prompt, and all later ones."""
     texts = [row.text for number, row in enumerate(rows) if number == 0 or row.say == "user_feedback"]
     return tuple(text for text in texts if text)

@@ -1,4 +1,4 @@
-"""Words that wait for the agent, as a list: each can be changed, taken out, or sent with the next request."""
+"""The queue as a list: each entry can be edited, removed, or sent with the next request."""
 
 from enum import Enum, auto
 
@@ -10,7 +10,7 @@ from robota.protocol.message import QueuedMessage
 
 
 class QueueAct(Enum):
-    """What a person does with words that wait."""
+    """What the user does with an entry of the queue."""
 
     EDIT = auto()
     REMOVE = auto()
@@ -25,7 +25,7 @@ class QueueList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueChange(msgspec.Struct, frozen=True):
-    """What to do with which words."""
+    """An action and the entry it applies to."""
 
     act: QueueAct
     entry: QueuedMessage
@@ -56,7 +56,7 @@ def with_entries(shown: QueueList, entries: tuple[QueuedMessage, ...]) -> QueueL
 
 
 def press_in_queue(shown: QueueList, key: str) -> QueueList | QueueChange | QueueLeft:
-    """The list after a key, or what the key does. Whoever types on means the input."""
+    """The list after a key, or the action of the key. Other typed text goes to the input."""
     place = shown.rows.index or 0
     match key:
         case "up":

@@ -1,4 +1,4 @@
-"""Many quick approvals are blind ones: when a person says yes over and over, a rule is proposed that would say it."""
+"""Propose a rule when the user approves many requests in quick succession, probably without reading them."""
 
 from collections import Counter
 from typing import Final
@@ -8,7 +8,7 @@ import msgspec
 from robota.protocol.asks.ask import ApprovalAsk
 
 LOOKED_BACK_S: Final = 180.0
-# Who answers sooner than this has hardly read what was asked.
+# An answer before this time was given without reading.
 QUICK_S: Final = 3.0
 MANY: Final = 8
 
@@ -29,7 +29,7 @@ class RuleProposal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Why it is proposed, and what would be granted."""
+        """The reason for the proposal, and what it would grant."""
         minutes = int(LOOKED_BACK_S // 60)
         count = f"{self.approvals} quick approvals in {minutes} minutes"
         return f"yes, and stop asking in this session ({count}, {self.answered} for this): {' '.join(self.rules)}"

@@ -1,4 +1,4 @@
-"""Reading a long text on a full screen: where one is, and what one looks for."""
+"""The state of the full-screen reader: position and search."""
 
 from typing import Final
 
@@ -44,7 +44,7 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def foot(self) -> str:
-        """Where one is, and the keys."""
+        """The position, and the keys."""
         if self.typing:
             return f"/{self.words}"
         last = min(len(self.rows), self.top + self.height)
@@ -53,7 +53,7 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
         return f"{min(self.top + 1, last)}-{last} of {len(self.rows)}{found}  {SECTION_HELP if self.sections else HELP}"
 
     def found(self, step: int) -> "PagerReading":
-        """At the next row, or the one before, that has the words in it; it goes round."""
+        """Go to the next or previous row with the searched words, wrapping around."""
         wanted, count = self.words.casefold(), len(self.texts)
         begin = self.top if self.found_at is None else self.found_at
         places = ((begin + step * distance) % count for distance in range(1, count + 1)) if wanted else ()

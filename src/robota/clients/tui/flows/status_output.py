@@ -1,4 +1,4 @@
-"""What a status command printed, as rows: its colours are kept, everything else that steers a terminal is not."""
+"""Convert the output of a status command to rows: colours are kept, other control sequences are removed."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from robota.clients.tui.theme import safe
 
 MOST_ROWS: Final = 3
 COLOUR: Final = r"\x1b\[[0-9;:]*m"
-# Links lead somewhere, so their words stay and they go.
+# Links are removed; their text is kept.
 LINK: Final = r"\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)"
 RESET: Final = "\x1b[0m"
 

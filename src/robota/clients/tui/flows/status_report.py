@@ -1,4 +1,4 @@
-"""What a person's own status command is told: JSON in the form of Claude Code, without what nobody knows."""
+"""The JSON input of a status command, in the format of Claude Code, without unknown values."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ LARGE_CONTEXT: Final = 200_000
 
 
 class StatusTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """What only a client that is there all the time knows: for how long, and what the model took of it."""
+    """What only a running client knows: the duration of the session and of its requests, and the changed lines."""
 
     total_ms: int = 0
     requests_ms: int = 0
@@ -28,7 +28,7 @@ class RequestUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StatusWorktree(msgspec.Struct, frozen=True, kw_only=True):
-    """The git worktree of its own that a session works in, and what it was made from."""
+    """The session's own git worktree, and what it was created from."""
 
     name: str
     path: str
@@ -40,7 +40,7 @@ class StatusWorktree(msgspec.Struct, frozen=True, kw_only=True):
 def status_report(
     view: ViewModel, version: str, times: StatusTimes, worktree: StatusWorktree | None = None
 ) -> dict[str, Any]:
-    """The session as a status command is told it. Empty before the session is known."""
+    """The report for a status command. Empty before the session is known."""
     session = view.session
     if session is None:
         return {}

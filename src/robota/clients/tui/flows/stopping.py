@@ -1,4 +1,4 @@
-"""What Esc, Ctrl+C and Ctrl+D mean: it depends on what is there to be stopped, cleared or left."""
+"""The meaning of Esc, Ctrl+C and Ctrl+D, which depends on what can be cancelled, cleared or closed."""
 
 from enum import Enum, auto
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Stopping(Enum):
-    """What such a key does."""
+    """The effect of such a key."""
 
     NOTHING = auto()
     CLOSE_POPUP = auto()
@@ -19,7 +19,7 @@ class Stopping(Enum):
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there when the key is pressed. `offered` is what the key before this one offered."""
+    """The situation when the key is pressed. `offered` is the offer of the previous key."""
 
     has_popup: bool = False
     has_text: bool = False
@@ -28,7 +28,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def on_escape(now: Situation) -> Stopping:
-    """Esc closes what is open, then stops what runs; at rest, pressed twice, it goes back."""
+    """Esc closes an open dialog, then cancels what is running; at rest, pressed twice, it goes back."""
     if now.has_popup:
         return Stopping.CLOSE_POPUP
     if now.is_working:
@@ -39,7 +39,7 @@ def on_escape(now: Situation) -> Stopping:
 
 
 def on_interrupt(now: Situation) -> Stopping:
-    """Ctrl+C clears the line, then stops what runs and asks, then leaves."""
+    """Ctrl+C clears the input, then cancels what is running; otherwise pressing it twice exits."""
     if now.has_text:
         return Stopping.CLEAR_INPUT
     if now.offered is Stopping.OFFER_LEAVING:
@@ -48,5 +48,5 @@ def on_interrupt(now: Situation) -> Stopping:
 
 
 def on_end_of_input(now: Situation) -> Stopping:
-    """Ctrl+D leaves where nothing is written; elsewhere it erases a letter, as in a shell."""
+    """Ctrl+D exits if the input is empty; otherwise it deletes a character, as in a shell."""
     return Stopping.NOTHING if now.has_text else Stopping.LEAVE

@@ -1,4 +1,4 @@
-"""When a card may take keys: what was typed for something else must not answer it."""
+"""Decide when a card accepts keys: text typed for something else must not answer it."""
 
 from typing import Final
 
@@ -13,5 +13,5 @@ class TypingPause(msgspec.Struct, frozen=True, kw_only=True):
     since: float
 
     def is_over(self, now: float) -> bool:
-        """Whether nobody has typed for long enough that a key is meant for the card."""
+        """Whether the user has not typed for long enough that a key is meant for the card."""
         return now - self.since >= QUIET_S

@@ -1,4 +1,4 @@
-"""The rows that a text takes in the input, and where the cursor goes when it moves up or down by one of them."""
+"""Compute the visual rows of the input, and move the cursor up and down by one of them."""
 
 from collections.abc import Iterator
 from itertools import pairwise

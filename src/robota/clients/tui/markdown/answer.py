@@ -55,7 +55,7 @@ class StreamedAnswer:
         return [row for block in blocks for row in renderer.rows(block, width)]
 
     def _renderer(self) -> "MarkdownRenderer":
-        """What draws Markdown; rich is loaded with the first answer, not with the first screen."""
+        """The Markdown renderer; rich is imported with the first answer, not with the first screen."""
         from robota.clients.tui.markdown.render import MarkdownRenderer
 
         return MarkdownRenderer(self._theme, self._file_address)

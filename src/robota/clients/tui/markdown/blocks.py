@@ -12,7 +12,7 @@ HEADING: Final = r" {0,3}#{1,6}(\s|$)"
 RULE: Final = r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$"
 UNDERLINE: Final = r" {0,3}(-+|=+)[ \t]*$"  # below a paragraph it makes a heading of it
 LIST_ITEM: Final = r" ?([-*+]|\d{1,9}[.)])(\s|$)"
-# What is longer is drawn in parts, so that the part that is drawn again and again stays small.
+# Longer blocks are drawn in parts, so that the part that is redrawn stays small.
 LONGEST_CODE: Final = 30
 LONGEST_TEXT: Final = 1500
 
@@ -48,7 +48,7 @@ class BlockStream:
         self._fence = ""  # the signs that would close the code, inside of it
         self._opening = ""  # the line that opened it
         self._gap = False  # an empty line has come since the block before
-        self._blank = False  # an empty line has come inside of a list item
+        self._blank = False  # there was an empty line inside a list item
         self._done: list[MarkdownBlock] = []
         self._is_first = True
 
@@ -62,7 +62,7 @@ class BlockStream:
         return self._given()
 
     def finish(self) -> list[MarkdownBlock]:
-        """What is left at the end."""
+        """The rest at the end."""
         if self._partial:
             self._take(self._partial)
         self._partial = ""
@@ -71,7 +71,7 @@ class BlockStream:
 
     @property
     def tail(self) -> MarkdownBlock | None:
-        """What has not ended yet; None if that is nothing."""
+        """The unfinished block; None if there is none."""
         # A dash may become a list item, an underline or a rule: it is drawn when its line has ended.
         is_open = bool(self._partial) and not (self._is_paragraph and re.match(UNDERLINE, self._partial))
         text = "\n".join([*self._lines, self._partial] if is_open else self._lines)

@@ -1,1 +1,1 @@
-"""What is shown on a screen of its own: long texts, and lists with a look at each option. Uses flows and widgets."""
+"""Full screens: a reader for long texts, and lists with a preview of each option. Uses flows and widgets."""

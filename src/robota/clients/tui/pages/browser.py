@@ -1,4 +1,4 @@
-"""A list on a screen of its own, with a look at what is chosen in it before it is taken."""
+"""A full-screen list with a preview of the selected option."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -33,7 +33,7 @@ class BrowsedList:
         self.picked: CommandOption | None = None
 
     def show(self, option: CommandOption, rows: Sequence[str]) -> None:
-        """What there is to see of an option."""
+        """The preview of an option."""
         self._previews[option.preview] = rows
 
     def press(self, key: str) -> bool:

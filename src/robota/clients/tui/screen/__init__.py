@@ -1,1 +1,1 @@
-"""The only place that knows prompt_toolkit: the live region, what is printed above it, keys, full screens."""
+"""The only package that uses prompt_toolkit: the live region, the output above it, keys, full screens."""

@@ -13,21 +13,21 @@ from robota.protocol.completion import CandidateKind, PromptCompletion
 
 
 class InputArea:
-    """Applies what the flows say to the buffer that prompt_toolkit edits."""
+    """Applies the results of the flows to the buffer that prompt_toolkit edits."""
 
     def __init__(self, buffer: Buffer, prompts: Sequence[str], on_typed: Callable[[], None]) -> None:
         self._buffer = buffer
         self._history = PromptHistory(prompts=tuple(prompts))
         self._chips = PasteChips()
         self._on_typed = on_typed
-        self._is_ours = False  # a change that we make ourselves is nobody's typing
+        self._is_ours = False  # our own change of the buffer is not typing
         self._popup: CompletionPopup | None = None
-        self._file_taken: tuple[str, int] | None = None  # the text and the caret after a file was put in
+        self._file_taken: tuple[str, int] | None = None  # the text and the caret after a file was inserted
         buffer.on_text_changed += lambda _: self._changed()
 
     @property
     def text(self) -> str:
-        """What stands in the input, with labels for pastes."""
+        """The text of the input, with labels for pastes."""
         return self._buffer.text
 
     @property
@@ -37,7 +37,7 @@ class InputArea:
 
     @property
     def caret(self) -> int:
-        """How many characters stand before the cursor."""
+        """The number of characters before the cursor."""
         return self._buffer.cursor_position
 
     def put(self, text: str, caret: int | None = None) -> None:
@@ -48,7 +48,7 @@ class InputArea:
         self._popup = None
 
     def take(self) -> Written:
-        """What is written, with its pastes and images; the text becomes part of the history."""
+        """Take the input with its pastes and images, and add it to the history."""
         written = Written(text=self.expanded(), images=self._chips.shown_images(self._buffer.text))
         self._history = self._history.sent(written.text)
         self._chips = self._chips.forgotten()
@@ -61,7 +61,7 @@ class InputArea:
         self.put("\n".join(part for part in (text, self.text) if part))
 
     def remember(self, prompts: Sequence[str]) -> None:
-        """Prompts of the session that was taken up are the newest that were sent."""
+        """Add the prompts of the resumed session as the newest of the history."""
         for prompt in prompts:
             self._history = self._history.sent(prompt)
 
@@ -89,7 +89,7 @@ class InputArea:
         return bool(self._chips.label_before(self.text, self.caret))
 
     def erase_label(self) -> None:
-        """Take the label before the cursor out, whole: half a label stands for nothing."""
+        """Delete the whole label before the cursor: a part of a label means nothing."""
         self._buffer.delete_before_cursor(len(self._chips.label_before(self.text, self.caret)))
 
     def move_by_row(self, by: int, room: int) -> bool:
@@ -110,14 +110,14 @@ class InputArea:
         self.put(self._history.text)
 
     def newer(self) -> None:
-        """Show the prompt after, and after the newest what was being written."""
+        """Show the next prompt, and after the newest the text that was being written."""
         if self._history.place is not None:
             self._history = self._history.newer()
             self.put(self._history.text)
 
     @property
     def popup(self) -> CompletionPopup | None:
-        """The words that fit at the cursor, if they were found for what stands there now."""
+        """The completions at the cursor, if they were computed for the current text."""
         popup = self._popup
         return popup if popup is not None and (popup.text, popup.caret) == (self.text, self.caret) else None
 
@@ -149,11 +149,11 @@ class InputArea:
 
     @property
     def is_behind_file(self) -> bool:
-        """Whether a file was just put in, with the space behind it."""
+        """Whether a file was just inserted, with a space after it."""
         return self._file_taken == (self.text, self.caret)
 
     def begin_range(self) -> None:
-        """Put a colon in the place of that space: what follows are lines of the file."""
+        """Replace that space by a colon: the numbers of lines follow."""
         self._buffer.delete_before_cursor()
         self._buffer.insert_text(":")
 

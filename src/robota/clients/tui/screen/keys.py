@@ -1,4 +1,4 @@
-"""Which key is which: from prompt_toolkit's keys to what the conversation does with them."""
+"""Bind prompt_toolkit's keys to the actions of the conversation."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -13,7 +13,7 @@ from prompt_toolkit.keys import Keys
 
 from robota.clients.terminal.width import letter_end, letter_start
 
-# How terminals that tell them apart send Shift+Enter; Ctrl+J is a new line everywhere.
+# Shift+Enter in terminals that distinguish it from Enter; Ctrl+J is a newline everywhere.
 SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
 DIALOG_KEYS: Final = {
     "up": "up",
@@ -30,7 +30,7 @@ DIALOG_KEYS: Final = {
 
 
 class Keyboard(Protocol):
-    """What the keys do. Text itself is edited by prompt_toolkit, with Emacs or vi keys."""
+    """The actions of the keys. Text is edited by prompt_toolkit, with Emacs or vi keys."""
 
     def dialog_takes_keys(self) -> bool: ...
 

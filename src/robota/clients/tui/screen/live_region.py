@@ -50,7 +50,7 @@ LOWEST_WITH_EDGES: Final = 10
 
 
 class Regions(Protocol):
-    """What is drawn around the input, and what is printed above all of it for good."""
+    """Draws the rows around the input, and prints finished output above them."""
 
     def new_rows(self) -> list[str]: ...
 
@@ -141,7 +141,7 @@ class LiveRegion:
                 self._guard.close()
 
     def _failed_in_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """A key or a picture that fails must not leave a person in front of a dead screen."""
+        """End the UI if a key or drawing fails, so that the user is not left with a dead screen."""
         error = context.get("exception")
         if "handle" not in context or not isinstance(error, Exception):
             loop.default_exception_handler(context)
@@ -301,7 +301,7 @@ class ParsedRows:
 
 
 def _columns_written(row: Mapping[int, Char]) -> int:
-    """How far a row was written: blanks at its end never are."""
+    """The written width of a row: trailing spaces are never written."""
     return max((column for column, cell in row.items() if cell.char != " "), default=-1) + 1
 
 

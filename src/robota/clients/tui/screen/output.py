@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from robota.clients.terminal.guard import TerminalGuard
 
 
-# Terminals that know them show what comes between as one picture; the others ignore them.
+# Terminals that support synchronized output draw everything in between at once; others ignore the sequences.
 PICTURE_BEGINS: Final = "\x1b[?2026h"
 PICTURE_ENDS: Final = "\x1b[?2026l"
 # Terminals that break long lines anew when their window becomes narrower say so with one of these variables.
@@ -48,7 +48,7 @@ USUAL_SIZE: Final = Size(rows=24, columns=80)
 
 
 class PictureOutput(Vt100_Output):
-    """Holds back what is written until a picture is complete, and writes it in one go."""
+    """Buffers output until a frame is complete, and writes it at once."""
 
     def __init__(self, stdout: TextIO) -> None:
         # Where the cursor is nobody has to be asked: what is drawn always begins where the last line ended.
@@ -62,7 +62,7 @@ class PictureOutput(Vt100_Output):
         ] = ()  # the columns of each row down to the cursor, and of the last one those before it
 
     def call_person(self, words: str) -> None:
-        """Call somebody who looks elsewhere: with a message where the terminal shows one, else with the bell."""
+        """Notify a user who looks elsewhere: with a notification of the terminal if it supports that, else the bell."""
         env = os.environ
         message = MESSAGES.get(env.get("TERM_PROGRAM", "")) or MESSAGES.get(env.get("TERM", ""))
         if message is not None and "TMUX" not in env:
@@ -72,7 +72,7 @@ class PictureOutput(Vt100_Output):
             self.bell()
 
     def copy(self, text: str) -> None:
-        """Put a text on the clipboard of the person's machine, also through SSH."""
+        """Copy a text to the clipboard of the user's machine, also through SSH."""
         sequence = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode()}\x07"
         if "TMUX" in os.environ:  # which takes it for itself unless it is told that it is for the terminal around it
             sequence += f"\x1bPtmux;{sequence.replace(ESCAPE, ESCAPE * 2)}\x1b\\"
@@ -141,7 +141,7 @@ class PictureOutput(Vt100_Output):
         super().cursor_up(amount + broken)
 
     def flush(self) -> None:
-        """Write what there is, unless a picture has begun and not ended."""
+        """Flush the buffer, unless a frame is incomplete."""
         if self._is_held or not self._buffer:
             return
         self._buffer.insert(0, PICTURE_BEGINS)

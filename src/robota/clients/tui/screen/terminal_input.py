@@ -15,12 +15,12 @@ REPORT: Final = r"\x1b\]11;(?P<colour>[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[(?P<foc
 # The beginning of an answer about the background, whose rest has not come yet.
 BEGUN: Final = r"\x1b\](?:1(?:1(?:;[^\x07\x1b]*\x1b?)?)?)?$"
 COLOUR: Final = r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})"
-# How bright each of red, green and blue looks.
+# The weights of red, green and blue in the perceived brightness.
 BRIGHTNESS: Final = (0.299, 0.587, 0.114)
 
 
 class TerminalReports:
-    """What the terminal has said of itself, whoever read the keys around it."""
+    """The terminal's reports about itself, extracted from the input."""
 
     def __init__(self) -> None:
         self.on_background: Callable[[Background], None] = lambda background: None

@@ -1,4 +1,4 @@
-"""What vi users expect of their keys and prompt_toolkit does not do."""
+"""Vi keys that prompt_toolkit handles differently from vi."""
 
 from typing import TYPE_CHECKING
 

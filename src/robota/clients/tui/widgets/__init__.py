@@ -1,1 +1,1 @@
-"""What is drawn: rows of text with colours, made from values. Nothing here reads keys or decides."""
+"""Widgets: rows of coloured text, made from values. Nothing here reads keys or makes decisions."""

@@ -39,7 +39,7 @@ CARD_SIZES: Final = (
 def card_rows(
     card: ApprovalCard, theme: Theme, width: int, size: CardSize = WHOLE_CARD, *, takes_keys: bool, has_draft: bool
 ) -> Iterator[str]:
-    """The rows of the card. Keys are shown only when they count, so nobody answers by typing on."""
+    """The rows of the card. Keys are shown only when they are accepted, so that typing does not answer."""
     command = short_command(card.asked, width)
     title = _command_title(card) if command else f"{card.asked.title}?"
     yield theme.row([("? ", Role.WARNING), (title, Role.BOLD)], width)
@@ -61,7 +61,7 @@ def card_rows(
 
 
 def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool) -> Iterator[str]:
-    """The card where it has only two rows: what is asked, and the keys."""
+    """The card in two rows: the question, and the keys."""
     yield theme.row([("? ", Role.WARNING), (_low_title(card), Role.BOLD)], width)
     if not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
@@ -99,7 +99,7 @@ def _short_answers(card: ApprovalCard, room: int) -> str:
 
 
 def _low_title(card: ApprovalCard) -> str:
-    """The row that is chosen, or what is asked about."""
+    """The selected row, or the subject."""
     place = card.rows.index or 0
     match card.step:
         case CardStep.ANSWERS:
@@ -166,7 +166,7 @@ def _hunk_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
 
 
 def _choice(key: str, words: str, is_chosen: bool, theme: Theme, width: int) -> Iterator[str]:
-    """An answer, word for word: nobody grants a rule of which they have seen the beginning."""
+    """An answer in full: a rule must not be granted when only its beginning was shown."""
     role = Role.CHOSEN if is_chosen else Role.PLAIN
     signs = theme.paint("> " if is_chosen else "  ", Role.ACTIVE) + theme.paint(f"{key:1} ", Role.ACTIVE)
     for number, line in enumerate(_whole(words, max(1, width - ANSWER_MARGIN))):
@@ -179,6 +179,6 @@ def _keys(words: str, theme: Theme, width: int) -> Iterator[str]:
 
 
 def _whole(words: str, room: int) -> Iterator[str]:
-    """The words on so many lines as they need, broken between words where that is possible."""
+    """The text wrapped between words where possible."""
     for line in wrapped(safe(words), room + 1, "").split("\n"):
         yield from broken(line, room)

@@ -1,4 +1,4 @@
-"""A call that has ended, as rows: its marker and title, what it changed or printed, in short or whole."""
+"""Rows of a finished call: its marker and title, its changes or output, shortened or complete."""
 
 from collections.abc import Iterator
 from typing import Final, assert_never
@@ -23,7 +23,7 @@ from robota.protocol.views import (
 from robota.text.counted import counted
 
 OUTPUT_LINES: Final = 4
-# More of a line is not even looked at.
+# The rest of a longer line is ignored.
 LONGEST_LINE: Final = 1000
 WORTH_TELLING_MS: Final = 1000
 REASON_LENGTH: Final = 400
@@ -31,7 +31,7 @@ STATUS_ROLES: Final = {"success": Role.SUCCESS, "error": Role.ERROR}
 
 
 def call_rows(call: LiveTool, theme: Theme, width: int, *, is_whole: bool = False) -> Iterator[str]:
-    """The row of the call, then what came of it; in short no row is wider than the screen."""
+    """The row of the call, then its result; shortened, no row is wider than the screen."""
     time = f"  {call.duration_ms / 1000:.1f} s" if call.duration_ms >= WORTH_TELLING_MS else ""
     role = Role.ERROR if _failed(call.view) else STATUS_ROLES.get(call.status, Role.WARNING)
     status_text = "" if call.status in STATUS_ROLES else f"  {call.status}"
@@ -45,7 +45,7 @@ def call_rows(call: LiveTool, theme: Theme, width: int, *, is_whole: bool = Fals
 
 
 def view_rows(view: View | None, theme: Theme, width: int, *, is_whole: bool = False) -> Iterator[str]:
-    """What a person sees of a result; in short only changes and the end of an output."""
+    """The rows of a result; shortened, only changes and the end of an output."""
     match view:
         case DiffView():
             yield from _diff(view, theme, width, is_whole)

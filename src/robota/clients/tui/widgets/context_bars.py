@@ -1,4 +1,4 @@
-"""What fills the context window, as bars: one for the whole window, and one for each kind of thing in it."""
+"""The content of the context window as bars: one for the whole window, and one for each kind of entry."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ WIDEST_TITLE: Final = 34
 FULL: Final = "█"
 EMPTY: Final = "░"
 CONDENSING: Final = "│"
-# What is always there, what the person brought, what the agent brought, what was made of it.
+# Grouped by colour: fixed parts, instructions and summaries, then the conversation by origin.
 ROLES: Final = {
     LedgerKind.SYSTEM: Role.DIM,
     LedgerKind.TOOLS: Role.DIM,
@@ -43,7 +43,7 @@ def context_rows(update: ContextUpdate, theme: Theme, width: int, *, is_whole: b
 
 
 def _window(update: ContextUpdate, theme: Theme, columns: int) -> Iterator[Piece]:
-    """Every kind in its colour, or as its letter; a line stands where condensing begins."""
+    """Every kind in its colour, or as its letter; a line marks where condensing begins."""
     cells: list[Piece] = []
     tokens = 0
     for kind, (letter, _) in SIGNS.items():

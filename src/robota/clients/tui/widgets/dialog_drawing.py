@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-# Where not even that many rows are free, a dialog is not shown and takes no keys.
+# With fewer free rows than this, a dialog is not shown and accepts no keys.
 LOWEST_DIALOG: Final = 2
 
 

@@ -57,7 +57,7 @@ def _unchanged(lines: Sequence[DiffLine], digits: int) -> Iterator[DiffRow]:
 
 
 def _changed(lines: Sequence[DiffLine], digits: int) -> Iterator[DiffRow]:
-    """What was removed, then what was added; where they are as many, each line is compared with its counterpart."""
+    """The removed lines, then the added ones; if the numbers are equal, each line is compared with its counterpart."""
     removed = [line for line in lines if line.kind == "remove"]
     added = [line for line in lines if line.kind == "add"]
     paired = len(removed) == len(added)

@@ -1,4 +1,4 @@
-"""What goes on now, above the input: calls, a pause before the next try, the plan, background work, the queue."""
+"""The live rows above the input: calls, a pause before a retry, the plan, background work, the queue."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -103,7 +103,7 @@ def _calls(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
 
 
 def shortened(title: str, width: int) -> str:
-    """A title that fits: its middle is left out, because its end tells as much as its beginning."""
+    """A title shortened in its middle, because its end is as important as its beginning."""
     if columns_of(title) <= width:
         return title
     end, most = "", min(END_SHOWN, width // 2)

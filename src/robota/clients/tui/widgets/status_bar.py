@@ -1,4 +1,4 @@
-"""The status bar: what goes on, what may be done, and how much of the window and of the money is used."""
+"""The status bar: current activity, permission mode, usage of the context window, and cost."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -40,7 +40,7 @@ class StatusFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """A field of the bar. Where not all fit, those with the highest `rank` go first."""
+    """A field of the bar. If not all fit, those with the highest `rank` are dropped first."""
 
     piece: Piece
     rank: int
@@ -61,7 +61,7 @@ def status_row(view: ViewModel, facts: StatusFacts, theme: Theme, width: int) ->
 
 
 def activity(view: ViewModel, seconds: int = 0) -> Piece:
-    """What goes on, the most important first: calls, the model, the background, what waits, nothing."""
+    """The most important current activity: an ask, calls, the model, the background, the queue, else idle."""
     running = sum(tool.status == RUNNING and tool.purpose is not CallPurpose.SUBTASK for tool in view.tools.values())
     time = f" {seconds}s" if seconds else ""
     queued = f" ({len(view.queue)} queued)" if view.queue else ""

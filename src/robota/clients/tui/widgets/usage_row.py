@@ -1,4 +1,4 @@
-"""What a turn took, in words: tokens counted by the provider or estimated, and its price or that it is unknown."""
+"""The usage of a turn in words: tokens, counted by the provider or estimated, and the cost, or that it is unknown."""
 
 from robota.protocol.events import ContextUpdate, TokenUsage
 
