@@ -8,7 +8,7 @@ from tests.harness.cli import Robota
 
 
 def script(robota: Robota, *turns: dict[str, Any], **options: Any) -> None:
-    """Make the scripted model, with these turns, the current provider of the person who runs `robota`."""
+    """Make the scripted model, with these turns, the current provider of the user who runs `robota`."""
     profile = {
         "type": "scripted",
         "model": "scripted",

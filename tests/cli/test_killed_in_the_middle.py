@@ -153,7 +153,7 @@ def test_a_worktree_that_was_half_made_is_made_anew(repository: Robota) -> None:
     check_everything_works(repository)
 
 
-def test_what_a_person_put_into_half_a_worktree_is_not_lost(repository: Robota) -> None:
+def test_files_of_the_user_in_an_unfinished_worktree_are_not_lost(repository: Robota) -> None:
     kill_when_git_is_at(repository, "reset")
     (worktree(repository, "x") / "mine").write_text("precious")
     refused = run_in_worktree(repository, "x", "true")

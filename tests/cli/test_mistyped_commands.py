@@ -43,7 +43,7 @@ def test_a_misspelt_command_is_asked_about_and_starts_no_task(robota: Robota, wo
         (["settings", "--json"], "robota config show"),
     ],
 )
-def test_a_command_of_other_agents_is_told_where_it_is_here(robota: Robota, words: list[str], told: str) -> None:
+def test_a_command_of_other_agents_gets_a_hint_to_its_counterpart(robota: Robota, words: list[str], told: str) -> None:
     """U8: these words were sent to the model as a prompt."""
     script(robota, {"text": "the model was asked"})
     finished = robota(*words)

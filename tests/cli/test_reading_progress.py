@@ -24,16 +24,16 @@ def printed_progress(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, times
     return stderr.getvalue()
 
 
-def test_what_takes_less_than_a_second_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_is_shown_for_less_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed_progress(monkeypatch, Screen(), [0, 0.2, 0.4, 0.6, 0.9]) == ""
 
 
-def test_what_takes_longer_is_told_on_one_line_that_goes_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_longer_work_shows_progress_on_one_line_that_is_erased_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = printed_progress(monkeypatch, Screen(), [0, 0.5, 1.5])
     first, second, *cleared = shown.split("\r")[1:]
     assert first == "reading: 1 of 3 MB (Ctrl+C to stop)" and second == "reading: 2 of 3 MB (Ctrl+C to stop)"
     assert cleared == [" " * len(second), ""]
 
 
-def test_nothing_is_told_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_is_printed_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed_progress(monkeypatch, io.StringIO(), [0, 5, 6]) == ""

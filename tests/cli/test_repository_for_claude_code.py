@@ -122,7 +122,7 @@ def test_a_reference_server_of_npm_starts_only_after_trust(robota: Robota) -> No
         assert ("Echo: from the outside" in answer) is is_trusted
 
 
-def test_the_plugin_that_it_wants_works_once_the_person_agreed(repository: Robota) -> None:
+def test_the_required_plugin_works_once_the_user_agreed(repository: Robota) -> None:
     repository("trust", "--yes")
     assert "requests the plugin lint@team" in play(repository).stderr
     assert not (repository.workspace / "checked.txt").exists()

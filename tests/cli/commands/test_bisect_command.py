@@ -61,7 +61,7 @@ def test_states_that_cannot_be_tested_leave_several_suspects(robota: Robota) -> 
     ]
 
 
-def test_changes_of_the_person_are_no_call(robota: Robota) -> None:
+def test_changes_of_the_user_are_not_attributed_to_a_call(robota: Robota) -> None:
     worked(robota)
     (robota.workspace / "code.txt").write_text("mine\n")
     shown = robota("bisect", "--test", "! grep -q mine code.txt")

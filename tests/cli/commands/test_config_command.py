@@ -144,7 +144,7 @@ def test_a_repository_cannot_be_given_what_it_cannot_set(robota: Robota) -> None
     assert not (robota.workspace / ".robota").exists()
 
 
-def test_what_a_person_writes_into_a_workspace_they_trust(robota: Robota) -> None:
+def test_what_the_user_writes_into_a_workspace_they_trust(robota: Robota) -> None:
     assert robota("config", "set", "language", "fr", "--scope", "project").code == 0
     assert robota("config", "set", "permissions.allow", "Bash(ls)", "--add", "--scope", "local").code == 0
     assert (robota.workspace / ".robota/.gitignore").read_text() == "*\n"
@@ -152,7 +152,7 @@ def test_what_a_person_writes_into_a_workspace_they_trust(robota: Robota) -> Non
     assert shown["language"] == "fr" and shown["permissions"]["allow"] == ["Bash(ls)"]
 
 
-def test_a_change_to_a_workspace_nobody_trusted_does_not_trust_it(robota: Robota) -> None:
+def test_a_change_to_an_untrusted_workspace_does_not_trust_it(robota: Robota) -> None:
     project(robota, '{"env": {"A": "1"}}')
     assert robota("config", "set", "language", "fr", "--scope", "local").code == 0
     done = robota("config", "show", "--json")

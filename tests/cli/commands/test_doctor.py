@@ -61,7 +61,7 @@ def test_a_provider_that_does_not_work(robota: Robota, profile: dict[str, Any], 
     assert "sk-7" not in provider["text"]
 
 
-def test_settings_that_are_wrong_and_a_workspace_nobody_trusts(robota: Robota) -> None:
+def test_wrong_settings_and_an_untrusted_workspace(robota: Robota) -> None:
     write_settings(robota, {"permissions": {"deny": "Bash"}, "languge": "de"})
     (robota.workspace / ".mcp.json").write_text("{}")
     found = checks(robota)

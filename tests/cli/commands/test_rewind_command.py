@@ -88,14 +88,14 @@ def test_what_is_too_big_is_named_at_once_and_in_the_list(robota: Robota) -> Non
     assert point["leftOut"] == [{"path": "big", "reason": "more than 1,000 bytes"}]
 
 
-def test_nobody_there_to_ask_changes_nothing(robota: Robota) -> None:
+def test_without_a_user_to_ask_nothing_is_changed(robota: Robota) -> None:
     worked(robota)
     done = robota("rewind", "restore", "1")
     assert done.code == 1 and "--yes" in done.stderr
     assert files(robota) == NEW
 
 
-def test_what_the_person_wrote_since_is_saved_first(robota: Robota) -> None:
+def test_changes_of_the_user_since_then_are_saved_first(robota: Robota) -> None:
     worked(robota)
     (robota.workspace / "a.txt").write_text("mine\n")
     assert "saved first" in ok(robota("rewind", "restore", "1", "--yes"))
@@ -104,7 +104,7 @@ def test_what_the_person_wrote_since_is_saved_first(robota: Robota) -> None:
     assert files(robota) == {**NEW, "a.txt": "mine\n"}
 
 
-def test_a_session_that_came_with_the_repository_is_not_taken_up(robota: Robota) -> None:
+def test_a_session_that_came_with_the_repository_is_not_resumed(robota: Robota) -> None:
     worked(robota)
     planted = robota.workspace / ".robota/sessions/zzzz"
     planted.mkdir()
@@ -117,7 +117,7 @@ def test_a_session_that_came_with_the_repository_is_not_taken_up(robota: Robota)
 def test_a_planted_session_does_not_lead_to_the_files_of_another_project(
     robota: Robota, tmp_path: Path, how: str
 ) -> None:
-    """Its log names the project and checkpoints of it, as somebody may know them who has seen that log."""
+    """Its log names the project and its checkpoints, as anyone knows them who has seen that log."""
     other = Robota(tmp_path / "other", robota.home)
     other.workspace.mkdir()
     worked(other)
@@ -140,7 +140,7 @@ def test_a_session_that_only_reads_makes_no_store(robota: Robota) -> None:
     assert stores(robota) == []
 
 
-def test_a_store_that_was_deleted_is_told(robota: Robota) -> None:
+def test_a_deleted_store_is_reported(robota: Robota) -> None:
     worked(robota)
     [store] = stores(robota)
     store.rename(store.with_name("elsewhere"))
@@ -149,7 +149,7 @@ def test_a_store_that_was_deleted_is_told(robota: Robota) -> None:
     assert done.code == 1 and "no longer in the store" in done.stderr
 
 
-def test_no_place_for_checkpoints_is_told_and_the_call_runs(robota: Robota) -> None:
+def test_a_missing_place_for_checkpoints_is_reported_and_the_call_runs(robota: Robota) -> None:
     (robota.workspace / "a.txt").write_text("old\n")
     edit = call("edit_file", path="a.txt", old_string="old", new_string="new")
     script(robota, {"calls": [edit]}, {"text": "done"})
@@ -199,7 +199,7 @@ def test_a_conversation_is_taken_back_and_the_prompt_is_there_to_be_changed(robo
     assert prompts(robota) == [("make it one", True), ("make it two", False), ("make it two or not", True)]
 
 
-def test_the_branch_that_was_left_can_be_taken_up_when_nobody_has_the_session_open(robota: Robota) -> None:
+def test_the_abandoned_branch_can_be_resumed_when_no_process_has_the_session_open(robota: Robota) -> None:
     talked(robota)
     done = json.loads(ok(robota("rewind", "restore", "2", "--yes", "--json")))
     assert done["leftPrompts"] == [3] and done["draft"] == "make it two or not"

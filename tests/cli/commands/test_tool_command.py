@@ -34,7 +34,7 @@ def test_a_tool_runs_without_provider_and_settings(robota: Robota) -> None:
     assert {path.name for path in (robota.home / ".robota").iterdir()} == {"heads"}  # of the log, nothing of settings
 
 
-def test_the_arguments_may_stand_behind_the_options(robota: Robota) -> None:
+def test_the_arguments_may_come_after_the_options(robota: Robota) -> None:
     """U19: `tool run NAME --permission-mode M '{}'` was refused."""
     (robota.workspace / "a.txt").write_text("alpha\n")
     done = robota("tool", "run", "read_file", "--permission-mode", "plan", '{"path": "a.txt"}', "--json")

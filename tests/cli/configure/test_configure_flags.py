@@ -16,7 +16,7 @@ def test_another_profile_becomes_the_current_one(robota: Robota) -> None:
     assert robota("-p", "x").stdout == "from b\n"
 
 
-def test_it_goes_on_with_a_prompt(robota: Robota) -> None:
+def test_it_continues_with_a_prompt(robota: Robota) -> None:
     profile = {"type": "scripted", "options": {"turns": [{"text": "from b"}]}}
     write_settings(robota, {"currentProvider": "a", "providers": {"a": {"type": "scripted"}, "b": profile}})
     done = robota("--provider", "b", "--set-current", "-p", "x")
@@ -81,7 +81,7 @@ def test_reset_asks_and_keeps_a_copy(robota: Robota) -> None:
     assert robota("--reset", "--yes").code == 0
 
 
-def test_a_setting_of_the_person_denies_and_asks_in_a_real_run(robota: Robota) -> None:
+def test_a_setting_of_the_user_denies_and_asks_in_a_real_run(robota: Robota) -> None:
     turns = [{"calls": [call("execute_command", command=command)]} for command in ("touch a", "touch b", "touch c")]
     script(robota, *turns, {"text": "done"})
     path = robota.home / ".robota/settings.json"
@@ -92,7 +92,7 @@ def test_a_setting_of_the_person_denies_and_asks_in_a_real_run(robota: Robota) -
     assert sorted(file.name for file in robota.workspace.iterdir() if len(file.name) == 1) == ["a"]
 
 
-def test_a_mistyped_rule_of_the_person_stops_the_start(robota: Robota) -> None:
+def test_a_mistyped_rule_of_the_user_stops_the_start(robota: Robota) -> None:
     script(robota, {"text": "ok"})
     path = robota.home / ".robota/settings.json"
     settings = json.loads(path.read_text())

@@ -82,6 +82,6 @@ def test_every_vendor_is_asked_in_its_own_way(robota: Robota, type: str) -> None
     assert done.code == 0 and "fake-model" in done.stdout, done.stderr
 
 
-def test_no_provider_is_told_how_to_get_one(robota: Robota) -> None:
+def test_without_a_provider_the_error_says_how_to_get_one(robota: Robota) -> None:
     done = robota("models")
     assert done.code == 3 and "robota --configure" in done.stderr

@@ -128,7 +128,7 @@ def all_shapes(shape: CommandShape) -> list[CommandShape]:
     return [shape, *(below for action in shape.actions for below in all_shapes(action))]
 
 
-def test_every_command_tells_its_options() -> None:
+def test_every_command_prints_its_options() -> None:
     """Completions and the man page are made from them."""
     main = main_shape()
     assert [command.name for command in main.actions] == list(SUBCOMMANDS)

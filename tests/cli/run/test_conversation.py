@@ -191,7 +191,7 @@ def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool
         assert "corrected-key-123456" not in log_text(sessions(robota)[0])
 
 
-def test_settings_that_broke_meanwhile_are_told_at_the_next_try(robota: Robota) -> None:
+def test_settings_that_broke_meanwhile_are_reported_at_the_next_try(robota: Robota) -> None:
     """U10"""
     profile = {"type": "openai-compatible", "baseURL": "http://127.0.0.1:9/v1", "model": "m"}
     settings = {"currentProvider": "x", "providers": {"x": {**profile, "options": {"retry": {"maxRetries": 0}}}}}
@@ -205,7 +205,7 @@ def test_settings_that_broke_meanwhile_are_told_at_the_next_try(robota: Robota) 
         terminal.wait_for("Press Enter to retry")
 
 
-def test_an_empty_answer_is_told_in_words(robota: Robota) -> None:
+def test_an_empty_answer_is_described_in_words(robota: Robota) -> None:
     """U19: MODEL_NO_ASSISTANT_MESSAGES stood on the screen."""
     script(robota, {"text": ""}, {"text": ""}, {"text": "at last"})
     with Terminal(robota, "go") as terminal:

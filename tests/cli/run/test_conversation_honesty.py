@@ -15,7 +15,7 @@ WAIT = "until test -e go; do sleep 0.05; done"
 
 
 def user_texts(robota: Robota) -> list[str]:
-    """What the person said after the first prompt, as it stands in the log."""
+    """The texts of the user after the first prompt, according to the log."""
     records = log_records(sessions(robota)[0])
     return [record["payload"]["text"] for record in records if record["kind"] == "answer"]
 
@@ -112,7 +112,7 @@ def test_u20_a_slow_paste_is_one_message(robota: Robota) -> None:
 
 
 def test_u20_half_typed_words_are_shown_again_when_an_answer_ends(robota: Robota) -> None:
-    """U20: they were typed while the agent worked, and stand behind the sign then."""
+    """U20: they were typed while the agent worked, and are in the input then."""
     script(robota, bash(WAIT), FIRST, SECOND)
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
         terminal.wait_for("Bash until")

@@ -21,7 +21,7 @@ AUTH = {"fault": {"kind": "authentication_failed"}}
 
 
 def user_texts(robota: Robota) -> list[str]:
-    """Everything the model was told by the person, in order, in all tasks."""
+    """All texts of the user that were sent to the model, in order, in all tasks."""
     records = log_records(sessions(robota)[0])
     turns = [record["payload"]["turn"] for record in records if record["kind"] == "turn"]
     blocks = [block for turn in turns if turn["role"] == "user" for block in turn["content"] if block["type"] == "text"]
@@ -115,7 +115,7 @@ def test_words_at_a_question_are_its_answer(robota: Robota, state: str) -> None:
     assert not (robota.workspace / "new.txt").exists()
 
 
-def test_u1_words_taken_up_at_the_end_of_an_answer_begin_work_that_ctrl_c_stops(robota: Robota) -> None:
+def test_u1_a_queued_prompt_at_the_end_of_an_answer_starts_work_that_ctrl_c_stops(robota: Robota) -> None:
     """U1: Ctrl+C was taken for leaving, words were lost, and every streamed line had a sign before it."""
     lines = {"text": "line one\nline two\nline three\n", "chunkSize": 4, **bash("sleep 60")}
     script(robota, {"text": "First."}, lines, DONE)
@@ -142,7 +142,7 @@ def test_u1_words_taken_up_at_the_end_of_an_answer_begin_work_that_ctrl_c_stops(
 
 
 def test_words_that_answer_a_failure_go_to_the_model(robota: Robota) -> None:
-    """U1: they ended the task, were sent to nobody, and no sign came any more."""
+    """U1: they ended the task, were not sent, and no prompt sign was shown any more."""
     script(robota, AUTH, DONE, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Press Enter to retry")
@@ -153,7 +153,7 @@ def test_words_that_answer_a_failure_go_to_the_model(robota: Robota) -> None:
     assert user_texts(robota) == ["go", "and be brief", "thanks"]
 
 
-def test_words_typed_right_behind_a_no_begin_the_next_task(robota: Robota) -> None:
+def test_text_typed_right_after_a_no_starts_the_next_task(robota: Robota) -> None:
     """However quickly they follow: nothing waits for an answer in that moment."""
     script(robota, AUTH, DONE)
     with Terminal(robota, "go") as terminal:
@@ -167,7 +167,7 @@ def test_words_typed_right_behind_a_no_begin_the_next_task(robota: Robota) -> No
 
 
 def test_words_queued_for_a_task_that_was_given_up_are_not_lost(robota: Robota) -> None:
-    """They stand behind the sign again, to be sent or rubbed out."""
+    """They are in the input again, to be sent or deleted."""
     turns, sign = STATES["a retry waits"]
     script(robota, *turns, AUTH, DONE, retry={"baseMs": 1, "maxRetries": 3})
     with Terminal(robota, "go") as terminal:

@@ -45,7 +45,7 @@ def test_a_line_longer_than_a_terminal_edits_is_sent_whole(robota: Robota) -> No
     assert user_texts(robota) == ["x" * 5000]
 
 
-def test_a_half_typed_line_is_told_when_a_question_comes_between(robota: Robota) -> None:
+def test_a_half_typed_line_is_shown_when_a_question_interrupts_it(robota: Robota) -> None:
     script(robota, {"calls": [call("execute_command", command=WAIT)]}, {"calls": [call("write_to_file", **NEW)]}, DONE)
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
         terminal.wait_for("Bash until")
@@ -96,7 +96,7 @@ def test_ctrl_d_leaves_while_something_runs_too(robota: Robota) -> None:
 
 @pytest.mark.parametrize("ignores_hangups", [False, True])
 def test_a_closed_window_ends_commands_and_keeps_the_session(robota: Robota, ignores_hangups: bool) -> None:
-    """U21, R15: also where whoever runs the tests ignores SIGHUP, as under `nohup`."""
+    """U21, R15: also if the process that runs the tests ignores SIGHUP, as under `nohup`."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if ignores_hangups else signal.getsignal(signal.SIGHUP)
     pipe = robota.workspace / "pipe"
     os.mkfifo(pipe)

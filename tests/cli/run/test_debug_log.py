@@ -12,7 +12,7 @@ def lines_of(robota: Robota) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (robota.home / ".robota/debug.log").read_text().splitlines()]
 
 
-def test_each_event_is_written_with_the_state_it_leads_to(robota: Robota) -> None:
+def test_each_event_is_written_with_the_resulting_state(robota: Robota) -> None:
     script(robota, {"text": "I look.", "calls": [call("list_files", path=".")]}, {"text": "secret words"})
     done = robota("-d", "-p", "look")
     assert (done.code, done.stdout) == (0, "secret words\n") and "debug.log" in done.stderr

@@ -148,7 +148,9 @@ def test_a_key_goes_to_the_keyring_of_the_system_if_there_is_one(robota: Robota)
 
 
 @pytest.mark.parametrize(("said", "kept"), [("Quit without", False), ("Save it anyway", True)])
-def test_what_does_not_answer_is_kept_only_if_the_person_wants_it(robota: Robota, said: str, kept: bool) -> None:
+def test_a_provider_that_does_not_answer_is_saved_only_if_the_user_wants_it(
+    robota: Robota, said: str, kept: bool
+) -> None:
     with Terminal(robota, "--configure") as terminal:
         terminal.choose(LIST, COMPATIBLE)
         for question, text in (("Address", "http://127.0.0.1:9"), ("API key", "")):

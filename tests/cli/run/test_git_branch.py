@@ -37,7 +37,7 @@ def test_a_branch_a_commit_and_a_worktree(repository: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", [".git", ".git/HEAD"])
 @pytest.mark.parametrize("plant", [os.mkfifo, endless, huge, Path.mkdir])
-def test_nothing_in_place_of_a_file_of_git_keeps_anybody_waiting(
+def test_pipes_and_devices_in_place_of_files_of_git_do_not_block(
     repository: Path, tmp_path: Path, name: str, plant: Callable[[Path], None]
 ) -> None:
     project = tmp_path / "project"

@@ -55,7 +55,7 @@ def test_a_schema_that_takes_for_ever_is_given_up(schema: dict[str, Any], monkey
     assert hostile in answer and problem is not None and problem.startswith("It could not be checked")
 
 
-def test_no_reference_leads_out_of_a_schema(tmp_path: Path) -> None:
+def test_references_out_of_a_schema_are_refused(tmp_path: Path) -> None:
     """S3: neither to a file, nor to another machine."""
     secret = tmp_path / "secret.json"
     secret.write_text('{"enum": ["a secret"]}')

@@ -33,7 +33,7 @@ def test_a_key_is_enough_for_an_answer(
     assert [session["model"] for session in listed] == [model]
 
 
-def test_a_session_that_began_with_a_key_goes_on_with_its_model(robota: Robota) -> None:
+def test_a_session_that_began_with_a_key_continues_with_its_model(robota: Robota) -> None:
     with running("hello") as server:
         env = {**ANTHROPIC, "ANTHROPIC_BASE_URL": server.url}
         assert robota("-p", "hi", "--model", "claude-opus-4-5", env=env).code == 0

@@ -7,7 +7,7 @@ from tests.harness.terminal import Terminal
 TURNS = ({"text": "I will look.", "calls": [call("list_files", path=".")]}, {"text": "All **done**."})
 
 
-def test_a_person_sees_what_runs_the_words_and_how_to_go_on(robota: Robota) -> None:
+def test_the_user_sees_progress_the_streamed_answer_and_how_to_continue(robota: Robota) -> None:
     script(robota, *TURNS)
     with Terminal(robota, "-p", "look", env={"TERM": "xterm"}, size=(80, 24)) as terminal:
         assert terminal.end() == 0
@@ -44,7 +44,7 @@ def test_quiet_and_verbose_do_not_go_together(robota: Robota) -> None:
     assert done.code == 2 and "--quiet" in done.stderr
 
 
-def test_what_runs_is_told_while_it_runs_though_the_answer_goes_elsewhere(robota: Robota) -> None:
+def test_progress_is_shown_and_updated_while_a_command_runs(robota: Robota) -> None:
     turns = {"text": "I will wait.", "calls": [call("execute_command", command="until [ -e go ]; do sleep 0.1; done")]}
     script(robota, turns, {"text": "It came."})
     with Terminal(robota, "-p", "wait", "--yolo", env={"TERM": "xterm"}, size=(80, 24)) as terminal:

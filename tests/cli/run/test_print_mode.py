@@ -308,8 +308,8 @@ def test_a_thought_has_a_signature_also_where_the_provider_gives_none(robota: Ro
     assert begun[0] == {"type": "thinking", "thinking": "", "signature": ""}
 
 
-def test_mistakes_in_a_row_are_told_in_words_for_a_script(robota: Robota) -> None:
-    """U19: print mode told a person to say how to go on."""
+def test_mistakes_in_a_row_are_described_in_words_for_a_script(robota: Robota) -> None:
+    """U19: print mode asked the user how to continue."""
     script(robota, *[{"calls": [{"name": "read_file", "arguments": {"nonsense": 1}}]}] * 6)
     done = robota("-p", "go")
     assert done.code == 1 and "mistakes in a row" in done.stderr and "Tell it how to continue" not in done.stderr
@@ -326,7 +326,7 @@ def test_profiles_of_the_project_that_do_not_count_are_named_when_there_is_no_ot
         assert done.code == 3 and ".robota/settings.json: ignored" in done.stderr and "providers" in done.stderr
 
 
-def test_a_model_that_nobody_knows_is_told_of_by_doctor_and_set_up_alone(robota: Robota) -> None:
+def test_an_unknown_model_is_reported_only_by_doctor_and_set_up(robota: Robota) -> None:
     """U19: every session began with it."""
     with running() as server:
         options = ("--type", "openai-compatible", "--base-url", server.url, "--model", "new-thing", "--set-current")

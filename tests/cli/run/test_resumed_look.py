@@ -29,7 +29,7 @@ ASKED = call("execute_command", command="touch made")
 
 @pytest.fixture
 def worked(robota: Robota, tmp_path: Path) -> Robota:
-    """Calls of every kind: allowed, failing, denied by a rule, denied by the person."""
+    """Calls of every kind: allowed, failing, denied by a rule, denied by the user."""
     (robota.workspace / "calc.py").write_text("def add(a, b):\n    return a - b\n# end\n")
     (robota.workspace / "fail.sh").write_text(f"for i in 1 2 3 4 5 6; do echo line $i; done; echo {LONG}; exit 3\n")
     turns: list[dict[str, Any]] = [

@@ -28,7 +28,7 @@ def run_first(
 
 
 @pytest.mark.parametrize("output_format", ["text", "json", "stream-json", "messages"])
-def test_continue_goes_on_with_the_newest_session_in_every_format(robota: Robota, output_format: str) -> None:
+def test_continue_resumes_the_newest_session_in_every_format(robota: Robota, output_format: str) -> None:
     identity = run_first(robota, {"text": "One."})
     script(robota, {"text": "Two.", "expect": {"user": "second words"}})
     done = robota("-c", "-p", "second words", "--output-format", output_format)
@@ -84,7 +84,7 @@ def test_a_name_that_fits_several_lists_them_and_starts_nothing(robota: Robota) 
     assert missing.code == 3 and "sessions list" in missing.stderr
 
 
-def test_resume_without_a_name_lists_candidates_where_nobody_can_choose(robota: Robota) -> None:
+def test_resume_without_a_name_lists_candidates_without_a_terminal(robota: Robota) -> None:
     identity = run_first(robota, {"text": "One."}, prompt="mend the roof")
     done = robota("-p", "-r")
     assert done.code == 3 and identity in done.stderr and "mend the roof" in done.stderr
@@ -127,7 +127,7 @@ def test_a_fork_has_the_conversation_and_leaves_the_session_as_it_is(robota: Rob
     assert robota("sessions", "verify", forked).code == 0
 
 
-def test_a_fork_of_the_first_turn_knows_nothing_of_the_prompt_with_which_it_was_taken_up(robota: Robota) -> None:
+def test_a_fork_of_the_first_turn_does_not_contain_the_prompt_of_the_resumption(robota: Robota) -> None:
     identity = run_first(robota, {"text": "One."})
     script(robota, {"text": "Two."})
     assert robota("-c", "-p", "second words").code == 0
@@ -185,7 +185,7 @@ def test_suggested_answers_that_look_like_numbers_or_options_are_typed_by_their_
     assert robota(*shlex.split(ways[2]["command"])[1:]).stdout == "Done.\n"
 
 
-def test_a_limit_is_told_in_words(robota: Robota) -> None:
+def test_a_limit_is_described_in_words(robota: Robota) -> None:
     script(robota, {"calls": [call("list_files", path=".")]}, {"calls": [call("list_files", path="..")]})
     robota("-p", "go", "--max-turns", "1")
     shown = robota("state").stdout
@@ -196,7 +196,7 @@ def test_a_limit_is_told_in_words(robota: Robota) -> None:
     )
 
 
-def test_a_question_of_a_subtask_is_shown_and_its_answer_is_told_to_the_parent(robota: Robota) -> None:
+def test_a_question_of_a_subtask_is_shown_and_its_answer_is_sent_to_the_parent(robota: Robota) -> None:
     subtask = {"calls": [call("new_task", mode="code", message="find out")]}
     script(robota, subtask, QUESTION)
     asked = robota("-p", "go", "--output-format", "json", "--permission-mode", "bypassPermissions")
@@ -267,7 +267,7 @@ def killed_at_approval(robota: Robota, turn: dict[str, Any]) -> None:
         terminal.wait_for("y yes")
 
 
-def test_a_planted_session_is_not_taken_up_without_a_word(robota: Robota, tmp_path: Path) -> None:
+def test_a_planted_session_is_not_resumed_without_a_warning(robota: Robota, tmp_path: Path) -> None:
     identity = run_first(robota, {"text": "One."})
     planted = tmp_path / "planted"
     shutil.copytree(robota.workspace / ".robota", planted / ".robota")
@@ -280,7 +280,7 @@ def test_a_planted_session_is_not_taken_up_without_a_word(robota: Robota, tmp_pa
     assert taken.code == 0, taken
 
 
-def test_the_second_process_is_told_who_has_the_session(robota: Robota) -> None:
+def test_the_second_process_reports_which_process_has_the_session(robota: Robota) -> None:
     identity = run_first(robota, {"text": "One."})
     os.mkfifo(robota.workspace / "up")
     hold = {"calls": [call("execute_command", command="echo up > up; sleep 1000")]}
@@ -313,7 +313,7 @@ def test_a_log_of_a_newer_version_is_left_as_it_is(robota: Robota) -> None:
     assert done.code == 3 and "99.0.0" in done.stderr and log.read_bytes() == before
 
 
-def test_a_damaged_middle_is_told_and_the_rest_goes_on(robota: Robota) -> None:
+def test_a_damaged_middle_is_reported_and_the_rest_continues(robota: Robota) -> None:
     identity = run_first(robota, {"calls": [call("list_files", path=".")]}, {"text": "One."})
     log = robota.workspace / ".robota/sessions" / identity / "log.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)

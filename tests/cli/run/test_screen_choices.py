@@ -8,7 +8,7 @@ from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
 
 
-def test_the_lists_of_plugins_lead_on_and_escape_goes_back(robota: Robota) -> None:
+def test_the_lists_of_plugins_open_further_lists_and_escape_goes_back(robota: Robota) -> None:
     script(robota, {"text": "Never said."})
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
@@ -47,7 +47,7 @@ def test_what_a_plugin_brings_can_be_read_before_it_is_agreed_to(robota: Robota)
         terminal.sees("is disabled")
 
 
-def test_a_provider_is_set_up_between_and_the_session_goes_on_as_it_was_if_nobody_answers(robota: Robota) -> None:
+def test_a_provider_is_set_up_between_and_the_session_continues_unchanged_without_an_answer(robota: Robota) -> None:
     script(robota, {"text": "First."})
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
@@ -115,7 +115,7 @@ def test_a_provider_that_was_set_up_answers_from_then_on(robota: Robota) -> None
 
 
 def test_a_repository_with_a_package_of_our_name_is_not_run_when_its_trust_is_decided(robota: Robota) -> None:
-    """Python looks first where it is started, which is the repository that nobody trusts yet."""
+    """Python imports first from the directory it is started in, which is an untrusted repository."""
     script(robota, {"text": "Never said."})
     (robota.workspace / "CLAUDE.md").write_text("Be brief.\n")
     (robota.workspace / ".claude").mkdir()

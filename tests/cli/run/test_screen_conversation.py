@@ -264,7 +264,7 @@ def test_a_file_is_mentioned(robota: Robota) -> None:
         terminal.sees("> look at @calc.py:1-2 now:")
 
 
-def test_a_closed_window_ends_it_and_the_session_can_be_taken_up(robota: Robota) -> None:
+def test_a_closed_window_ends_it_and_the_session_can_be_resumed(robota: Robota) -> None:
     script(robota, {"text": "Said before."}, {"text": "Said after."})
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")

@@ -76,7 +76,7 @@ def test_in_a_window_that_becomes_narrower_only_the_region_itself_is_drawn_over(
     assert up is not None and int(up[1]) == len(("□ Bash …", "    begun", "edge")) + 2
 
 
-def test_a_question_is_told_on_a_screen_that_hides_it(robota: Robota) -> None:
+def test_a_question_is_mentioned_on_a_screen_that_hides_it(robota: Robota) -> None:
     (robota.workspace / "calc.py").write_text("a - b\n")
     edit = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
     wait = call("execute_command", command="until [ -e go ]; do sleep 0.05; done")

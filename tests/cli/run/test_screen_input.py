@@ -13,7 +13,7 @@ PNG = base64.b64decode(
 )
 
 
-def test_a_command_of_the_person_runs_unasked_and_the_model_learns_of_it(robota: Robota) -> None:
+def test_a_command_of_the_user_runs_unasked_and_is_sent_to_the_model(robota: Robota) -> None:
     script(robota, {"text": "Seen.", "expect": {"user": "what is that"}})
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")

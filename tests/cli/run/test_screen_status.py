@@ -25,7 +25,7 @@ def test_the_status_line_is_switched_and_safety_stays_visible(robota: Robota) ->
     assert not kept.get("statusline")
 
 
-def test_a_command_of_the_settings_is_told_of_the_session_and_shown(robota: Robota) -> None:
+def test_a_status_command_gets_a_report_of_the_session_and_is_shown(robota: Robota) -> None:
     script(robota, {"calls": [call("write_to_file", path="new.txt", content="one\n")]}, {"text": "Said."})
     settings = json.loads((robota.home / ".robota" / "settings.json").read_text())
     program = robota.home / "status.sh"
@@ -53,7 +53,7 @@ def test_a_command_of_the_settings_is_told_of_the_session_and_shown(robota: Robo
     assert told["cost"].keys() >= {"total_cost_usd", "total_duration_ms", "total_api_duration_ms"}
 
 
-def test_a_status_command_is_told_how_many_lines_were_changed(robota: Robota) -> None:
+def test_a_status_command_gets_the_number_of_changed_lines(robota: Robota) -> None:
     write = call("write_to_file", path="new.txt", content="one\ntwo\n")
     script(robota, {"calls": [write], "usage": {"input": 10, "output": 1}}, {"text": "Said."})
     settings = json.loads((robota.home / ".robota" / "settings.json").read_text())

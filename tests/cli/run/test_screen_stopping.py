@@ -72,7 +72,7 @@ def test_suspended_and_brought_back_by_the_shell(robota: Robota) -> None:
         terminal.sees("Said.")
 
 
-def test_a_hang_up_while_a_command_runs_ends_it_and_the_session_can_be_taken_up(robota: Robota) -> None:
+def test_a_hang_up_while_a_command_runs_ends_it_and_the_session_can_be_resumed(robota: Robota) -> None:
     script(robota, {"calls": [FOREVER]}, {"text": "Gone on."})
     with ScreenTerminal(robota, "--permission-mode", "bypassPermissions") as terminal:
         terminal.sees("Idle")

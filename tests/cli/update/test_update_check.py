@@ -103,7 +103,7 @@ def test_an_interactive_start_asks_once_a_day_and_shows_it_at_the_next(robota: R
             terminal.hang_up()
 
 
-def test_a_silent_index_keeps_nobody_waiting(robota: Robota) -> None:
+def test_a_silent_index_does_not_block_the_start(robota: Robota) -> None:
     """U19: it delayed the first prompt. The index here answers only after the model has."""
     script(robota, {"text": "the answer"})
     with index(NEWER, held=True) as there:

@@ -58,6 +58,6 @@ def test_a_line_without_an_end_is_not_held_back_for_ever() -> None:
     assert reader.open_line == ""
 
 
-def test_erasing_the_rest_keeps_what_stands_before() -> None:
+def test_erasing_the_rest_of_a_line_keeps_its_beginning() -> None:
     """U14: grep marks its matches like this."""
     assert plain_terminal_text("a.py:\x1b[01;31m\x1b[Kneedle\x1b[m\x1b[K = 1\n") == "a.py:needle = 1\n"

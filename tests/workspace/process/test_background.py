@@ -48,7 +48,7 @@ def test_a_conversation(tmp_path: Path) -> None:
     with_processes(scenario)
 
 
-def test_news_are_told_once_and_a_flood_keeps_both_ends(tmp_path: Path) -> None:
+def test_new_output_is_returned_once_and_a_flood_keeps_both_ends(tmp_path: Path) -> None:
     async def scenario(processes: LocalProcesses) -> None:
         process = processes.start_background("read x; echo first; head -c 1000000 /dev/zero; echo last", tmp_path)
         assert (await process.new_output(0)).total_characters == 0
@@ -104,7 +104,7 @@ def test_all_end_with_the_session_and_their_files_go(
 
 
 def test_a_session_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
-    """The event loop ends without anybody closing anything."""
+    """The event loop ends without a call of `close`."""
     witness = Witness(tmp_path)
 
     async def scenario() -> None:
@@ -115,7 +115,7 @@ def test_a_session_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
     assert witness.wait_until_gone() == b""
 
 
-def test_at_its_time_limit_a_command_goes_on_in_the_background(tmp_path: Path) -> None:
+def test_at_its_time_limit_a_command_continues_in_the_background(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "go")
     shown: list[str] = []
 
@@ -144,7 +144,7 @@ def test_who_ends_in_time_is_not_handed_over(tmp_path: Path) -> None:
     assert (outcome.exit_code, outcome.output_head) == (0, "x\n")
 
 
-def test_the_limit_of_the_person_ends_also_what_was_handed_over(tmp_path: Path) -> None:
+def test_the_limit_of_the_user_also_ends_commands_moved_to_the_background(tmp_path: Path) -> None:
     async def scenario(processes: LocalProcesses) -> None:
         process = await processes.run_or_hand_over("sleep 1000", tmp_path, 0.1, lambda _: None)
         assert isinstance(process, BackgroundProcess)

@@ -139,7 +139,7 @@ def test_a_grandchild_that_holds_the_output_does_not_hold_us(tmp_path: Path) -> 
     assert witness.wait_until_gone() == b""
 
 
-def test_close_ends_what_runs_and_the_waiter_hears_of_it(tmp_path: Path) -> None:
+def test_close_ends_running_commands_and_their_waiters_get_an_outcome(tmp_path: Path) -> None:
     async def scenario() -> CommandOutcome:
         processes, started = LocalProcesses(), asyncio.Event()
         task = asyncio.create_task(processes.run("echo up; sleep 1000", tmp_path, None, lambda _: started.set()))

@@ -15,7 +15,7 @@ def output_of(cwd: Path, env: dict[str, str]) -> str:
     return subprocess.run(command, cwd=cwd, env=os.environ | env, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_package_is_found_wherever_we_find_it_and_no_key_is_told(tmp_path: Path) -> None:
+def test_packages_are_found_as_in_our_process_and_no_key_is_passed_on(tmp_path: Path) -> None:
     packages = tmp_path / "packages"
     packages.mkdir()
     (packages / "told.py").write_text(TELLS)
@@ -24,7 +24,7 @@ def test_a_package_is_found_wherever_we_find_it_and_no_key_is_told(tmp_path: Pat
     assert "OPENAI_API_KEY" not in told
 
 
-def test_what_lies_in_the_workspace_is_not_taken_for_a_module(tmp_path: Path) -> None:
+def test_files_of_the_workspace_are_not_imported_as_modules(tmp_path: Path) -> None:
     packages, workspace = tmp_path / "packages", tmp_path / "workspace"
     for place, word in ((packages, "ours"), (workspace, "planted")):
         place.mkdir()

@@ -77,7 +77,7 @@ def test_r9_a_command_that_still_runs_afterwards_has_its_time_left(
     assert (done.ending.stopped_for, done.exit_code) == (None, 7)
 
 
-def test_r9_what_has_ended_is_over_though_the_loop_did_not_hear_of_it(tmp_path: Path) -> None:
+def test_r9_an_ended_command_counts_as_ended_before_the_loop_notices(tmp_path: Path) -> None:
     async def has_ended(process: ForegroundProcess) -> bool:
         # With no time left it must look for itself: the loop gets no turn here.
         is_over = await process.is_over(0)

@@ -82,11 +82,11 @@ def test_r08_who_ignores_term_and_holds_the_output_through_a_grandchild_does_not
     assert witness.wait_until_gone() == b""
 
 
-def test_a_child_that_just_ended_is_not_called_left_behind(tmp_path: Path) -> None:
+def test_a_child_that_just_ended_is_not_reported_as_left_running(tmp_path: Path) -> None:
     assert run("(true &); true & wait; echo x", tmp_path).ending == Ending(exit_code=0)
 
 
-def test_somebody_elses_processes_are_left_alone(tmp_path: Path) -> None:
+def test_processes_of_others_are_left_alone(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "1000"]) as other:
         run("sleep 1000 & true", tmp_path)
         assert other.poll() is None
@@ -101,7 +101,7 @@ def test_c36_a_crowd_of_processes_is_ended(tmp_path: Path) -> None:
     assert witness.wait_until_gone() == b""
 
 
-def test_the_limit_of_the_person_holds_whatever_was_asked_for(tmp_path: Path) -> None:
+def test_the_limit_of_the_user_cannot_be_raised_by_a_call(tmp_path: Path) -> None:
     outcome = run("sleep 1000", tmp_path, 600, limits=CommandLimits(total_s=0.1))
     assert outcome.ending == Ending(signal="SIGTERM", stopped_for=StopReason.USER_LIMIT)
 

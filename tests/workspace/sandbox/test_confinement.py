@@ -24,7 +24,7 @@ def strong(tmp_path: Path) -> Cell:
     return Cell(SandboxKind.BUBBLEWRAP, tmp_path)
 
 
-def test_ordinary_work_in_the_workspace_goes_on(cell: Cell) -> None:
+def test_ordinary_work_in_the_workspace_is_possible(cell: Cell) -> None:
     done = cell.run("echo hi > a && mkdir -p d && mv a d/b && cat d/b && rm -r d && echo x > /dev/null")
     assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
 
@@ -157,7 +157,7 @@ def test_without_bubblewrap_landlock_is_found_and_the_reason_said(
 
 
 def test_p21_an_archive_cannot_be_unpacked_outside(strong: Cell) -> None:
-    """P21: members named `../x` and members behind a link stay inside, because nothing outside can be written."""
+    """P21: members named `../x` and members below a link stay inside, because nothing outside can be written."""
     pack = (
         "import tarfile, io\n"
         "with tarfile.open('evil.tar', 'w') as archive:\n"

@@ -43,7 +43,7 @@ class Place:
             self.git("commit", "-qm", "one")
 
     def git(self, *words: str, check: bool = True) -> str:
-        """git as the person runs it, outside."""
+        """git as the user runs it, outside the sandbox."""
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=False)
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
@@ -122,7 +122,7 @@ def test_a_stash_list_of_several_and_a_merge_with_a_conflict_go_on_in_the_next_c
     assert place.git("log", "-1", "--format=%p").split(" ")[1]
 
 
-def test_a_bisection_goes_on_in_the_next_command(place: Place) -> None:
+def test_a_bisection_continues_in_the_next_command(place: Place) -> None:
     for number in range(4):
         place.inside(f'echo {number} >> a.txt; git commit -qam "it\'s {number}"')
     started = place.inside('git bisect start --term-new=broken --term-old=fine HEAD HEAD~4 -- a.txt "it\'s!"')
@@ -230,7 +230,7 @@ def test_a_repository_made_inside_does_not_become_a_submodule(place: Place) -> N
 
 
 def test_an_object_under_a_wrong_name_is_not_taken_over(place: Place) -> None:
-    """Otherwise what somebody fetches later would be replaced by it."""
+    """Otherwise it would replace what the user fetches later."""
     name = "1" * 40
     any_object = "$(ls -d .git/objects-before/??/* | head -1)"
     poison = f"mkdir -p .git/objects/11; cp {any_object} .git/objects/11/{name[2:]}"
@@ -302,7 +302,7 @@ def test_the_worktree_of_a_session_commits_into_its_repository(place: Place, tmp
     assert place.git("rev-parse", "--abbrev-ref", "HEAD").strip() == "main" and place.git("status", "--short") == ""
 
 
-def test_a_git_file_that_leads_to_a_repository_of_somebody_else_gives_no_access(place: Place, tmp_path: Path) -> None:
+def test_a_copied_git_file_gives_no_access_to_its_repository(place: Place, tmp_path: Path) -> None:
     """S12: the repository must know the worktree, too."""
     thief = tmp_path / "thief"
     thief.mkdir()

@@ -89,7 +89,7 @@ def test_n10_stores_of_credentials_are_empty(strong: Cell) -> None:
 
 
 def test_services_outside_cannot_be_reached_through_their_sockets(strong: Cell) -> None:
-    """A container engine or systemd would run anything for whoever asks, with nothing of these walls around it."""
+    """A container engine or systemd runs anything for any client, outside the sandbox."""
     place = Path(f"/run/robota-test-{os.getpid()}.sock")
     with socket.socket(socket.AF_UNIX) as service:
         try:

@@ -117,7 +117,7 @@ def test_s8_an_allowed_program_cannot_print_what_is_kept(robota: Robota) -> None
 def test_s8_policy_and_sandbox_agree_about_a_secret_that_git_tracks(
     robota: Robota, is_changed: bool, is_seen: bool
 ) -> None:
-    """As it was published it is no secret; filled in by the person it is one to the model and to commands."""
+    """As published it is no secret; filled in by the user, it is kept from the model and from commands."""
     root = robota.workspace
     (root / ".env").write_text("KEY=placeholder\n")
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)

@@ -64,7 +64,7 @@ def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) ->
 
 
 def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever may write in it could write to ~/.ssh and to Robota's settings, too."""
+    """A command that may write in it could also write to ~/.ssh and to Robota's settings."""
     monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is
     inside = detect_backend(workspace_profile(weak.home, weak.temporary, home=weak.home))
     assert inside.kind is SandboxKind.NONE and str(weak.home / ".ssh") in inside.reason

@@ -109,7 +109,7 @@ def test_two_processes_respect_each_other(tmp_path: Path) -> None:
         assert sorted(place.name for place in tmp_path.iterdir()) == [".claude", ".robota"]
 
 
-def test_what_a_killed_robota_left_goes_with_the_next_command(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_robota_are_removed_with_the_next_command(tmp_path: Path) -> None:
     other = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with other:
         assert other.stdout is not None
@@ -139,7 +139,7 @@ def test_r13_what_a_killed_robota_left_goes_with_the_next_start(tmp_path: Path, 
 
 
 def test_between_commands_placeholders_wait_in_our_own_directory(strong: Cell) -> None:
-    """They are moved, which costs hardly anything, and what somebody put into one meanwhile comes back to its place."""
+    """They are moved, which costs hardly anything; files put into one meanwhile are moved back to their place."""
     (strong.root / ".robota" / "sessions").mkdir(parents=True)
     strong.renew()
     assert strong.run("echo evil > .envrc").returncode != 0
@@ -158,7 +158,7 @@ def test_between_commands_placeholders_wait_in_our_own_directory(strong: Cell) -
 
 
 @pytest.mark.parametrize("kind", ["filled", "link", "file"])
-def test_what_somebody_put_where_placeholders_wait_never_comes_into_the_workspace(strong: Cell, kind: str) -> None:
+def test_files_put_into_the_pool_of_placeholders_never_get_into_the_workspace(strong: Cell, kind: str) -> None:
     waiting = strong.root / ".robota" / POOL
     waiting.mkdir(parents=True)
     for number in range(50):
@@ -185,13 +185,13 @@ def test_a_link_in_place_of_where_they_wait_is_not_followed(strong: Cell) -> Non
     assert not list(strong.outside.iterdir()) and strong.names() == [".git", ".robota"]
 
 
-def test_what_changes_the_mode_of_a_placeholder_writes_to_nobody(strong: Cell) -> None:
+def test_files_created_after_changing_the_mode_of_a_placeholder_are_not_visible_outside(strong: Cell) -> None:
     done = strong.run("chmod 777 .vscode && echo evil > .vscode/tasks.json && cat .vscode/tasks.json")
     assert done.stdout == "evil\n"
     assert strong.names() == [".git"]
 
 
-def test_an_empty_directory_of_somebody_else_is_kept(tmp_path: Path) -> None:
+def test_an_empty_directory_of_the_user_is_kept(tmp_path: Path) -> None:
     (tmp_path / ".husky").mkdir()
     old = tmp_path / ".idea"
     old.mkdir()
@@ -202,7 +202,7 @@ def test_an_empty_directory_of_somebody_else_is_kept(tmp_path: Path) -> None:
     assert sorted(place.name for place in tmp_path.iterdir()) == [".husky", ".idea"]
 
 
-def test_nobody_else_takes_a_placeholder_for_something(tmp_path: Path) -> None:
+def test_other_code_does_not_mistake_a_placeholder_for_a_file(tmp_path: Path) -> None:
     """Neither is trust asked for again nor are files kept from the model, while a command runs."""
     (tmp_path / "file").write_text("text")
     before = take_snapshot(tmp_path)
@@ -221,7 +221,7 @@ def test_a_link_with_a_guarded_name_does_not_break_the_sandbox(strong: Cell, tar
     assert (strong.root / ".claude").readlink() == Path(target)
 
 
-def test_what_a_link_with_a_guarded_name_leads_to_is_protected(strong: Cell) -> None:
+def test_the_target_of_a_link_with_a_guarded_name_is_protected(strong: Cell) -> None:
     (strong.root / "real").mkdir()
     (strong.root / ".claude").symlink_to("real")
     assert strong.run("echo evil > .claude/settings.json").returncode != 0

@@ -50,7 +50,7 @@ def test_nothing_stays_whatever_was_left_in_it(place: Path, leave: str) -> None:
     assert not list(place.iterdir())
 
 
-def test_what_a_killed_session_left_goes_with_the_next_and_a_living_one_keeps_its_own(place: Path) -> None:
+def test_leftovers_of_a_killed_session_are_removed_and_those_of_a_running_one_kept(place: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(place)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None

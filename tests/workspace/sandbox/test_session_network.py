@@ -75,7 +75,7 @@ def test_a_later_command_reaches_a_server_in_the_background(tmp_path: Path, host
     play(story)
 
 
-def test_a_person_reaches_it_through_a_port_that_ends_with_the_session(tmp_path: Path) -> None:
+def test_the_user_reaches_it_through_a_port_that_is_closed_with_the_session(tmp_path: Path) -> None:
     """U5: only after it was forwarded, and only from this machine."""
 
     async def story() -> None:
@@ -95,7 +95,7 @@ def test_a_person_reaches_it_through_a_port_that_ends_with_the_session(tmp_path:
     play(story)
 
 
-def test_where_the_same_port_is_taken_another_one_leads_there(tmp_path: Path) -> None:
+def test_if_the_same_port_is_taken_another_one_is_forwarded(tmp_path: Path) -> None:
     async def story() -> None:
         root = tmp_path / "ws"
         async with session(root) as processes:
@@ -111,7 +111,7 @@ def test_where_the_same_port_is_taken_another_one_leads_there(tmp_path: Path) ->
     play(story)
 
 
-def test_the_shared_network_leads_nowhere_else(tmp_path: Path) -> None:
+def test_the_shared_network_has_no_route_to_the_outside(tmp_path: Path) -> None:
     """Neither to servers on the machine outside, nor to those of another session."""
 
     async def story() -> None:

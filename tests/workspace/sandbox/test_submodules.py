@@ -48,7 +48,7 @@ def test_looking_at_the_workspace_runs_nothing_that_a_command_planted(strong: Ce
     assert not list(strong.outside.iterdir())
 
 
-def test_work_in_a_submodule_and_around_it_goes_on(strong: Cell) -> None:
+def test_work_in_a_submodule_and_around_it_is_possible(strong: Cell) -> None:
     work = "echo new > libs/sub/new && echo x > libs/y && mv libs/y z && rm libs/sub/file && cat libs/sub/new z"
     done = strong.run(f"{work}; git status --porcelain")
     assert done.stdout == "new\nx\n M libs/sub\n?? z\n", done.stderr

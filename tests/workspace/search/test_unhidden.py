@@ -69,7 +69,7 @@ def test_other_exceptions_bring_nothing_back(tmp_path: Path) -> None:
     assert not any(fnmatch.fnmatchcase(".env", pattern) for pattern in patterns)
 
 
-def test_where_nobody_can_tell_every_name_is_brought_back(tmp_path: Path) -> None:
+def test_every_name_is_included_if_the_patterns_cannot_be_evaluated(tmp_path: Path) -> None:
     root = made(tmp_path)
     (root / ".ignore").write_text("x\n" * MAX_BYTES)
     assert unhidden(root) == ("*",)

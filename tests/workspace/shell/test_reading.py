@@ -148,7 +148,7 @@ def test_no_character_crashes_the_grammar(command: str) -> None:
     assert isinstance(read_script(command * 50), Plain | Opaque)
 
 
-def test_what_could_be_seen_in_an_opaque_command_is_told() -> None:
+def test_commands_found_in_an_opaque_command_are_returned() -> None:
     script = read_script('for x in $(git push); do rm "$x" & done')
     assert isinstance(script, Opaque)
     assert ("git", "push") in script.possible

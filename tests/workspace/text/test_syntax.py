@@ -44,11 +44,11 @@ def test_every_language_is_tested() -> None:
     assert all(tested & set(suffixes) for suffixes in LANGUAGES.values())
 
 
-def test_a_file_that_did_not_parse_before_is_nobodys_fault() -> None:
+def test_a_file_that_did_not_parse_before_is_not_reported() -> None:
     assert check("a.py", b"def f(:\n", b"def g(:\n") is None
 
 
-def test_the_place_is_told_in_characters() -> None:
+def test_the_position_is_counted_in_characters() -> None:
     found = check("a.py", b"x = 1\n", "x = 1\né = ('ü', ]\n".encode())
     assert found is not None
     assert (found.line, found.text) == (2, "é = ('ü', ]")
@@ -120,9 +120,7 @@ def test_a_text_that_crashed_the_parser_is_checked_without_harm() -> None:
 
 
 @pytest.mark.parametrize("program", ["import os; os.abort()", "import sys; sys.stdin.read()", "print('x' * 10**6)"])
-def test_a_parser_that_dies_or_stalls_only_means_that_nobody_looked(
-    program: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parser_that_crashes_or_stalls_means_not_parsed(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """S16"""
     monkeypatch.setattr(syntax_worker, "ANSWER_S", 0.2)
     worker = SyntaxWorker([sys.executable, "-c", program])

@@ -93,7 +93,7 @@ def test_too_many_redirects_end_somewhere(web: Web) -> None:
 
 
 def test_a_redirect_to_another_host_is_named_but_not_followed(web: Web) -> None:
-    """Nobody has been asked about that host yet."""
+    """The user has not been asked about that host yet."""
     web.redirect("/", web.url("/secret", "other.example"))
     fetcher = Fetcher(LOOPBACK, resolve=Names(a_example=("127.0.0.1",), other_example=("127.0.0.1",)))
     answer = asyncio.run(fetcher.fetch(web.url("/", "a.example")))
@@ -146,7 +146,7 @@ def test_an_answer_that_never_ends_is_given_up(web: Web) -> None:
         asyncio.run(Fetcher(LOOPBACK, timeout_s=0.3).fetch(web.url("/")))
 
 
-def test_a_body_that_nobody_wants_is_not_read(web: Web) -> None:
+def test_an_unwanted_body_is_not_read(web: Web) -> None:
     web.pages["/"] = Page(body=b"x", headers={"content-type": "image/png"}, stalls=True)
     answer = fetch(Fetcher(LOOPBACK, wants=lambda kind: kind != "image/png"), web.url("/"))
     assert answer.body == b""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, MentionedFile, NotAttached
-from robota.workspace.person_programs.program_output import ProgramFailed, output_of
 from robota.workspace.process.environment import find_program
+from robota.workspace.user_programs.program_output import ProgramFailed, output_of
 
 MAX_IMAGE_BYTES: Final = 5 * 1024 * 1024
 # A program that prints the image: its name, the variable that must be set for it to work, and its arguments.

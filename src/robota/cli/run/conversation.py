@@ -71,7 +71,7 @@ def guard_terminal(modes: Sequence[Any]) -> "GuardProcess":
 
 async def edited(text: str) -> str | NotEdited:
     """The text after editing in the user's editor."""
-    from robota.workspace.person_programs.editor import EditorProblem, edit_text
+    from robota.workspace.user_programs.editor import EditorProblem, edit_text
 
     try:
         return await edit_text(text, os.environ)

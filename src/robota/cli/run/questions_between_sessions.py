@@ -10,7 +10,7 @@ import msgspec
 from robota.config.paths import settings_path
 from robota.config.settings.writer import read_raw
 from robota.protocol.slash_commands import SessionWanted
-from robota.workspace.person_programs.run_robota import run_again
+from robota.workspace.user_programs.run_robota import run_again
 
 
 async def after_questions(wanted: SessionWanted, cwd: Path, env: Mapping[str, str]) -> SessionWanted:

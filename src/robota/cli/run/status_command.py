@@ -9,7 +9,7 @@ import msgspec
 from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree, status_report
 from robota.clients.view.model import ViewModel
 from robota.version import VERSION
-from robota.workspace.person_programs.program_output import ProgramFailed, output_of
+from robota.workspace.user_programs.program_output import ProgramFailed, output_of
 
 TIMEOUT_S: Final = 5.0
 MAX_BYTES: Final = 64 * 1024

@@ -91,7 +91,7 @@ def test_servers_of_opencode_whose_files_have_comments(robota: Robota) -> None:
     }
 
 
-def test_what_is_there_stays_unless_it_shall_be_replaced(robota: Robota) -> None:
+def test_existing_entries_stay_unless_they_are_to_be_replaced(robota: Robota) -> None:
     robota("mcp", "add", "one", "mine")
     put(
         robota.home / ".claude.json",

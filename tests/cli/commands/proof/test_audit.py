@@ -20,7 +20,7 @@ HOSTILE = "touch 'a|b' '<script>x</script>' '\x1b[2J'"
 
 @pytest.fixture
 def worked(robota: Robota) -> Robota:
-    """A session in which a person said yes to one call and, with words, no to another."""
+    """A session in which the user approved one call and rejected another with a text."""
     script(
         robota,
         {"calls": [call("read_file", path="a.txt"), call("execute_command", command="mkdir yes")]},
@@ -45,7 +45,7 @@ def audited(robota: Robota, *words: str, code: int = 0) -> dict[str, Any]:
     return audit
 
 
-def test_it_tells_what_was_asked_allowed_and_refused_and_by_whom(worked: Robota) -> None:
+def test_it_shows_what_was_asked_allowed_and_refused_and_by_whom(worked: Robota) -> None:
     [session] = audited(worked)["sessions"]
     account = session["account"]
     assert account["prompts"][0] == "make it so"
@@ -125,7 +125,7 @@ def test_a_changed_log_is_named_and_the_exit_code_says_so(worked: Robota) -> Non
     assert "NOT all logs" in worked("audit").stdout
 
 
-def test_a_foreign_or_broken_trace_and_a_log_from_elsewhere_are_told(worked: Robota) -> None:
+def test_a_foreign_or_broken_trace_and_a_log_of_another_machine_are_reported(worked: Robota) -> None:
     place = worked.workspace / ".orchestration"
     place.mkdir()
     (place / "agent_trace.jsonl").write_bytes(b'{"version":"0.1.0","id":"x"}\n')

@@ -105,7 +105,7 @@ def test_a_session_is_identical_when_it_is_run_again(robota: Robota, name: str) 
 
 
 def rewritten(session: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change records of a log and seal it anew, as somebody would who wants nobody to notice."""
+    """Change records of a log and recompute its chain, as an attacker would to hide the change."""
     head, lines = FIRST_PREV, []
     for line in (session / "log.jsonl").read_bytes().splitlines():
         record = json.loads(line)
@@ -145,7 +145,7 @@ def test_one_byte_of_an_argument_is_named(robota: Robota) -> None:
     assert "fuor" in found["recorded"] and "four" in found["replayed"]
 
 
-def test_one_byte_of_what_the_model_is_told_is_named(robota: Robota) -> None:
+def test_one_changed_byte_of_a_request_is_named(robota: Robota) -> None:
     """The engine says today something else to a reply without a tool than it did then."""
     script(robota, {"text": "Words alone."}, {"calls": [call("attempt_completion", result="done")]})
     robota("-p", "do it", *BYPASS, "--completion", "explicit")
@@ -320,7 +320,7 @@ def test_a_part_that_is_not_there_is_said(robota: Robota, tmp_path: Path) -> Non
     assert not (tmp_path / "x.zip").exists()
 
 
-def test_a_session_that_was_taken_up_again_is_run_to_its_end(robota: Robota) -> None:
+def test_a_session_that_was_resumed_is_replayed_to_its_end(robota: Robota) -> None:
     script(robota, {"calls": [call("write_to_file", path="a.txt", content=TEXT)]}, {"text": "Written."})
     robota("-p", "write", *BYPASS)
     (robota.workspace / "a.txt").write_text(TEXT + "by hand\n")
@@ -344,7 +344,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(robota: Robota) -> None:
     assert "Traceback" not in robota("replay", session.name, env={"TMPDIR": str(unwritable)}).stderr
 
 
-def test_without_checkpoints_the_log_is_enough(robota: Robota) -> None:
+def test_without_checkpoints_only_the_log_is_compared(robota: Robota) -> None:
     script(robota, *WRITE_AND_RUN)
     settings = json.loads((robota.home / ".robota" / "settings.json").read_text())
     write_settings(robota, {**settings, "checkpoints": {"enabled": False}})
@@ -369,7 +369,7 @@ def test_commands_of_a_log_that_is_not_ours_are_never_run(robota: Robota, tmp_pa
 
 @pytest.mark.parametrize("way", ["imported", "taken up", "forked", "forked after it was taken up"])
 def test_nor_does_it_become_ours_by_keeping_it(robota: Robota, way: str) -> None:
-    """A bundle that somebody sent back, or a log that lay there: nobody knows who wrote the commands in it."""
+    """A bundle from another user, or a log found in a directory: the author of its commands is unknown."""
     session = run(robota, "write, read, edit, run")
     if way == "imported":
         assert robota("sessions", "export", session.name, "--format", "bundle", "--no-redact", "-o", "b.zip").code == 0

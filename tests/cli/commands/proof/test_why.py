@@ -134,7 +134,7 @@ def test_in_a_submodule_the_sessions_of_the_project_around_it_count(worked: Robo
     assert writers(worked, "shapes.py:1", "--cwd", str(module)) == {1: "write_to_file"}
 
 
-def test_a_copy_of_lines_that_a_person_wrote_does_not_make_the_agent_their_author(robota: Robota) -> None:
+def test_a_copy_of_lines_that_the_user_wrote_does_not_make_the_agent_their_author(robota: Robota) -> None:
     (robota.workspace / "mine.py").write_text(FUNCTION)
     commit(robota, "by hand")
     script(robota, {"calls": [call("write_to_file", path="copy.py", content=FUNCTION)]}, {"text": "Done."})
@@ -185,7 +185,7 @@ def test_what_a_command_renamed_keeps_its_authors(robota: Robota) -> None:
     assert writers(robota, "b.py") == {**dict.fromkeys(range(1, 5), "write_to_file"), 5: "execute_command"}
 
 
-def test_without_checkpoints_the_log_alone_tells(robota: Robota) -> None:
+def test_without_checkpoints_the_log_is_enough(robota: Robota) -> None:
     (robota.workspace / "shapes.py").write_text(ORIGINAL)
     script(
         robota,

@@ -17,7 +17,7 @@ HOLE_BYTES = 10**12
 
 @pytest.fixture
 def planted(robota: Robota) -> Path:
-    """A log with its first prompt before the hole, and a question behind it."""
+    """A log with its first prompt before the gap, and a question after it."""
     written = Written(robota.workspace, "planted").prompt("what it began with").prompt("and what it should do")
     before = (written.directory / LOG_NAME).stat().st_size
     written.row(say="text", text="the last answer")

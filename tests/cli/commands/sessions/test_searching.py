@@ -33,7 +33,7 @@ def test_a_tool_is_named_by_its_id_or_as_on_screen(robota: Robota) -> None:
     assert robota("sessions", "search", "--tool", "Write").code == 1
 
 
-def test_files_are_named_from_where_one_stands(robota: Robota) -> None:
+def test_files_are_named_relative_to_the_current_directory(robota: Robota) -> None:
     written = Written(robota.workspace, "s1").prompt("x")
     written.call("edit_file", {"path": "src/a.py"}, "ok").end()
     for path in ("src/a.py", "./src/../src/a.py", str(robota.workspace / "src/a.py")):

@@ -36,7 +36,7 @@ def listed(robota: Robota, server: TitleServer, *arguments: str, **settings: Any
     return session
 
 
-def test_a_title_of_the_model_stands_in_the_list_and_finds_the_session(robota: Robota) -> None:
+def test_a_title_by_the_model_is_in_the_list_and_finds_the_session(robota: Robota) -> None:
     with serving(TitleServer()) as server:
         session = listed(robota, server, titleByModel=True)
         assert session["title"] == "Mend the parser"

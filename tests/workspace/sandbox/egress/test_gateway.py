@@ -153,7 +153,7 @@ SAME_WITH_AND_WITHOUT = (
 
 @pytest.mark.parametrize("command", SAME_WITH_AND_WITHOUT)
 def test_apart_from_the_network_a_command_sees_no_difference(root: Path, command: str) -> None:
-    """Exit code, signal, output, descriptors, limits, signals, environment, and that it left nothing behind."""
+    """Exit code, signal, output, descriptors, limits, signals, environment, and that it left no processes."""
     plain, listed = Cell(root).run(command), Cell(root, "ok.example").run(command)
     assert (listed.output_head, listed.ending) == (plain.output_head, plain.ending)
 
@@ -189,7 +189,7 @@ def test_nothing_stays_open_in_robota(root: Path, web: Web) -> None:
     assert open_descriptors() == before
 
 
-def test_several_commands_at_once_do_not_hear_of_each_others_refusals(root: Path) -> None:
+def test_concurrent_commands_get_only_their_own_refusals(root: Path) -> None:
     async def both() -> list[CommandOutcome]:
         sandbox = SessionSandbox(root, home=None, allowed_hosts=["ok.example"])
         processes = LocalProcesses(wrap=sandbox.wrap)
@@ -206,7 +206,7 @@ def test_several_commands_at_once_do_not_hear_of_each_others_refusals(root: Path
     assert len(one.refused_hosts) == len(two.refused_hosts) == 1 and "one.example" in one.refused_hosts[0]
 
 
-def test_a_proxy_of_the_persons_own_does_not_matter_inside(root: Path) -> None:
+def test_a_proxy_of_the_user_is_not_used_inside(root: Path) -> None:
     cell = Cell(root, "ok.example", environment={"http_proxy": "http://192.0.2.1:1", "NO_PROXY": "*"})
     assert "not in sandbox.allowedHosts" in cell.run("curl -sS http://evil.example/").output_head
 

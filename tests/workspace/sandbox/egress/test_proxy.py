@@ -237,8 +237,8 @@ def test_n03_hosts_are_matched_label_by_label(entry: str, url: str, reached: boo
         "Host: HERE\r\nX: a\rb",
     ],
 )
-def test_a_request_that_can_be_read_in_two_ways_goes_nowhere(head: str) -> None:
-    """Request smuggling, and a Host header that names somebody else than the request line."""
+def test_an_ambiguous_request_is_not_forwarded(head: str) -> None:
+    """Request smuggling, and a Host header that names another host than the request line."""
 
     async def scenario(way: Proxy, far: Server) -> None:
         request = f"POST http://{far.here}/ HTTP/1.1\r\n{head.replace('HERE', far.here)}\r\n\r\nabcd"
@@ -341,8 +341,8 @@ def test_who_comes_when_all_lines_are_busy_waits_for_a_free_one() -> None:
     talk(scenario, EgressLimits(connections=1))
 
 
-def test_names_that_nobody_answers_for_do_not_take_all_threads() -> None:
-    """A look-up goes on in its thread also when nobody waits any more, and so keeps its place among the few."""
+def test_names_that_do_not_resolve_do_not_block_all_threads() -> None:
+    """A lookup continues in its thread after its caller is cancelled, and so still counts against the limit."""
     asked: list[str] = []
 
     async def never(host: str, port: int) -> Sequence[str]:
@@ -359,7 +359,7 @@ def test_names_that_nobody_answers_for_do_not_take_all_threads() -> None:
     assert len(asked) == LOOKUPS_AT_ONCE
 
 
-def test_a_server_that_is_not_there_or_makes_no_sense_is_told_as_such() -> None:
+def test_a_missing_or_nonsensical_server_is_reported_as_such() -> None:
     async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"nonsense\r\n\r\n")
@@ -415,7 +415,7 @@ WORDS = (
 
 @settings(max_examples=150)
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from(WORDS))))
-def test_whatever_is_said_the_proxy_goes_on(pieces: list[bytes]) -> None:
+def test_the_proxy_survives_any_input(pieces: list[bytes]) -> None:
     async def scenario(way: Proxy, far: Server) -> None:
         await way.say(b"".join(pieces), then_end=True)
         good = await way.say(f"GET http://{far.here}/ HTTP/1.1\r\nHost: {far.here}\r\n\r\n".encode())

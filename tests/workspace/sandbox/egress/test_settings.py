@@ -65,7 +65,7 @@ def test_what_is_no_entry(text: str) -> None:
 
 @given(st.from_regex(r"[a-zA-Z0-9_.*:\[\]@/%-]{1,30}", fullmatch=True))
 def test_an_entry_means_a_host_that_the_proxy_would_read_in_the_same_way(text: str) -> None:
-    """Else a person could list what never matches, or what matches something else."""
+    """Otherwise the user could list entries that never match, or match something else."""
     try:
         entry = allowed_host(text)
     except NoHost:
@@ -87,7 +87,7 @@ def test_a_wrong_entry_stops_the_start_and_says_where_and_why(robota: Robota) ->
     assert "sandbox.allowedHosts[1]" in done.stderr and "without a scheme" in done.stderr
 
 
-def test_a_person_sets_it_and_a_repository_cannot(robota: Robota) -> None:
+def test_the_user_sets_it_and_a_repository_cannot(robota: Robota) -> None:
     assert robota("config", "set", "sandbox.allowedHosts", "ok.example", "--add").code == 0
     assert robota("config", "set", "sandbox.allowedHosts", "*", "--add").code == 3
     assert robota("config", "set", "sandbox.allowedHosts", '["evil.example"]', "--scope", "project").code == 3
@@ -99,7 +99,7 @@ def test_a_person_sets_it_and_a_repository_cannot(robota: Robota) -> None:
     assert json.loads(shown.stdout)["sandbox"]["allowedHosts"] == ["ok.example"]
 
 
-def test_the_model_hears_whom_a_command_was_kept_from(robota: Robota, tmp_path: Path) -> None:
+def test_the_model_is_sent_the_hosts_that_were_refused(robota: Robota, tmp_path: Path) -> None:
     require_bubblewrap(tmp_path)
     program = "import urllib.request; urllib.request.urlopen('https://evil.example/')"
     fetch = call("execute_command", command=f'{PYTHON} -c "{program}"')
