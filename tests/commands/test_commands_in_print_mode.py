@@ -47,6 +47,18 @@ def test_a_command_that_needs_a_model_says_so(robota: Robota) -> None:
     assert done.code == 3 and "/compact needs a model" in done.stderr
 
 
+def test_a_resumed_conversation_is_condensed_at_once(robota: Robota) -> None:
+    """Print mode ends after the command: there is no next request before which it could be done."""
+    script(robota, {"text": "One. " * 500}, {"text": "Two. " * 500}, {"text": "Three. " * 500})
+    robota("-p", "first")
+    robota("-c", "-p", "second")
+    script(robota, {"text": "<summary>It was about the roof.</summary>"})
+    done = robota("-c", "-p", "/compact")
+    assert (done.code, done.stdout) == (0, "The conversation was condensed.\n"), done.stderr
+    script(robota, {"expect": {"turns": 3}, "text": "Went on."})
+    assert robota("-c", "-p", "third").stdout == "Went on.\n"
+
+
 def test_a_path_at_the_beginning_is_a_prompt(robota: Robota) -> None:
     script(robota, {"text": "A file."})
     assert robota("-p", "/etc/hosts is what?").stdout == "A file.\n"

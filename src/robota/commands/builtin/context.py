@@ -53,6 +53,8 @@ def context_commands(session: Session) -> Iterable[SlashCommand]:
         receipt = await session.submit(CondenseContext(text=arguments or None))
         if isinstance(receipt, Refused):
             return receipt
+        if receipt.outcome is not None:
+            return receipt.outcome
         if receipt.is_deferred:
             return shown_text("The conversation will be condensed before the next request.")
         return CommandStarted()

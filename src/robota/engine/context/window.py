@@ -153,10 +153,10 @@ class Context:
         """Cut old outputs; whether that was enough. It needs no request, but spoils the prompt cache."""
         return self._shortening.cut_outputs(max(least, CUT_SHARE * self._room), self._room)
 
-    async def condense_now(self, focus: str) -> None:
-        """Condense because the user asked for it."""
+    async def condense_now(self, focus: str) -> bool:
+        """Condense because the user asked for it; whether it was done."""
         self._requested_focus = None
-        await self._shortening.condense("manual", focus, self._room)
+        return await self._shortening.condense("manual", focus, self._room)
 
     async def _condense_automatically(self, room: float) -> bool:
         if not self._shortening.can_condense:

@@ -49,7 +49,7 @@ class ContextWindow(Protocol):
         """Shorten the conversation after the provider rejected it as too long. Whether a retry is worth it."""
         ...
 
-    async def condense_now(self, focus: str) -> None:
+    async def condense_now(self, focus: str) -> bool:
         """Condense because the user asked for it."""
         ...
 

@@ -23,9 +23,13 @@ from robota.protocol.commands import (
     RestoreContext,
 )
 from robota.protocol.events import CondensePreview, ContextUpdate
+from robota.protocol.slash_commands import CommandShown
+from robota.protocol.views import TextView
 
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again later.")
+CONDENSED: Final = Accepted(outcome=CommandShown(view=TextView(text="The conversation was condensed.")))
+NOT_CONDENSED: Final = Refused(code="not_condensed", message="The conversation was not condensed and stays as it is.")
 NOTHING_TO_CONDENSE: Final = Refused(
     code="nothing_to_condense", message="The unpinned part of the conversation is too short."
 )
@@ -94,6 +98,9 @@ class ContextCommands:
         if pending is not None and pending.takes_commands:
             pending.future.set_result(command)
             return Accepted()
+        if self._runner.current is None and not task.runtime.options.attended:
+            # Print mode ends after the command, so there is no next request.
+            return CONDENSED if await task.context.condense_now(command.text or "") else NOT_CONDENSED
         task.context.request_condensing(command.text or "")
         return Accepted(is_deferred=True)
 
