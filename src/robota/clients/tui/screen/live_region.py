@@ -9,6 +9,8 @@ import sys
 import termios
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prompt_toolkit.application import Application
@@ -264,7 +266,7 @@ class LiveRegion:
 
     def _line_prefix(self, line_number: int, wrap_count: int) -> AnyFormattedText:
         is_first = line_number == 0 and wrap_count == 0
-        return ANSI(self._theme.paint(self._regions.sign(), Role.ACTIVE)) if is_first else " " * SIGN_WIDTH
+        return _fragments(self._theme.paint(self._regions.sign(), Role.ACTIVE)) if is_first else " " * SIGN_WIDTH
 
     def _top_edge(self) -> str:
         """The upper edge of the input, with the name of the session at its right."""
@@ -277,27 +279,34 @@ class LiveRegion:
 
 
 class ParsedRows:
-    """Rows as prompt_toolkit wants them. Taking them apart is slow, so it is done once, not for every key."""
+    """Rows as prompt_toolkit wants them."""
 
     def __init__(self) -> None:
         self.rows: list[str] = []
-        self._parsed: dict[str, StyleAndTextTuples] = {}
 
     def take(self, rows: list[str]) -> None:
         """Show these rows from now on."""
         self.rows = rows
-        self._parsed = {row: self._parsed.get(row) or to_formatted_text(ANSI(row)) for row in rows}
 
     def row(self, place: int) -> StyleAndTextTuples:
-        """One of them."""
-        return self._parsed[self.rows[place]] if place < len(self.rows) else []
+        """One of the rows; nothing if there are fewer."""
+        return _fragments(self.rows[place]) if place < len(self.rows) else []
 
     def text(self) -> StyleAndTextTuples:
-        """All of them."""
-        pieces: StyleAndTextTuples = []
+        """All rows."""
+        fragments: StyleAndTextTuples = []
         for place, row in enumerate(self.rows):
-            pieces += [("", "\n"), *self._parsed[row]] if place else self._parsed[row]
-        return pieces
+            fragments += [("", "\n"), *_fragments(row)] if place else _fragments(row)
+        return fragments
+
+
+@lru_cache(maxsize=256)
+def _fragments(row: str) -> StyleAndTextTuples:
+    """The row as fragments of one style each: `ANSI` makes one of every character, and each key processes them all."""
+    return [
+        (style, "".join(text for _, text, *_ in pieces))
+        for style, pieces in groupby(to_formatted_text(ANSI(row)), key=lambda piece: piece[0])
+    ]
 
 
 def _columns_written(row: Mapping[int, Char]) -> int:
