@@ -109,6 +109,8 @@ def test_history_shows_the_conversation_so_far(robota: Robota) -> None:
         assert "> first" in shown and "The first answer." in shown and "> second" in shown
         terminal.answer("> ", "/history 2")
         terminal.wait_for("earlier messages: /history 2 ")
+        terminal.answer("> ", "/history 2 1")
+        terminal.wait_for("There are no earlier messages.")
         terminal.answer("> ", "/history two")
         terminal.wait_for("Usage: /history [COUNT [ROW]]. Nothing was changed.")
         terminal.answer("> ", "/exit")

@@ -20,6 +20,8 @@ from robota.protocol.views import TableView
 
 HISTORY_ROWS: Final = 100
 MAX_HINT: Final = 24
+MAX_DIGITS: Final = 18
+NOTHING_EARLIER: Final = "There are no earlier messages."
 HELP: Final = SlashCommandInfo(
     name="help", aliases=("?",), argument_hint="[COMMAND]", description="list all commands, or explain one"
 )
@@ -82,14 +84,20 @@ def conversation_commands(
 def _history(session: Session) -> Run:
     async def history(arguments: str) -> CommandOutcome | Refused:
         words = arguments.split()
-        if len(words) > 2 or not all(word.isascii() and word.isdecimal() for word in words):
+        if len(words) > 2 or not all(_is_number(word) for word in words):
             return wrong_arguments(HISTORY, "Give the number of messages and the message to start before.")
         limit = int(words[0]) if words else HISTORY_ROWS
         before = int(words[1]) if len(words) > 1 else None
         rows = await session.older_rows(OlderRowsRequest(limit=limit, before_ts=before))
-        return rows if isinstance(rows, Refused) else RowsShown(rows=rows)
+        if isinstance(rows, Refused):
+            return rows
+        return RowsShown(rows=rows) if rows.messages else shown_text(NOTHING_EARLIER)
 
     return history
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) <= MAX_DIGITS and int(word) > 0
 
 
 def _short_usage(info: SlashCommandInfo) -> str:
