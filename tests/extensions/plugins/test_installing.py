@@ -169,6 +169,24 @@ def test_a_project_has_its_own_plugins(robota: Robota, market: Path, tmp_path: P
     assert not (robota.workspace / ".robota/plugins").exists()
 
 
+def test_a_changed_plugin_of_the_project_does_not_hide_that_of_the_user(robota: Robota, tmp_path: Path) -> None:
+    for scope, word in (("user", "mine"), ("project", "ours")):
+        source = write_files(plugin(tmp_path / scope), {"commands/word.md": f"Say {word}."})
+        robota("plugin", "install", str(source), "--scope", scope, "--yes")
+    states = {each["scope"]: each for each in as_json(robota("plugin", "list", "--json"))}
+    assert states["project"]["state"] == "enabled"
+    assert states["user"]["state"] == "hidden by the project plugin of this name"
+    (Path(states["project"]["path"]) / "commands/word.md").write_text("Say theirs.")
+    script(robota, {"expect": {"user": "Say mine."}, "text": "mine"})
+    done = robota("-p", "/lint:word")
+    assert done.stdout == "mine\n" and "has changed since you agreed to it" in done.stderr
+    listed = as_json(robota("plugin", "list", "--json"))
+    assert [(each["scope"], each["state"]) for each in listed] == [
+        ("project", "changed: not used"),
+        ("user", "enabled"),
+    ]
+
+
 def test_a_plugin_from_a_directory_and_from_a_repository_of_its_own(robota: Robota, tmp_path: Path) -> None:
     source = plugin(tmp_path / "source")
     assert robota("plugin", "install", str(source), "--yes").code == 0

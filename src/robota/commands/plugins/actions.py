@@ -104,11 +104,12 @@ class PluginActions:
     def _state(self, plugin: InstalledPlugin) -> str:
         if self._is_off(plugin):
             return "disabled in the settings" if plugin.is_enabled else "disabled"
+        if not self._is_as_agreed(plugin):
+            return "changed: not used"
+        # As in a session, where a plugin that is not used hides no other of its name.
         others = (each for each in installed_for(self._store.read(), self._project) if each.name == plugin.name)
-        first = next(each for each in others if not self._is_off(each))
-        if first.key != plugin.key:
-            return f"hidden by the {first.scope} plugin of this name"
-        return "enabled" if self._is_as_agreed(plugin) else "changed: not used"
+        first = next(each for each in others if not self._is_off(each) and self._is_as_agreed(each))
+        return "enabled" if first.key == plugin.key else f"hidden by the {first.scope} plugin of this name"
 
     def _is_as_agreed(self, plugin: InstalledPlugin) -> bool:
         agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
