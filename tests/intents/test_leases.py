@@ -16,6 +16,7 @@ from robota.config.launch_options import LaunchOptions
 from robota.intents.intent import Intent, read_intents
 from robota.intents.leases import LeaseBook
 from robota.protocol.commands import CancelTask, ClearTask
+from robota.protocol.events import Notice
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.intents.project import INTENTS, SELECT, intents, told, turns, write
 
@@ -84,14 +85,16 @@ def test_a_file_that_somebody_wrote_there_breaks_nothing(tmp_path: Path) -> None
     assert book(tmp_path, "two").others() == ()
 
 
-def opened(workspace: Path, script: list[Any], **settings: Any) -> Stage:
-    """A session whose model follows the script, under settings of the person."""
+def opened(workspace: Path, script: list[Any], *, attended: bool = True, **settings: Any) -> Stage:
+    """A session whose model follows the script, with these user settings."""
     home = workspace.parent / "robota-home"
     home.mkdir(exist_ok=True)
     profile = {"type": "scripted", "model": "scripted", "options": {"turns": script}}
     told = {"currentProvider": "script", "providers": {"script": profile}, **settings}
     (home / "settings.json").write_text(json.dumps(told))
-    return Stage(open_session(LaunchOptions(cwd=workspace), {"ROBOTA_HOME": str(home), "HOME": str(home)}))
+    return Stage(
+        open_session(LaunchOptions(cwd=workspace, attended=attended), {"ROBOTA_HOME": str(home), "HOME": str(home)})
+    )
 
 
 def side_by_side(workspace: Path, first: list[Any], second: list[Any], **settings: Any) -> list[str]:
@@ -137,17 +140,21 @@ def test_i23_the_second_session_is_refused_if_the_person_wants_that(workspace: P
     assert told(seen[0])["code"] == "LEASE-001"
 
 
-def test_a_session_waits_until_the_other_has_let_go(workspace: Path) -> None:
+@pytest.mark.parametrize("attended", [True, False])
+def test_a_session_waits_until_the_other_has_let_go(workspace: Path, attended: bool) -> None:
+    """In print mode, which shows no output of tools, a warning says so."""
     intents(workspace, OVERLAPPING)
 
     async def run() -> None:
         first = opened(workspace, turns(SELECT, write("src/auth/tokens/a.py")), intentOverlap="wait")
-        second = opened(workspace, turns(SELECT_DOCS), intentOverlap="wait")
+        second = opened(workspace, turns(SELECT_DOCS), attended=attended, intentOverlap="wait")
         try:
             await first.start()
             await first.until_ask("tool")
             await second.start()
-            await second.until(lambda event: "waits for session" in str(event))
+            await second.until(
+                lambda event: "waits for session" in str(event) and isinstance(event, Notice) != attended
+            )
             await first.answer("yesButtonClicked")
             await first.until_ask("completion_result")  # the person is next, so its files are free
             await second.until_ask("completion_result")

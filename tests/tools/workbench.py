@@ -34,6 +34,9 @@ class Workbench:
     def show(self, output: str) -> None:
         self.shown.append(output)
 
+    def announce(self, text: str) -> None:
+        self.show(f"{text}\n")
+
     def keep(self, data: bytes) -> str:
         return keep_artifact(self.artifacts, data)[0]
 

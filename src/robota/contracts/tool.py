@@ -224,6 +224,10 @@ class ToolContext(Protocol):
         """Stream output to the person while the tool runs."""
         ...
 
+    def announce(self, text: str) -> None:
+        """Show why the tool waits: as output and, in print mode, which shows no output of tools, as a warning."""
+        ...
+
     def keep(self, data: bytes) -> str:
         """Store data that is too big for the model as an artifact; returns its name, which the model may get."""
         ...

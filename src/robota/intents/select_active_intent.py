@@ -77,7 +77,7 @@ class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
             if not leases or self.overlap is not Overlap.WAIT:
                 return leases
             if not is_announced:
-                context.show(f"{intent.id} waits for {leases[0].holder}.\n")
+                context.announce(f"{intent.id} waits for {leases[0].holder}.")
                 is_announced = True
             await asyncio.sleep(LOOK_AGAIN_S)
 

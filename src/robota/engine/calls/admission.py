@@ -86,6 +86,11 @@ class CallContext:
                 self._timer = asyncio.get_running_loop().call_later(OUTPUT_ASK_SECONDS, self._ask_about_output)
         self._output.append(output)
 
+    def announce(self, text: str) -> None:
+        self.show(f"{text}\n")
+        if not self._runtime.options.attended:
+            self._runtime.warn(text)
+
     @property
     def shown_output(self) -> str:
         """The output streamed so far."""
