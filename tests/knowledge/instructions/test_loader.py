@@ -102,6 +102,25 @@ def test_imports_are_limited_to_four_levels(tree: Tree) -> None:
     assert "more than 4" in tree.why("5.md")
 
 
+@pytest.mark.parametrize("imports", ["@1.md @4.md", "@4.md @1.md"])
+def test_the_shortest_path_of_imports_counts(tree: Tree, imports: str) -> None:
+    """AGENTS.md imports 4.md itself and over three others, so everything up to 7.md is within four levels."""
+    tree.write("AGENTS.md", f"0 {imports}")
+    for number in range(1, 9):
+        tree.write(f"{number}.md", f"{number} @{number + 1}.md{' @gone.md' if number == 5 else ''}")
+    assert sorted(text[0] for text in tree.texts()) == list("01234567")
+    assert [Path(each.path).name for each in tree.load().left_out if "more than 4" in each.why] == ["8.md"]
+    assert "it does not exist" in tree.why("gone.md")
+
+
+def test_a_file_that_is_also_loaded_by_itself_counts_as_such(tree: Tree) -> None:
+    for path, target in (("AGENTS", "1"), ("1", "2"), ("2", "3"), ("3", "CLAUDE"), ("CLAUDE", "5"), ("5", "6")):
+        tree.write(f"{path}.md", f"{path} @{target}.md")
+    tree.write("6.md", "6")
+    assert sorted(text.split()[0] for text in tree.texts()) == ["1", "2", "3", "5", "6", "AGENTS", "CLAUDE"]
+    assert not tree.load().left_out
+
+
 def test_a_project_reaches_nothing_outside_itself_and_no_secrets(tree: Tree) -> None:
     tree.write("../home/secret.md", "SECRET")
     tree.write(".env", "SECRET=1")
@@ -117,7 +136,9 @@ def test_a_project_reaches_nothing_outside_itself_and_no_secrets(tree: Tree) -> 
     loaded = tree.load()
     assert len(loaded.files) == 1 and "SECRET" not in loaded.files[0].text
     assert "outside the project" in tree.why("CLAUDE.md")
-    assert len([each for each in loaded.left_out if "outside the project" in each.why]) == 6
+    outside = [each.path for each in loaded.left_out if "outside the project" in each.why]
+    expected = [tree.home / "secret.md", *(tree.repo / name for name in ("link.md", "dir/secret.md", "CLAUDE.md"))]
+    assert outside == list(map(str, expected)), "one note for a file, however it is named"
 
 
 def test_user_files_may_import_and_link_anything(tree: Tree) -> None:

@@ -29,6 +29,7 @@ MAX_FILES: Final = 200
 MAX_BYTES_READ: Final = 1024 * 1024
 MAX_IMPORT_DEPTH: Final = 4
 MAX_IMPORTS: Final = 500
+TOO_DEEP: Final = f"it is imported over more than {MAX_IMPORT_DEPTH} files"
 DENIED: Final = "it must not be read: it is named like a secret, or a rule denies it"
 # The common form of a rule with `paths:`, recognised without loading a YAML parser.
 _PATH_RULE: Final = re.compile(
@@ -95,6 +96,14 @@ class _Importer(msgspec.Struct, frozen=True, kw_only=True):
     depth: int
 
 
+class _LoadedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was read. `depth` is the number of imports on the shortest path to it so far."""
+
+    path: Path
+    depth: int
+    parts: tuple[Part, ...] = ()
+
+
 class _Loader:
     """Loads files one by one and keeps track of duplicates and limits."""
 
@@ -107,7 +116,7 @@ class _Loader:
         self._home = places.home
         self._top = places.project[0] if places.project else None
         self._rules = rules
-        self._loaded: dict[tuple[int, int], str] = {}
+        self._loaded: dict[tuple[int, int], _LoadedFile] = {}
         self._texts: dict[bytes, str] = {}
         self._characters = 0
         self._imports = 0
@@ -116,20 +125,26 @@ class _Loader:
     def load(self, wanted: Iterable[Candidate]) -> Instructions:
         for candidate in wanted:
             self._add(candidate)
+        loaded = {str(each.path) for each in self._loaded.values()}
         return Instructions(
-            files=tuple(self._files), left_out=tuple(self._left_out), undecided=tuple(self._undecided.values())
+            files=tuple(self._files),
+            # A file may be too far away on one path of imports and loaded by another.
+            left_out=tuple(each for each in self._left_out if each.why != TOO_DEEP or each.path not in loaded),
+            undecided=tuple(self._undecided.values()),
         )
 
     def _add(self, candidate: Candidate, importer: _Importer | None = None) -> None:
         """Read a file and its imports, unless it is already loaded or must be left out."""
         path = str(candidate.path)
+        depth = 0 if importer is None else importer.depth
         try:
             content = self._content(candidate, importer)
             if content.identity in self._loaded:
-                self._leave_out_duplicate(path, self._loaded[content.identity], importer)
+                self._add_again(candidate, content, importer)
                 return
-            self._loaded[content.identity] = path
+            self._loaded[content.identity] = _LoadedFile(path=candidate.path, depth=depth)
             parts = self._parts(candidate, content)
+            self._loaded[content.identity] = _LoadedFile(path=candidate.path, depth=depth, parts=parts)
         except FileMissing:
             if importer is not None and _is_clearly_a_path(path):
                 self._leave_out(path, f"it does not exist; {importer.path} imports it")
@@ -138,7 +153,17 @@ class _Loader:
             self._leave_out(path, str(error) if importer is None else f"{error}; {importer.path} imports it")
             return
         self._add_file(candidate, content, parts, importer)
-        self._import_all(candidate, parts, 0 if importer is None else importer.depth)
+        self._import_all(candidate, parts, depth)
+
+    def _add_again(self, candidate: Candidate, content: FileContent, importer: _Importer | None) -> None:
+        """A loaded file was found again: by a shorter path of imports, its own imports may reach further."""
+        loaded = self._loaded[content.identity]
+        self._leave_out_duplicate(str(candidate.path), str(loaded.path), importer)
+        depth = 0 if importer is None else importer.depth
+        if depth < loaded.depth:
+            self._loaded[content.identity] = msgspec.structs.replace(loaded, depth=depth)
+            # With the scope of this path, which decides what may be read.
+            self._import_all(Candidate(path=loaded.path, scope=candidate.scope), loaded.parts, depth)
 
     def _content(self, candidate: Candidate, importer: _Importer | None) -> FileContent:
         if candidate.scope is InstructionScope.USER or self._top is None:
@@ -227,7 +252,7 @@ class _Loader:
             if depth < MAX_IMPORT_DEPTH:
                 self._add(Candidate(path=target, scope=candidate.scope), importer)
             elif _is_clearly_a_path(part.path):
-                self._leave_out(str(target), f"it is imported over more than {MAX_IMPORT_DEPTH} files")
+                self._leave_out(str(target), TOO_DEEP)
 
     def _target(self, importing: Path, written: str) -> Path:
         if written.startswith("~/") and self._home is not None:
@@ -240,7 +265,9 @@ class _Loader:
             self._leave_out(path, f"it is the same file as {known}")
 
     def _leave_out(self, path: str, why: str) -> None:
-        self._left_out.append(LeftOut(path=path, why=why))
+        note = LeftOut(path=path, why=why)
+        if note not in self._left_out:
+            self._left_out.append(note)
 
 
 def _is_clearly_a_path(written: str) -> bool:
