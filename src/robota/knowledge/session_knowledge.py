@@ -1,6 +1,7 @@
 """The skills of one session: lists them in the system prompt and expands prompts that name one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,9 +15,12 @@ from robota.protocol.views import TerminalView
 if TYPE_CHECKING:
     from robota.knowledge.skills.template import FilledTemplate
 
-# With very many skills, descriptions are cut so that the section stays about this long.
-SECTION_CHARACTERS: Final = 12_000
-MIN_DESCRIPTION: Final = 60
+# The list of skills in the system prompt is at most this long. With many skills, descriptions are cut to the first of
+# these lengths that is short enough; if none is, the last skills are left out.
+LIST_CHARACTERS: Final = 16_000
+DESCRIPTION_LENGTHS: Final = (12_000, 1_000, 500, 250, 120, 60)
+# An unknown name is answered with all names, or, if there are more, with those that contain it.
+NAMES_IN_ERROR: Final = 100
 SOURCES: Final = {
     SkillScope.PROJECT: CommandSource.PROJECT,
     SkillScope.USER: CommandSource.USER,
@@ -52,11 +56,9 @@ class SessionKnowledge:
         skills = [skill for skill in self._finder.library().reachable if skill.model_invocable]
         if not skills:
             return ""
-        limit = max(MIN_DESCRIPTION, SECTION_CHARACTERS // len(skills))
-        listed = "\n".join(f"- {skill.name}: {_description(skill)[:limit]}" for skill in skills)
         return (
             "# Skills\n\nInstructions for special kinds of work. When a task fits one, call the skill tool with its "
-            f"name first and follow what it says.\n\n{listed}"
+            f"name first and follow what it says.\n\n{_skill_list(skills)}"
         )
 
     def commands(self) -> Sequence[SlashCommandInfo]:
@@ -85,8 +87,8 @@ class SessionKnowledge:
         library = self._finder.library()
         skill = library.named(name.removeprefix("/"))
         if skill is None or not skill.model_invocable:
-            known = ", ".join(each.name for each in library.reachable if each.model_invocable) or "none"
-            raise PromptNotSent(f"There is no skill {name!r}. Skills: {known}.")
+            known = [each.name for each in library.reachable if each.model_invocable]
+            raise PromptNotSent(f"There is no skill {name!r}. {_known_names(known, name)}")
         filled = await self._filled(skill, arguments, call)
         return ExpandedPrompt(text=filled.text, denied=skill.disallowed_tools, subtask=_subtask(skill))
 
@@ -111,6 +113,38 @@ class SessionKnowledge:
         return FilledTemplate(text=text, mention_source=filled.mention_source)
 
 
+def _skill_list(skills: Sequence[Skill]) -> str:
+    """A line for each skill, in the order of the library, as far as they fit."""
+    lines: list[str] = []
+    for length in DESCRIPTION_LENGTHS:
+        lines = [f"- {skill.name}: {_shortened(_description(skill), length)}" for skill in skills]
+        if sum(len(line) + 1 for line in lines) <= LIST_CHARACTERS:
+            return "\n".join(lines)
+    room = LIST_CHARACTERS - len(_not_listed(len(lines)))
+    count = sum(end <= room for end in accumulate(len(line) + 1 for line in lines))
+    return "\n".join((*lines[:count], _not_listed(len(lines) - count)))
+
+
+def _not_listed(count: int) -> str:
+    return (
+        f"{count:,} more skills are not listed. The skill tool loads them too; if you do not know the name, call it "
+        "with a word, and it lists the names that contain it."
+    )
+
+
+def _known_names(known: Sequence[str], wanted: str) -> str:
+    """The names to choose from instead of an unknown one."""
+    if len(known) <= NAMES_IN_ERROR:
+        return f"Skills: {', '.join(known) or 'none'}."
+    word = wanted.removeprefix("/").lower()
+    fitting = [name for name in known if word in name.lower()]
+    if not fitting:
+        return f"None of the {len(known):,} skills has this in its name."
+    more = len(fitting) - NAMES_IN_ERROR
+    rest = f" and {more:,} more" if more > 0 else ""
+    return f"Skills with this in their name: {', '.join(fitting[:NAMES_IN_ERROR])}{rest}."
+
+
 def _info(skill: Skill, other_names: tuple[str, ...]) -> SlashCommandInfo:
     return SlashCommandInfo(
         name=skill.name,
@@ -132,6 +166,10 @@ def _printed(result: ToolResult) -> str:
 
 def _description(skill: Skill) -> str:
     return f"{skill.description} {skill.when_to_use}".strip()
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def _subtask(skill: Skill) -> SubtaskWanted | None:

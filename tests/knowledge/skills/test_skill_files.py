@@ -1,12 +1,16 @@
 """Files of skills and commands: whatever they contain, never an error, no text lost, always limited."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from robota.knowledge.session_knowledge import MIN_DESCRIPTION, SECTION_CHARACTERS, SessionKnowledge
+from robota.contracts.knowledge import PromptNotSent
+from robota.contracts.tool import ToolResult
+from robota.knowledge.session_knowledge import LIST_CHARACTERS, SessionKnowledge
 from robota.knowledge.skills.discovery import (
     MAX_FILES,
     PLACES,
@@ -116,6 +120,10 @@ def test_no_text_makes_reading_a_gemini_command_fail(text: str) -> None:
     assert read.problem is None or (read.fields, read.text) == ({}, "")
 
 
+async def never_called(tool: str, arguments: dict[str, Any]) -> ToolResult:
+    raise AssertionError(tool)
+
+
 def test_very_many_skills_are_bounded_in_number_and_in_the_system_prompt(tmp_path: Path) -> None:
     directory = tmp_path / "skills"
     for number in range(10_000):
@@ -125,7 +133,22 @@ def test_very_many_skills_are_bounded_in_number_and_in_the_system_prompt(tmp_pat
     knowledge = SessionKnowledge(finder, "execute_command", lambda skill: {})
     assert len(knowledge.commands()) == MAX_FILES
     assert finder.cut_places == (PLACES[0].directory,), "that more is there can be said"
-    assert len(knowledge.prompt_section) < SECTION_CHARACTERS + MAX_FILES * (MIN_DESCRIPTION + 20)
+    listed = knowledge.prompt_section.partition("\n- ")[2].splitlines()
+    assert LIST_CHARACTERS * 0.9 < len("\n".join(listed)) < LIST_CHARACTERS
+    assert listed[-1].startswith(f"{MAX_FILES - len(listed) + 1:,} more skills are not listed.")
+    with pytest.raises(PromptNotSent, match=r"Skills with this in their name: s.*99.* and \d+ more\.$") as refused:
+        asyncio.run(knowledge.skill("9", "", never_called))
+    assert len(str(refused.value)) < 2_000
+
+
+def test_descriptions_are_shortened_before_skills_are_left_out(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / f"skills/s{number:02}").mkdir(parents=True)
+        (tmp_path / f"skills/s{number:02}/SKILL.md").write_text(f"---\ndescription: {'long ' * 100}\n---\n")
+    section = SessionKnowledge(library_of(tmp_path / "skills"), "execute_command", lambda skill: {}).prompt_section
+    names = [line[2:5] for line in section.splitlines() if line.startswith("- ")]
+    assert names == [f"s{number:02}" for number in range(100)] and section.count("long long long") >= 100
+    assert len(section) < LIST_CHARACTERS + 300 and "more skills" not in section
 
 
 def test_a_very_long_description_is_cut(robota: Robota) -> None:
