@@ -55,8 +55,22 @@ def test_a_resumed_conversation_is_condensed_at_once(robota: Robota) -> None:
     script(robota, {"text": "<summary>It was about the roof.</summary>"})
     done = robota("-c", "-p", "/compact")
     assert (done.code, done.stdout) == (0, "The conversation was condensed.\n"), done.stderr
-    script(robota, {"expect": {"turns": 3}, "text": "Went on."})
-    assert robota("-c", "-p", "third").stdout == "Went on.\n"
+    state = json.loads(robota("state", "--json").stdout)
+    assert state["state"]["requiredAction"] == "start_task", state
+    script(robota, {"expect": {"turns": 3, "user": "The task was closed"}, "text": "Went on."})
+    done = robota("-c", "-p", "third")
+    assert done.stdout == "Went on.\n", done.stderr
+
+
+@pytest.mark.parametrize("line", ["/cost", "/compact", "/history 1", "/permissions plan", "/rename Roof"])
+def test_a_command_does_not_make_a_completed_task_an_interrupted_one(robota: Robota, line: str) -> None:
+    """/compact is refused here, because there is nothing to condense."""
+    script(robota, {"text": "Done."})
+    robota("-p", "first")
+    robota("-c", "-p", line)
+    script(robota, {"expect": {"user": "The task was closed"}, "text": "Went on."})
+    done = robota("-c", "-p", "second")
+    assert done.stdout == "Went on.\n", done.stderr
 
 
 def test_a_path_at_the_beginning_is_a_prompt(robota: Robota) -> None:

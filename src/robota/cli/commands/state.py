@@ -21,7 +21,7 @@ from robota.log.errors import LogError, SessionAmbiguous
 from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession
 from robota.log.replay.tail import tail_of
-from robota.log.replay.task import ReplayedTask
+from robota.log.replay.task import ReplayedTask, is_between_turns
 from robota.log.snapshot_keeper import snapshot_path
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import (
@@ -34,7 +34,6 @@ from robota.protocol.asks.ask import (
     MistakesAsk,
     QuestionAsk,
 )
-from robota.protocol.asks.kinds import RESUME_ASKS
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.codec import encode
 from robota.protocol.commands import AskResponse
@@ -211,7 +210,7 @@ def _state(task: ReplayedTask | None, waiting: Message | None, *, is_live: bool)
     rows = [] if task is None else list(task.messages)
     if is_live or task is None:
         return detect_agent_state(rows)
-    while rows and rows[-1].ask in RESUME_ASKS and (waiting is not None or not rows[-1].is_answered):
+    while rows and is_between_turns(rows[-1]) and (waiting is not None or not rows[-1].is_answered):
         rows.pop()
     if waiting is None and rows and not task.is_complete:
         rows.append(Message(ts=rows[-1].ts, type="ask", ask="resume_task"))

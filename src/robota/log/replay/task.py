@@ -1,6 +1,6 @@
 """Rebuilds one task of a session from its records."""
 
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 
@@ -35,6 +35,11 @@ from robota.log.replay.rows.row_pages import RowPages, joined_lines
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
 from robota.protocol.message import Message, TodoItem
+
+# Rows about a shortened context. Between turns (`/compact`), they change nothing about what the task waits for.
+CONTEXT_ROWS: Final = frozenset(
+    {"condense_context", "condense_context_error", "sliding_window_truncation", "tool_outputs_cut"}
+)
 
 # Payloads that change the state of one task.
 TaskPayload = (
@@ -100,21 +105,24 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting_ask(self) -> Message | None:
-        """What was asked last and nobody answered. Offers to resume are passed over: they are made anew each time, and
-        one that was accepted left the question to be asked again.
-        """
-        for row in reversed(self.messages):
-            if row.ask in RESUME_ASKS:
-                continue
-            is_open = row.ask in INTERACTIVE_ASKS | IDLE_ASKS and not row.is_answered and row.ts not in self.answers
-            return row if is_open else None
-        return None
+        """What was asked last and nobody answered."""
+        row = self._last_step
+        if row is None or row.ask not in INTERACTIVE_ASKS | IDLE_ASKS or row.is_answered or row.ts in self.answers:
+            return None
+        return row
 
     @property
     def is_complete(self) -> bool:
         """Whether the task has delivered its result and got no prompt since."""
-        last = next((row for row in reversed(self.messages) if row.ask not in RESUME_ASKS), None)
-        return last is not None and last.ask == "completion_result"
+        return self._last_step is not None and self._last_step.ask == "completion_result"
+
+    @property
+    def _last_step(self) -> Message | None:
+        """The last row, without those that may follow while the task does not run.
+
+        Offers to resume are made anew each time, and one that was accepted left the question to be asked again.
+        """
+        return next((row for row in reversed(self.messages) if not is_between_turns(row)), None)
 
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
@@ -145,6 +153,11 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
         """The last known size of the context, from a request or a later reduction."""
         sizes = (*self.older.sizes, *filter(None, map(context_size_of, self.messages)))
         return next((size.tokens for size in reversed(sizes) if size.reduction_id not in self.undone), 0)
+
+
+def is_between_turns(row: Message) -> bool:
+    """Whether the row may be written while the task does not run: an offer to resume, or about the context."""
+    return row.ask in RESUME_ASKS or row.say in CONTEXT_ROWS
 
 
 class BaseOutgrown(Exception):
