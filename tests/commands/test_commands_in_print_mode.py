@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.scripts import script
+from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 
 
@@ -60,6 +60,21 @@ def test_a_resumed_conversation_is_condensed_at_once(robota: Robota) -> None:
     script(robota, {"expect": {"turns": 3, "user": "The task was closed"}, "text": "Went on."})
     done = robota("-c", "-p", "third")
     assert done.stdout == "Went on.\n", done.stderr
+
+
+def test_an_open_question_can_still_be_answered_after_compact(robota: Robota) -> None:
+    """Condensing would close its call, so that the model would not get the answer."""
+    script(robota, {"text": "One. " * 500})
+    robota("-p", "first")
+    script(robota, {"calls": [call("ask_followup_question", question="Which?", follow_up=[{"text": "A"}])]})
+    assert robota("-c", "-p", "second").code == 10
+    script(robota, {"text": "<summary>It was about the roof.</summary>"})
+    done = robota("-c", "-p", "/compact")
+    assert done.code == 1 and "A call waits for your answer" in done.stderr
+    identity = json.loads(robota("state", "--json").stdout)["sessionId"]
+    script(robota, {"expect": {"result": "A flat one."}, "text": "Flat it is."})
+    done = robota("answer", identity, "A flat one.")
+    assert done.stdout == "Flat it is.\n", done.stderr
 
 
 @pytest.mark.parametrize("line", ["/cost", "/compact", "/history 1", "/permissions plan", "/rename Roof"])

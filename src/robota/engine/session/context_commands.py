@@ -30,6 +30,11 @@ NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again later.")
 CONDENSED: Final = Accepted(outcome=CommandShown(view=TextView(text="The conversation was condensed.")))
 NOT_CONDENSED: Final = Refused(code="not_condensed", message="The conversation was not condensed and stays as it is.")
+# Condensing would close the call, and the model would not get its result.
+CALL_WAITS: Final = Refused(
+    code="call_waits",
+    message="A call waits for your answer (robota state shows it). Nothing was condensed; answer it first.",
+)
 NOTHING_TO_CONDENSE: Final = Refused(
     code="nothing_to_condense", message="The unpinned part of the conversation is too short."
 )
@@ -99,6 +104,9 @@ class ContextCommands:
             pending.future.set_result(command)
             return Accepted()
         if self._runner.current is None and not task.runtime.options.attended:
+            paused = self._runner.paused
+            if paused is not None and paused.task.waiting_ask is not None and paused.task.open_calls:
+                return CALL_WAITS
             # Print mode ends after the command, so there is no next request.
             return CONDENSED if await task.context.condense_now(command.text or "") else NOT_CONDENSED
         task.context.request_condensing(command.text or "")
