@@ -59,7 +59,8 @@ end_if_another_program_has_it() {
     done
 }
 
-use=released
+use=main
+modes=$(stty -g <&3)
 while read -r line; do
     use=$line
     [ "$use" = released ] || modes=$(stty -g <&3)
@@ -77,7 +78,10 @@ stty "$@" <&3
 
 
 class GuardProcess:
-    """A shell that tracks whether we use the terminal, and restores it if we are killed while we do."""
+    """A shell that tracks whether we use the terminal, and restores it if we are killed while we do.
+
+    Start it when the terminal is in use.
+    """
 
     def __init__(self, terminal: int, modes: Sequence[Any], path: str) -> None:
         """`modes` are the original modes of the terminal; stty is looked up in `path`."""
