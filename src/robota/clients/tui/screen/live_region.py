@@ -23,15 +23,19 @@ from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTu
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout import (
     BufferControl,
-    ConditionalContainer,
     FormattedTextControl,
     HSplit,
     Layout,
-    VerticalAlign,
     Window,
 )
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.layout.processors import ConditionalProcessor, TabsProcessor
+from prompt_toolkit.layout.processors import (
+    ConditionalProcessor,
+    DisplayMultipleCursors,
+    HighlightSelectionProcessor,
+    Processor,
+    TabsProcessor,
+)
 from prompt_toolkit.layout.screen import Char
 
 from robota.clients.terminal.width import columns_of
@@ -85,18 +89,24 @@ class LiveRegion:
         self._modes_before: list[Any] = []
         self._theme = theme
         self._printed: list[str] = []
-        self._above, self._below, self._edges = ParsedRows(), ParsedRows(), ParsedRows()
+        # The rows around the input, with its edges.
+        self._above: list[str] = []
+        self._below: list[str] = []
         self.output = PictureOutput(sys.stdout)
         self.reports = TerminalReports()
         self.full_screen = FullScreen(self.reports, self.output)
         self.input = Buffer(multiline=True)
+        self._text = self._text_window(has_vi_keys=has_vi_keys)
         self._application: Application[None] = Application(
-            layout=Layout(self._container()),
+            layout=Layout(
+                HSplit([_rows_window(lambda: self._above), self._text, _rows_window(lambda: self._below)]),
+            ),
             key_bindings=bindings,
             input=TerminalInput(self.reports),
             output=self.output,
             erase_when_done=True,
             include_default_pygments_style=False,
+            max_render_postpone_time=None,  # what a turn does is drawn at intervals anyway, and a key at once
             editing_mode=EditingMode.VI if has_vi_keys else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if has_vi_keys else None,
             terminal_size_polling_interval=None,  # a signal tells, and at rest nothing shall wake us
@@ -124,9 +134,9 @@ class LiveRegion:
     @property
     def room(self) -> int:
         """The rows that are left above the input."""
-        edges = 2 if self.has_edges else 0
+        top_edge = 1 if self.has_edges else 0
         text = min(self._input_rows(), self._most_input_rows())
-        return max(0, self.height - len(self._below.rows) - edges - text)
+        return max(0, self.height - len(self._below) - top_edge - text)
 
     async def run(self, begin: Callable[[], None]) -> None:
         """Read keys and draw until `leave`; `begin` is called when it can draw. What fails in between is raised."""
@@ -198,12 +208,17 @@ class LiveRegion:
         # Whatever is drawn comes after them.
         self._printed += self._regions.new_rows()
         size = self.output.get_size()
-        self._below.take(self._regions.rows_below()[-max(1, size.rows - 2) :])
-        self._above.take(self._regions.rows_above(self.room))
-        self._edges.take([self._top_edge(), self._edge(size.columns)])
+        has_edges = self.has_edges
+        self._below = self._regions.rows_below()[-max(1, size.rows - 2) :]
+        if has_edges:
+            self._below.insert(0, self._edge(size.columns))
+        self._above = self._regions.rows_above(self.room)
+        if has_edges:
+            self._above.append(self._top_edge())
         renderer = self._application.renderer
         last = renderer.last_rendered_screen
-        wanted = self._application.layout.container.preferred_height(size.columns, size.rows).preferred
+        text = self._text.preferred_height(size.columns, size.rows).preferred
+        wanted = len(self._above) + text + len(self._below)
         if self._printed or (last is not None and min(wanted, size.rows) < last.height):
             renderer.erase()
         if self._printed:
@@ -223,30 +238,22 @@ class LiveRegion:
         cursor = screen.get_cursor_position(self._application.layout.current_window)
         return [*(_columns_written(screen.data_buffer[row]) for row in range(cursor.y)), cursor.x]
 
-    def _container(self) -> HSplit:
-        has_edges = Condition(lambda: self.has_edges)
-        top = Window(FormattedTextControl(lambda: self._edges.row(0)), height=1)
-        bottom = Window(FormattedTextControl(lambda: self._edges.row(1)), height=1)
-        # Widening tabs goes through every character several times a key.
-        tabs = ConditionalProcessor(
-            TabsProcessor(tabstop=TAB_WIDTH, char1=" ", char2=" "), Condition(lambda: "\t" in self.input.text)
-        )
-        text = Window(
-            BufferControl(self.input, input_processors=[tabs]),
+    def _text_window(self, *, has_vi_keys: bool) -> Window:
+        # Every processor goes through all characters several times a key, so there are only those that are needed.
+        processors: list[Processor] = [
+            HighlightSelectionProcessor(),
+            ConditionalProcessor(
+                TabsProcessor(tabstop=TAB_WIDTH, char1=" ", char2=" "), Condition(lambda: "\t" in self.input.text)
+            ),
+        ]
+        if has_vi_keys:
+            processors.insert(1, DisplayMultipleCursors())
+        return Window(
+            BufferControl(self.input, input_processors=processors, include_default_input_processors=False),
             height=lambda: Dimension(min=1, max=self._most_input_rows()),
             wrap_lines=True,
             dont_extend_height=True,
             get_line_prefix=self._line_prefix,
-        )
-        return HSplit(
-            [
-                _rows_window(self._above),
-                ConditionalContainer(top, has_edges),
-                text,
-                ConditionalContainer(bottom, has_edges),
-                _rows_window(self._below),
-            ],
-            align=VerticalAlign.TOP,
         )
 
     @property
@@ -278,28 +285,6 @@ class LiveRegion:
         return "".join(self._theme.paint(text, role) for text, role in pieces)
 
 
-class ParsedRows:
-    """Rows as prompt_toolkit wants them."""
-
-    def __init__(self) -> None:
-        self.rows: list[str] = []
-
-    def take(self, rows: list[str]) -> None:
-        """Show these rows from now on."""
-        self.rows = rows
-
-    def row(self, place: int) -> StyleAndTextTuples:
-        """One of the rows; nothing if there are fewer."""
-        return _fragments(self.rows[place]) if place < len(self.rows) else []
-
-    def text(self) -> StyleAndTextTuples:
-        """All rows."""
-        fragments: StyleAndTextTuples = []
-        for place, row in enumerate(self.rows):
-            fragments += [("", "\n"), *_fragments(row)] if place else _fragments(row)
-        return fragments
-
-
 @lru_cache(maxsize=256)
 def _fragments(row: str) -> StyleAndTextTuples:
     """The row as fragments of one style each: `ANSI` makes one of every character, and each key processes them all."""
@@ -314,9 +299,11 @@ def _columns_written(row: Mapping[int, Char]) -> int:
     return max((column for column, cell in row.items() if cell.char != " "), default=-1) + 1
 
 
-def _rows_window(rows: ParsedRows) -> Window:
-    return Window(
-        FormattedTextControl(rows.text),
-        height=lambda: Dimension.exact(len(rows.rows)),
-        wrap_lines=False,
-    )
+def _rows_window(rows: Callable[[], list[str]]) -> Window:
+    def text() -> StyleAndTextTuples:
+        fragments: StyleAndTextTuples = []
+        for place, row in enumerate(rows()):
+            fragments += [("", "\n"), *_fragments(row)] if place else _fragments(row)
+        return fragments
+
+    return Window(FormattedTextControl(text), height=lambda: Dimension.exact(len(rows())), wrap_lines=False)
