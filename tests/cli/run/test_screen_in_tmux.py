@@ -101,17 +101,27 @@ def test_escape_stops_it_whatever_it_does(robota: Robota) -> None:
     assert not (robota.workspace / "made-by-command").exists()
 
 
-def test_words_that_are_sent_meanwhile_wait_for_their_turn(robota: Robota) -> None:
-    script(robota, SLOWLY, {"text": "Heard of it."})
+def test_steering_joins_the_running_turn_and_queued_words_wait_for_its_end(robota: Robota) -> None:
+    wait = call("execute_command", command="until test -e go-on; do sleep 0.01; done")
+    steered = {"text": "Heard at once.", "expect": {"user": "sooner"}}
+    script(robota, {"calls": [wait]}, steered, {"text": "Heard of it.", "expect": {"user": "later"}})
     with TmuxWindow(robota) as window:
         window.sees("Idle")
-        window.type("say it")
+        window.type("wait")
         window.press("Enter")
-        window.sees("First words.")
-        window.type("one more thing")
+        window.sees("y yes")
+        window.press("y")
+        window.sees("□ Bash")
+        window.type("later")
         window.press("Enter")
+        window.sees("queued: later")
+        window.type("sooner")
+        window.press("C-s")
+        window.sees("with the next request: sooner")
+        (robota.workspace / "go-on").touch()
         window.sees("Heard of it.")
-        assert "> one more thing" in window.everything()
+        everything = window.everything()
+        assert everything.index("> sooner") < everything.index("Heard at once.") < everything.index("> later")
 
 
 def test_a_window_that_changes_its_size_in_the_middle_of_an_answer(robota: Robota) -> None:
