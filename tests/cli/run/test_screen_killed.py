@@ -24,8 +24,8 @@ BASH = ("bash", "--norc", "-i")
 class Shell(ScreenTerminal):
     """An interactive shell in which robota is started by hand."""
 
-    def __init__(self, robota: Robota, program: str, *arguments: str) -> None:
-        super().__init__(robota, *arguments, program=program, env={"PS1": "shell: "})
+    def __init__(self, robota: Robota, program: str, *arguments: str, path: str = os.environ["PATH"]) -> None:
+        super().__init__(robota, *arguments, program=program, env={"PS1": "shell: ", "PATH": path})
         self.sees("shell:")
         self.before = self.modes()
 
@@ -58,9 +58,9 @@ def guards_of(process: int) -> list[int]:
 
 
 @contextmanager
-def shell(robota: Robota, program: str, *arguments: str) -> Iterator[Shell]:
+def shell(robota: Robota, program: str, *arguments: str, path: str = os.environ["PATH"]) -> Iterator[Shell]:
     script(robota, SLOWLY)
-    with Shell(robota, program, *arguments) as terminal:
+    with Shell(robota, program, *arguments, path=path) as terminal:
         yield terminal
 
 
@@ -126,6 +126,21 @@ def test_the_next_program_of_a_script_is_left_alone(robota: Robota) -> None:
         terminal.ended(guard)
         assert terminal.modes() == modes
         assert terminal.is_paste_marked
+
+
+def test_the_guard_runs_no_program_that_a_command_can_replace(robota: Robota) -> None:
+    # Commands may write to the workspace, and an active virtual environment there is on the PATH.
+    programs = robota.workspace / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("stty", "sleep", "ps", "tr"):
+        (programs / name).write_text('#!/bin/sh\n: >"$0.was-run"\n')
+        (programs / name).chmod(0o755)
+    with shell(robota, *DASH, path=f"{programs}:{os.environ['PATH']}") as terminal:
+        process, guard = terminal.start()
+        os.kill(process, signal.SIGKILL)
+        terminal.ended(guard)
+        assert terminal.modes() == terminal.before
+    assert not list(programs.glob("*.was-run"))
 
 
 def test_an_ordinary_end_leaves_no_guard(robota: Robota) -> None:

@@ -66,7 +66,7 @@ def guard_terminal(modes: Sequence[Any]) -> "GuardProcess":
     """Start the process that restores the terminal if we are killed. Imported after the first screen."""
     from robota.workspace.process.terminal_guard import GuardProcess
 
-    return GuardProcess(sys.stdout.fileno(), modes, os.environ.get("PATH", os.defpath))
+    return GuardProcess(sys.stdout.fileno(), modes)
 
 
 async def edited(text: str) -> str | NotEdited:

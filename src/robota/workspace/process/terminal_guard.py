@@ -35,7 +35,10 @@ MAX_END_S: Final = 1.0
 # What no shell uses is reset at once. A shell with a line editor sets the modes and bracketed paste (2004) itself when
 # it shows its prompt, so those are reset only if the modes are unchanged after a moment. Nothing is reset if another
 # program has the terminal: one of another group in the foreground, or one that a script started in our own group.
+#
+# The PATH is fixed: an active virtual environment in the workspace is on the user's, and commands can write to it.
 SCRIPT: Final = r"""
+PATH=/usr/local/bin:/usr/bin:/bin
 trap '' HUP INT QUIT TSTP TTIN TTOU
 exec 2>/dev/null 3>&1
 own=$1
@@ -83,8 +86,8 @@ class GuardProcess:
     Start it when the terminal is in use.
     """
 
-    def __init__(self, terminal: int, modes: Sequence[Any], path: str) -> None:
-        """`modes` are the original modes of the terminal; stty is looked up in `path`."""
+    def __init__(self, terminal: int, modes: Sequence[Any]) -> None:
+        """`modes` are the original modes of the terminal."""
         self._process: subprocess.Popen[bytes] | None = None
         reading, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
@@ -96,7 +99,7 @@ class GuardProcess:
                 stdout=terminal,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={"PATH": path},
+                env={},
                 process_group=0,  # not reached by Ctrl+C and Ctrl+Z
             )
         except OSError:
