@@ -37,7 +37,7 @@ def look_at_file(path: str, root: Path) -> DroppedFile | None:
 async def clipboard_image(env: Mapping[str, str], cwd: Path) -> AttachedImage | NotAttached:
     """The image in the clipboard of the user's desktop."""
     for name, needed, arguments in CLIPBOARD_PROGRAMS:
-        program = find_program(name, env) if env.get(needed) else None
+        program = find_program(name, env, not_beneath=cwd) if env.get(needed) else None
         if program is None:
             continue
         try:

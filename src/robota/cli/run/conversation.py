@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from robota.app.commands import with_commands
 from robota.app.session import OpenSession
 from robota.cli.run.command_actions import command_actions
-from robota.clients.terminal.editor import NotEdited
+from robota.clients.terminal.editor import EditText, NotEdited
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
@@ -27,7 +27,7 @@ async def converse_here(
         load_without_shortcuts()
         from robota.cli.run.screen_conversation import converse_drawn
 
-        end = await converse_drawn(session, opened, prompt, edited, guard_terminal)
+        end = await converse_drawn(session, opened, prompt, _editing(opened), guard_terminal)
         if can_be_resumed and isinstance(end, int) and opened.session.state().cline_messages:
             sys.stdout.write(f"To resume this session: robota --resume {opened.options.session_id}\n")
     else:
@@ -55,7 +55,7 @@ async def _converse_in_lines(session: SessionPort, opened: OpenSession, prompt: 
     terminal = Terminal(
         input=sys.stdin.fileno(),
         out=sys.stdout,
-        edit=edited,
+        edit=_editing(opened),
         is_past_shown=opened.is_past_shown,
         start_guard=guard_terminal if os.environ.get("TERM", "dumb") != "dumb" else None,
     )
@@ -69,14 +69,18 @@ def guard_terminal(modes: Sequence[Any]) -> "GuardProcess":
     return GuardProcess(sys.stdout.fileno(), modes)
 
 
-async def edited(text: str) -> str | NotEdited:
-    """The text after editing in the user's editor."""
-    from robota.workspace.user_programs.editor import EditorProblem, edit_text
+def _editing(opened: OpenSession) -> EditText:
+    """How a text is edited in the user's editor."""
 
-    try:
-        return await edit_text(text, os.environ)
-    except EditorProblem as problem:
-        return NotEdited(str(problem))
+    async def edit(text: str) -> str | NotEdited:
+        from robota.workspace.user_programs.editor import EditorProblem, edit_text
+
+        try:
+            return await edit_text(text, os.environ, opened.options.cwd)
+        except EditorProblem as problem:
+            return NotEdited(str(problem))
+
+    return edit
 
 
 def _forget_unwritten() -> None:

@@ -4,6 +4,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Final
 
@@ -34,7 +35,7 @@ def _pager(env: Mapping[str, str]) -> list[str] | None:
         words = shlex.split(wanted)
     except ValueError:
         return None
-    program = find_program(words[0], env) if words else None
+    program = find_program(words[0], env, not_beneath=Path.cwd()) if words else None
     if program is None or words[0] == "cat":
         return None
     return [program, *words[1:], *(LESS_OPTIONS if words[0].rpartition("/")[2] == "less" else ())]

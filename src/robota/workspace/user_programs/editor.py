@@ -17,21 +17,24 @@ class EditorProblem(Exception):
     """Editing failed. The message says why."""
 
 
-async def edit_text(text: str, env: Mapping[str, str]) -> str:
-    """Run the editor in the terminal and return the edited text. Raises `EditorProblem`."""
-    return await asyncio.to_thread(_edited, text, _editor(env))
+async def edit_text(text: str, env: Mapping[str, str], workspace: Path) -> str:
+    """Run the editor in the terminal and return the edited text. Raises `EditorProblem`.
+
+    Commands can write to `workspace`, so an editor there is used only if the user names it by its path.
+    """
+    return await asyncio.to_thread(_edited, text, _editor(env, workspace))
 
 
-def _editor(env: Mapping[str, str]) -> list[str]:
+def _editor(env: Mapping[str, str], workspace: Path) -> list[str]:
     for name in ("VISUAL", "EDITOR"):
         command = env.get(name, "")
         if command.strip():
             words = _words(command)
-            program = find_program(words[0], env) if words else None
+            program = find_program(words[0], env, not_beneath=workspace) if words else None
             if program is None:
-                raise EditorProblem(f"The editor {command!r} of ${name} was not found.")
+                raise EditorProblem(f"The editor {command!r} of ${name} was not found outside the workspace.")
             return [program, *words[1:]]
-    program = next((found for name in USUAL if (found := find_program(name, env))), None)
+    program = next((found for name in USUAL if (found := find_program(name, env, not_beneath=workspace))), None)
     if program is None:
         raise EditorProblem(f"No editor: $EDITOR is not set, and none of {', '.join(USUAL)} is installed.")
     return [program]

@@ -157,7 +157,7 @@ def _terminal(env: Mapping[str, str]) -> Check:
 
 
 async def _git(env: Mapping[str, str]) -> Check:
-    program = find_program("git", env)
+    program = find_program("git", env, not_beneath=Path.cwd())
     if program is None:
         return Check(name="git", health=Health.BAD, text="not found", advice="Install git.")
     return await _version_of("git", program, env)
