@@ -3,8 +3,8 @@
     python -I -S network_holder.py SOCKET
 
 SOCKET is one end of a socket pair; Robota has the other. First it sends the descriptors of the two namespaces; then it
-answers each line: `ports` with the TCP ports on which a process listens, `connect PORT` with a connected socket or with
-an error name. It imports nothing from robota, runs no other program, and exits when Robota closes its end or dies.
+answers each request, `connect PORT`, with a connected socket or with an error. It imports nothing from robota, runs no
+other program, and exits when Robota closes its end or dies.
 """
 
 import array
@@ -18,7 +18,6 @@ import sys
 NEW_USER_AND_NETWORK = 0x10000000 | 0x40000000
 SET_FLAGS, UP_AND_RUNNING = 0x8914, 0x41
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
-LISTENING = "0A"
 MAX_BYTES = 64
 
 
@@ -54,31 +53,13 @@ def bring_up_loopback() -> None:
 
 
 def answer(outside: socket.socket, request: "list[str]") -> None:
-    """Answer one request: the ports on which a process listens, or a connection to one."""
+    """Answer one request: a connection to a port."""
     try:
-        if request == ["ports"]:
-            send(outside, " ".join(map(str, listening_ports())).encode() or b"none")
-        else:
-            connection = connected(int(request[1]))
-            send(outside, b"connected", [connection.fileno()])
-            connection.close()
+        connection = connected(int(request[1]))
+        send(outside, b"connected", [connection.fileno()])
+        connection.close()
     except (OSError, ValueError, IndexError) as error:
         send(outside, str(error).encode()[:MAX_BYTES] or b"failed")
-
-
-def listening_ports() -> "list[int]":
-    """The TCP ports on which a process listens in this network."""
-    ports = set()
-    for name in ("tcp", "tcp6"):
-        try:
-            with open(f"/proc/self/net/{name}") as stream:  # noqa: PTH123 - see above
-                for line in list(stream)[1:]:
-                    fields = line.split()
-                    if fields[3] == LISTENING:
-                        ports.add(int(fields[1].rpartition(":")[2], 16))
-        except FileNotFoundError:
-            pass  # no IPv6 on this machine
-    return sorted(ports)
 
 
 def connected(port: int) -> socket.socket:

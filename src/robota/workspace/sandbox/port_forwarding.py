@@ -28,10 +28,12 @@ class PortForwarding:
 
     async def listening_ports(self) -> tuple[int, ...]:
         """The ports inside on which a command listens."""
+        return self.listening_now()
+
+    def listening_now(self) -> tuple[int, ...]:
+        """The same, for callers that cannot wait."""
         hidden = self._ports_of_robota()
-        async with self._asking:
-            found = await asyncio.to_thread(self._network.listening_ports)
-        return tuple(port for port in found if port not in hidden | self._ports_of_robota())
+        return tuple(port for port in self._network.listening_ports() if port not in hidden)
 
     async def new_ports(self) -> tuple[int, ...]:
         """The listening ports that no earlier call returned."""
@@ -44,7 +46,7 @@ class PortForwarding:
         if port not in self._servers:
 
             async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                await self._serve(StreamPair(reader=reader, writer=writer), port)
+                await self.serve(StreamPair(reader=reader, writer=writer), port)
 
             try:
                 self._servers[port] = await asyncio.start_server(serve, LOOPBACK, port)
@@ -61,7 +63,8 @@ class PortForwarding:
         for connection in self._connections:
             connection.cancel()
 
-    async def _serve(self, outside: StreamPair, port: int) -> None:
+    async def serve(self, outside: StreamPair, port: int) -> None:
+        """Connect this connection to a port inside until one of them ends."""
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)

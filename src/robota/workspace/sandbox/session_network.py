@@ -22,6 +22,7 @@ START_S: Final = 10.0
 ANSWER_S: Final = 10.0
 MAX_BYTES: Final = 4096
 CONNECTED: Final = b"connected"
+LISTENING: Final = "0A"  # the state of a listening socket in /proc/net/tcp
 
 
 class JoinedNetwork(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +67,8 @@ class SessionNetwork:
 
     def listening_ports(self) -> tuple[int, ...]:
         """The TCP ports on which a command listens."""
-        answer, _ = self._asked("ports")
-        return tuple(int(word) for word in answer.decode().split() if word.isdecimal())
+        tables = (Path(f"/proc/{self._holder.pid}/net/{name}") for name in ("tcp", "tcp6"))
+        return tuple(sorted({port for table in tables for port in _listening(table)}))
 
     def connect(self, port: int) -> socket.socket:
         """A non-blocking connection to a loopback port inside. Raises `OSError`."""
@@ -92,3 +93,12 @@ class SessionNetwork:
         self._ours.send(request.encode())
         answer, descriptors, _, _ = socket.recv_fds(self._ours, MAX_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
         return answer, descriptors
+
+
+def _listening(table: Path) -> list[int]:
+    """The ports of the listening sockets in a table of the kernel; none if IPv6, or the network, is not there."""
+    try:
+        rows = [line.split() for line in table.read_text().splitlines()[1:]]
+    except OSError:
+        return []
+    return [int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == LISTENING]

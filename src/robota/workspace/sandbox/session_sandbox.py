@@ -12,7 +12,7 @@ from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAcce
 
 if TYPE_CHECKING:
     from robota.workspace.sandbox.backend import SandboxBackend
-    from robota.workspace.sandbox.egress.gateway import EgressGateway
+    from robota.workspace.sandbox.egress.gateway import EgressGateway, ServerPorts
     from robota.workspace.sandbox.port_forwarding import PortForwarding
     from robota.workspace.sandbox.private_tmp import PrivateTmp
     from robota.workspace.sandbox.session_network import SessionNetwork
@@ -93,12 +93,15 @@ class SessionSandbox:
         """Wrap a command in the sandbox; unwrapped if none works. Raises `CommandNotStarted`."""
         if not self.works():
             return unwrapped(command, cwd)
-        backend = self._joined_backend() if access.session_network else self.backend
+        # What was opened for one command must not be reachable for others, so that it has a network of its own.
+        joins = access.session_network and not access.hosts
+        backend = self._joined_backend() if joins else self.backend
         if backend.kind == "bubblewrap" and (kept := self._kept_places()):
             profile = msgspec.structs.replace(backend.profile, kept_from_model=kept)
             backend = msgspec.structs.replace(backend, profile=profile)
         if (self._allowed_hosts or access.hosts) and not self._network and backend.kind == "bubblewrap":
-            return self._egress_gateway(access.hosts).wrap(backend, command, cwd, access)
+            servers = self._server_ports() if access.hosts else None
+            return self._egress_gateway(access.hosts).wrap(backend, command, cwd, access, servers)
         return backend.wrap(command, cwd, access)
 
     @property
@@ -171,6 +174,14 @@ class SessionSandbox:
 
     def _ports_of_robota(self) -> frozenset[int]:
         return frozenset() if self._gateway is None else frozenset(self._gateway.ports)
+
+    def _server_ports(self) -> "ServerPorts | None":
+        """The servers of the session, for a command that is not in the session's network."""
+        if self._ports is None:
+            return None
+        from robota.workspace.sandbox.egress.gateway import ServerPorts
+
+        return ServerPorts(numbers=self._ports.listening_now(), serve=self._ports.serve)
 
     def _egress_gateway(self, more_hosts: Sequence[str]) -> "EgressGateway":
         # Imported only if there is such a list.

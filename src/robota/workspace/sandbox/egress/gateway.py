@@ -9,11 +9,11 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -27,12 +27,26 @@ LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 # Inside, these are the sandbox itself, unless the list contains them: then they are the host machine.
 INSIDE: Final = ("localhost", "127.0.0.1", "::1")
 MAX_REFUSALS: Final = 20
+# The kernel passes at most 253 descriptors at once.
+MAX_SERVER_PORTS: Final = 100
 # The delay after a temporary error, such as too many open files.
 ACCEPT_AGAIN_S: Final = 0.5
 
+ServeConnection = Callable[[socket.socket], Coroutine[Any, Any, None]]
+
+
+class ServerPorts(msgspec.Struct, frozen=True, kw_only=True):
+    """Ports of servers in the session's network; `serve` connects a connection to one of them.
+
+    A command that does not share that network gets them on its own loopback.
+    """
+
+    numbers: tuple[int, ...]
+    serve: Callable[[StreamPair, int], Awaitable[None]]
+
 
 class EgressGateway:
-    """The allow list and the connection limit shared by all commands of a session."""
+    """The allow list and the connection limit of the commands that use it: all of a session, or one."""
 
     def __init__(
         self,
@@ -53,12 +67,13 @@ class EgressGateway:
         command: Sequence[str],
         cwd: Path,
         access: SandboxAccess = NO_MORE_ACCESS,
+        servers: ServerPorts | None = None,
     ) -> WrappedCommand:
         """Wrap a command in a sandbox with the proxy as its only network; without the proxy if no Python is visible."""
         interpreter = interpreter_inside(backend.profile)
         if interpreter is None:
             return backend.wrap(command, cwd, access)
-        egress = CommandEgress(self, interpreter)
+        egress = CommandEgress(self, interpreter, servers)
         try:
             wrapped = backend.wrap(egress.around(command), cwd, access)
         except BaseException:
@@ -78,12 +93,13 @@ class EgressGateway:
 class CommandEgress:
     """The proxy of one command. Must be closed when the command has ended."""
 
-    def __init__(self, gateway: EgressGateway, interpreter: str) -> None:
+    def __init__(self, gateway: EgressGateway, interpreter: str, servers: ServerPorts | None = None) -> None:
         """Needs a running event loop. `interpreter` is a Python that is visible inside."""
         self._gateway = gateway
         self._interpreter = interpreter
+        self._servers = servers
         self._refused: dict[str, None] = {}
-        self._serving: asyncio.Task[None] | None = None
+        self._serving: list[asyncio.Task[None]] = []
         self._loop = asyncio.get_running_loop()
         self._script = os.open(LAUNCHER, os.O_RDONLY | os.O_CLOEXEC)
         self._ours, self._theirs = socket.socketpair()
@@ -99,8 +115,9 @@ class CommandEgress:
         """The command line of the launcher for this command."""
         script, exit_socket = self.descriptors
         no_proxy = ",".join(host for host in INSIDE if not self._gateway.allowed.names(host))
-        launcher = [self._interpreter, "-I", "-S", f"/proc/self/fd/{script}", str(script), str(exit_socket), no_proxy]
-        return [*launcher, *command]
+        numbers = self._servers.numbers[:MAX_SERVER_PORTS] if self._servers is not None else ()
+        options = (str(script), str(exit_socket), no_proxy, ",".join(map(str, numbers)))
+        return [self._interpreter, "-I", "-S", f"/proc/self/fd/{script}", *options, *command]
 
     def refused_hosts(self) -> tuple[str, ...]:
         """A sentence for each host that was refused, up to `MAX_REFUSALS`."""
@@ -108,8 +125,8 @@ class CommandEgress:
 
     def close(self) -> None:
         """Remove it. Idempotent."""
-        if self._serving is not None:
-            self._serving.cancel()
+        for serving in self._serving:
+            serving.cancel()
         if self._script >= 0:
             os.close(self._script)
             self._script = -1
@@ -124,21 +141,29 @@ class CommandEgress:
     def _take_listener(self) -> None:
         descriptors: list[int] = []
         with suppress(OSError):
-            _, descriptors, _, _ = socket.recv_fds(self._ours, 1, 1, socket.MSG_CMSG_CLOEXEC)
+            count = 1 + MAX_SERVER_PORTS
+            _, descriptors, _, _ = socket.recv_fds(self._ours, 1, count, socket.MSG_CMSG_CLOEXEC)
         self._close_pair()
-        if descriptors:
-            listener = socket.socket(fileno=descriptors[0])
+        for place, descriptor in enumerate(descriptors):
+            listener = socket.socket(fileno=descriptor)
             listener.setblocking(False)
-            port = listener.getsockname()[1]
-            self._gateway.ports.add(port)
-            self._serving = self._loop.create_task(self._serve(listener))
-            self._serving.add_done_callback(lambda _: self._stop_listening(listener, port))
+            port: int = listener.getsockname()[1]
+            if place == 0:
+                self._gateway.ports.add(port)
+                self._start_serving(listener, port, self._serve_proxy)
+            elif self._servers is not None:
+                self._start_serving(listener, port, partial(self._serve_server, self._servers, port))
+
+    def _start_serving(self, listener: socket.socket, port: int, serve: ServeConnection) -> None:
+        serving = self._loop.create_task(self._serve(listener, serve))
+        serving.add_done_callback(lambda _: self._stop_listening(listener, port))
+        self._serving.append(serving)
 
     def _stop_listening(self, listener: socket.socket, port: int) -> None:
         listener.close()
         self._gateway.ports.discard(port)
 
-    async def _serve(self, listener: socket.socket) -> None:
+    async def _serve(self, listener: socket.socket, serve: ServeConnection) -> None:
         """Accept connections until cancelled. Above the limit, connections wait."""
         async with asyncio.TaskGroup() as connections:
             while True:
@@ -148,7 +173,7 @@ class CommandEgress:
                 except BaseException:
                     connection.close()
                     raise
-                serving = connections.create_task(self._serve_connection(connection))
+                serving = connections.create_task(serve(connection))
                 serving.add_done_callback(partial(self._release, connection))
 
     async def _accepted(self, listener: socket.socket) -> socket.socket:
@@ -162,7 +187,12 @@ class CommandEgress:
         connection.close()
         self._gateway.free_connections.release()
 
-    async def _serve_connection(self, connection: socket.socket) -> None:
+    async def _serve_server(self, servers: ServerPorts, port: int, connection: socket.socket) -> None:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection(sock=connection)
+            await servers.serve(StreamPair(reader=reader, writer=writer), port)
+
+    async def _serve_proxy(self, connection: socket.socket) -> None:
         # Imported only when a command uses it: the import takes longer than starting a command.
         from robota.workspace.sandbox.egress.proxy import ProxyConnection
 

@@ -1,11 +1,13 @@
 """Open a port for the proxy inside the sandbox, then execute the command. Run with `python -I -S`.
 
-    python -I -S /proc/self/fd/SCRIPT SCRIPT SOCKET NO_PROXY COMMAND...
+    python -I -S /proc/self/fd/SCRIPT SCRIPT SOCKET NO_PROXY PORTS COMMAND...
 
 SCRIPT is a descriptor of this file, because its path may not be visible inside; SOCKET is one end of a socket pair, of
 which Robota has the other. It opens a loopback port in the sandbox's own network, which has no route to the outside,
-and passes the listening socket to Robota: Robota accepts the connections, and no part of the proxy runs in here. It
-imports little (`_socket` instead of `socket`), because it starts once per command. On failure it exits with code 126
+and passes the listening socket to Robota: Robota accepts the connections, and no part of the proxy runs in here. PORTS,
+separated by commas, are opened and passed on as well: behind them are servers of the session.
+
+It imports little (`_socket` instead of `socket`), because it starts once per command. On failure it exits with code 126
 before the command has run.
 """
 
@@ -21,10 +23,10 @@ BACKLOG = 128
 
 def main(arguments: "list[str]") -> None:
     """Open the port, then execute the command."""
-    script, exit_socket, no_proxy, *command = arguments
+    script, exit_socket, no_proxy, ports, *command = arguments
     try:
         os.close(int(script))
-        port = hand_out_listener(int(exit_socket))
+        port = hand_out_listeners(int(exit_socket), [int(number) for number in ports.split(",") if number])
         restore_signals_and_environment()
     except OSError as error:
         give_up(f"the way to the allowed hosts could not be opened ({error.strerror})", 126)
@@ -35,18 +37,37 @@ def main(arguments: "list[str]") -> None:
         give_up(f"{command[0]} could not be started ({error.strerror})", 127)
 
 
-def hand_out_listener(exit_socket: int) -> int:
-    """Open a port, pass its socket to Robota and close it here, so that the command cannot impersonate the proxy."""
-    listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(BACKLOG)
-    port: int = listener.getsockname()[1]
+def hand_out_listeners(exit_socket: int, ports: "list[int]") -> int:
+    """Open the ports, pass the sockets to Robota, the proxy's first, and close them here; the port of the proxy.
+
+    The command must not keep them: it could impersonate the proxy.
+    """
+    servers = [each for each in map(server_listener, ports) if each is not None]
+    proxy = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    proxy.bind(("127.0.0.1", 0))
+    proxy.listen(BACKLOG)
+    port: int = proxy.getsockname()[1]
     outside = _socket.socket(fileno=exit_socket)
-    descriptor = listener.fileno().to_bytes(4, sys.byteorder)
-    outside.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptor)])
-    outside.close()
-    listener.close()
+    descriptors = b"".join(each.fileno().to_bytes(4, sys.byteorder) for each in (proxy, *servers))
+    outside.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
+    for each in (outside, proxy, *servers):
+        each.close()
     return port
+
+
+def server_listener(port: int) -> "_socket.socket | None":
+    """Listen on a port for both versions of IP, because programs try `localhost` as either; None if impossible."""
+    for family, address in ((_socket.AF_INET6, "::"), (_socket.AF_INET, "127.0.0.1")):
+        try:
+            listener = _socket.socket(family, _socket.SOCK_STREAM)
+            if family == _socket.AF_INET6:
+                listener.setsockopt(_socket.IPPROTO_IPV6, _socket.IPV6_V6ONLY, 0)
+            listener.bind((address, port))
+            listener.listen(BACKLOG)
+        except OSError:
+            continue  # no IPv6 here, or a port that is reserved for root
+        return listener
+    return None
 
 
 def restore_signals_and_environment() -> None:
