@@ -3,6 +3,7 @@
 PYTHON ?=
 BENCH ?=
 FUZZ ?=
+MUTANTS ?=
 TESTS ?= tests
 BIN := .venv/bin
 # The heaviest tests start processes and wait for them: on two cores four workers end earlier than two. Each worker gets
@@ -14,7 +15,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports unit bench fuzz reference site mcp-servers pictures lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports unit bench fuzz mutants reference site mcp-servers pictures lock clean setup-run setup-dev
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +45,9 @@ bench: setup-dev ## measure speed against the targets; BENCH="--check --json FIL
 
 fuzz: setup-dev ## look for a command that does more than policy judged; FUZZ="--minutes 1", FUZZ="--gate" under strace
 	@$(BIN)/python -m tests.fuzz.shell_fuzz $(FUZZ)
+
+mutants: setup-dev ## break the program in small ways and list what no test notices; MUTANTS="--count 50 src/robota/policy"
+	@$(BIN)/python -m scripts.mutants $(MUTANTS)
 
 reference: setup-dev ## write the reference pages of docs/ from the program
 	@$(BIN)/python -m scripts.reference
