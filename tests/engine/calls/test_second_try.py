@@ -54,6 +54,19 @@ def test_what_already_ran_is_said_and_only_the_rest_is_offered(workspace: Path, 
     assert (workspace / "file").read_text() == "one\n" and (outside / "f").exists()
 
 
+def test_a_command_that_succeeds_without_a_refused_host_is_not_offered_again(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+        told = tool_results(stage)[0].content
+        assert "Exit code: 0" in told and "refused a connection to other.example" in told
+
+    turns = [run("curl -sS http://other.example/ || true"), DONE]
+    play(workspace, turns, story, settings={"sandbox": {"allowedHosts": ["ok.example"]}})
+
+
 def test_only_the_directory_that_it_lacked_is_opened(workspace: Path, outside: Path) -> None:
     """U4: not the whole sandbox."""
     (outside / "cache").mkdir()

@@ -53,6 +53,16 @@ def test_skills_are_in_the_system_prompt_and_the_skill_tool_returns_their_text(r
     assert "- deploy: How we deploy" in log and "Call the captain. to staging" in log
 
 
+def test_a_command_file_without_a_description_is_only_for_the_user(robota: Robota) -> None:
+    script(robota, DONE, DONE)
+    write_skill(robota.home / ".claude/commands", "Tidy up.", "tidy.md")
+    write_skill(robota.home / ".claude/commands", "---\ndescription: Ships it\n---\nShip.", "ship.md")
+    assert robota("-p", "go on").code == 0
+    log = last_log(robota)
+    assert "- ship: Ships it" in log and "- tidy:" not in log
+    assert robota("-p", "/tidy").code == 0 and "Tidy up." in last_log(robota)
+
+
 def test_mentions_in_a_command_are_expanded_like_typed_ones(robota: Robota) -> None:
     for name in ("style", "api", "printed"):
         (robota.workspace / f"{name} guide.md").write_text(f"The {name} guide.\n")

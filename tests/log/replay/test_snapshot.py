@@ -202,6 +202,17 @@ def rows(count: int) -> list[tuple[str, bytes]]:
     return [("message", MessageRecord(task_id="a", message=message).to_json()) for message in messages]
 
 
+def test_a_question_is_still_open_after_it_was_offered_to_resume_many_times(tmp_path: Path) -> None:
+    asked = Message(ts=1, type="ask", ask="followup", text="Which one?")
+    offers = [Message(ts=ts, type="ask", ask="resume_task") for ts in range(2, 9)]
+    log, snapshot = tmp_path / LOG_NAME, tmp_path / "snapshot"
+    records = [MessageRecord(task_id="a", message=message) for message in (asked, *offers)]
+    log.write_bytes(b"".join(lines_of([("message", record.to_json()) for record in records])))
+    reading(snapshot).read(log)
+    task = opened(log, snapshot).root
+    assert task is not None and task.waiting_ask == asked
+
+
 def test_only_what_follows_the_snapshot_is_read(tmp_path: Path) -> None:
     log, snapshot = tmp_path / LOG_NAME, tmp_path / "snapshot"
     lines = lines_of(rows(50))
