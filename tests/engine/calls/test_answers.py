@@ -83,6 +83,34 @@ def test_a_changed_input_is_what_runs_and_the_model_is_told(workspace: Path) -> 
     play(workspace, [run("touch one"), DONE], story)
 
 
+DIFF = "<<<<<<< SEARCH\nold\n=======\n{}\n>>>>>>> REPLACE\n"
+PATCH = "*** Begin Patch\n*** Update File: a\n@@\n-old\n+{}\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "edited"),
+    [
+        ("write_to_file", {"path": "a", "content": "new\n"}, "better\n"),
+        ("edit_file", {"path": "a", "old_string": "old", "new_string": "new"}, "better"),
+        ("apply_diff", {"path": "a", "diff": DIFF.format("new")}, DIFF.format("better")),
+        ("apply_patch", {"patch": PATCH.format("new")}, PATCH.format("better")),
+    ],
+)
+def test_the_text_of_every_edit_can_be_changed_before_it_is_approved(
+    workspace: Path, tool: str, arguments: dict[str, str], edited: str
+) -> None:
+    (workspace / "a").write_text("old\n")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("tool")
+        await stage.answer("objectResponse", json.dumps({"edited": edited}))
+        await stage.until_ask("completion_result")
+        assert (workspace / "a").read_text() == "better\n"
+
+    play(workspace, [{"calls": [call("read_file", path="a")]}, {"calls": [call(tool, **arguments)]}, DONE], story)
+
+
 def test_a_changed_input_cannot_go_where_nothing_may_go(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()

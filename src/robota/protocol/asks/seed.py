@@ -199,6 +199,8 @@ def _object_answer(text: str, images: tuple[str, ...]) -> Answer:
     content = _object_in(text)
     if isinstance(content.get("input"), dict):
         return ApproveInput(images=images, input=content["input"])
+    if isinstance(content.get("edited"), str):
+        return ApproveEdited(images=images, edited=content["edited"])
     hunks = content.get("hunks")
     if isinstance(hunks, list) and all(isinstance(number, int) for number in hunks):
         return ApproveHunks(images=images, hunks=tuple(hunks))
