@@ -9,7 +9,7 @@ from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, WrappedCommand, unwrapped
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
-from robota.workspace.sandbox.profile import SandboxProfile, workspace_profile
+from robota.workspace.sandbox.border import Border, build_border
 
 RUNS = 100
 TARGET_MS = 15
@@ -17,12 +17,10 @@ COMMAND = ("/bin/bash", "-c", "true")
 
 
 def sandbox(bench: Bench) -> list[Measurement]:
-    profile = session_profile(bench)
-    kinds = [kind for kind in (SandboxKind.BUBBLEWRAP, SandboxKind.LANDLOCK) if works(kind, profile)]
-    sides = [
-        SandboxBackend(kind=kind, profile=profile, executable=detect_backend(profile).executable) for kind in kinds
-    ]
-    bare, *walled = times_ms(profile, sides)
+    border = session_border(bench)
+    kinds = [kind for kind in (SandboxKind.BUBBLEWRAP, SandboxKind.LANDLOCK) if works(kind, border)]
+    sides = [SandboxBackend(kind=kind, border=border, executable=detect_backend(border).executable) for kind in kinds]
+    bare, *walled = times_ms(border, sides)
     return [
         Measurement(
             name=f"a command in {kind}, more than without",
@@ -35,7 +33,7 @@ def sandbox(bench: Bench) -> list[Measurement]:
     ]
 
 
-def session_profile(bench: Bench) -> SandboxProfile:
+def session_border(bench: Bench) -> Border:
     """As a session finds it: a workspace with its log, another repository, and a home with secrets and other things."""
     temporary = bench.workspace.parent / "sandbox-tmp"
     inside = (bench.workspace / ".robota/sessions", bench.workspace / "inner/.git")
@@ -43,22 +41,22 @@ def session_profile(bench: Bench) -> SandboxProfile:
         place.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         (bench.home / f"thing{number}").touch()
-    return workspace_profile(bench.workspace, temporary, home=bench.home, secrets=(bench.home / ".robota",))
+    return build_border(bench.workspace, temporary, home=bench.home, secrets=(bench.home / ".robota",))
 
 
-def works(kind: SandboxKind, profile: SandboxProfile) -> bool:
-    found = detect_backend(profile).kind
+def works(kind: SandboxKind, border: Border) -> bool:
+    found = detect_backend(border).kind
     return found is kind or (found is SandboxKind.BUBBLEWRAP and kind is SandboxKind.LANDLOCK)
 
 
-def times_ms(profile: SandboxProfile, sides: list[SandboxBackend]) -> list[float]:
+def times_ms(border: Border, sides: list[SandboxBackend]) -> list[float]:
     """Medians of the bare command and of each sandbox, in turn; the first round warms up."""
     ways: list[CommandWrapper] = [unwrapped, *(side.wrap for side in sides)]
     times: list[list[float]] = [[] for _ in ways]
     for _ in range(RUNS + 1):
         for kept, way in zip(times, ways, strict=True):
             start = time.perf_counter()
-            run(way(COMMAND, profile.root, NO_MORE_ACCESS), profile.root)
+            run(way(COMMAND, border.root, NO_MORE_ACCESS), border.root)
             kept.append(time.perf_counter() - start)
     return [statistics.median(kept[1:]) * 1000 for kept in times]
 

@@ -51,11 +51,11 @@ PLANTS = {
     ),
     "a process that knows the sandbox": Plant(
         file="workspace/process/planted.py",
-        line="import robota.workspace.sandbox.profile",
+        line="import robota.workspace.sandbox.border",
         contract="Inside workspace: processes do not know the sandbox",
     ),
-    "a profile that knows who runs in it": Plant(
-        file="workspace/sandbox/profile.py",
+    "a border that knows who runs in it": Plant(
+        file="workspace/sandbox/border.py",
         line="import robota.workspace.sandbox.bubblewrap",
         contract="Inside sandbox: a backend does not know its session",
     ),

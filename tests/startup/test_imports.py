@@ -41,7 +41,7 @@ NEEDED_LATER = """
     workspace.output workspace.search workspace.shell workspace.text workspace.web
     workspace.process.background workspace.process.command_process workspace.process.environment
     workspace.process.foreground workspace.process.tree workspace.process.watchdog
-    workspace.sandbox.backend workspace.sandbox.bubblewrap workspace.sandbox.egress workspace.sandbox.profile
+    workspace.sandbox.backend workspace.sandbox.bubblewrap workspace.sandbox.egress workspace.sandbox.border
 """
 # Of our own; every one costs about a quarter of a millisecond.
 MOST_MODULES = 230

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
-from robota.workspace.sandbox.profile import SandboxProfile, workspace_profile
+from robota.workspace.sandbox.border import Border, build_border
 
 # Not the one of a virtual environment: that may lie in /tmp, which commands in the sandbox see as their own.
 PYTHON = str(Path(sys.executable).resolve())
@@ -32,8 +32,8 @@ class Cell:
 
     def renew(self) -> None:
         """Look again at what there is to protect, as a new session does."""
-        profile = workspace_profile(self.root, self.temporary, home=self.home, network=self.network)
-        self.sandbox = make(self.kind, profile)
+        border = build_border(self.root, self.temporary, home=self.home, network=self.network)
+        self.sandbox = make(self.kind, border)
 
     def run(self, command: str) -> "subprocess.CompletedProcess[str]":
         wrapped = self.sandbox.wrap(["/bin/bash", "-c", command])
@@ -54,11 +54,11 @@ def landlock_abi() -> int:
     return int(ctypes.CDLL(None).syscall(444, None, 0, 1))
 
 
-def make(kind: SandboxKind, profile: SandboxProfile) -> SandboxBackend:
+def make(kind: SandboxKind, border: Border) -> SandboxBackend:
     """A sandbox of that kind; where it does not work, the test is skipped."""
-    found = detect_backend(profile)
+    found = detect_backend(border)
     if kind is SandboxKind.LANDLOCK and landlock_abi() < 1:
         pytest.skip("this kernel has no Landlock")
     if kind is SandboxKind.BUBBLEWRAP and found.kind is not SandboxKind.BUBBLEWRAP:
         pytest.skip(f"no bubblewrap: {found.reason}")
-    return SandboxBackend(kind=kind, profile=profile, executable=found.executable)
+    return SandboxBackend(kind=kind, border=border, executable=found.executable)

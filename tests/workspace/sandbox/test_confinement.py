@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
-from robota.workspace.sandbox.profile import workspace_profile
+from robota.workspace.sandbox.border import build_border
 from tests.harness.programs import needs
 from tests.workspace.sandbox.cells import KINDS, PYTHON, Cell
 
@@ -142,7 +142,7 @@ def test_a_bubblewrap_that_a_command_could_have_written_is_not_used(
     for folder in (programs, strong.outside / "link"):
         monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     (strong.outside / "link").symlink_to(programs)
-    found = detect_backend(strong.sandbox.profile)
+    found = detect_backend(strong.sandbox.border)
     assert found.kind is SandboxKind.BUBBLEWRAP and found.executable == strong.sandbox.executable
     assert not (strong.outside / "ran").exists()
 
@@ -151,8 +151,8 @@ def test_without_bubblewrap_landlock_is_found_and_the_reason_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    profile = workspace_profile(tmp_path, tmp_path, home=None)
-    found = detect_backend(profile)
+    border = build_border(tmp_path, tmp_path, home=None)
+    found = detect_backend(border)
     assert found.kind is SandboxKind.LANDLOCK and "not installed" in found.reason
 
 

@@ -15,7 +15,7 @@ from robota.workspace.git.git_directories import find_git_directories
 from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.process.wrapped_command import SandboxAccess
 from robota.workspace.sandbox.backend import SandboxKind
-from robota.workspace.sandbox.profile import workspace_profile
+from robota.workspace.sandbox.border import build_border
 from tests.workspace.sandbox.cells import make
 
 GIT_DATA = SandboxAccess(git_data=True)
@@ -50,9 +50,9 @@ class Place:
 
     def inside(self, command: str, hidden: tuple[Path, ...] = ()) -> tuple[int, str, tuple[str, ...]]:
         """The exit code, the output, and what was not taken over."""
-        profile = workspace_profile(self.root, self.temporary, home=None)
-        profile = msgspec.structs.replace(profile, kept_from_model=hidden)
-        wrapped = make(SandboxKind.BUBBLEWRAP, profile).wrap(["/bin/bash", "-c", command], self.root, GIT_DATA)
+        border = build_border(self.root, self.temporary, home=None)
+        border = msgspec.structs.replace(border, kept_from_model=hidden)
+        wrapped = make(SandboxKind.BUBBLEWRAP, border).wrap(["/bin/bash", "-c", command], self.root, GIT_DATA)
         try:
             environment = with_git_settings(os.environ, wrapped.git_settings)
             done = subprocess.run(

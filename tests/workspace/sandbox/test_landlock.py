@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
+from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.landlock import LAUNCHER
-from robota.workspace.sandbox.profile import workspace_profile
 from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness
 from tests.workspace.sandbox.cells import PYTHON, Cell, landlock_abi
@@ -43,9 +43,9 @@ def test_secrets_within_secrets_do_not_open_them(weak: Cell) -> None:
     (weak.home / ".aws/sso/token").write_text("secret")
     (weak.home / ".aws/sso/other").write_text("secret")
     weak.renew()
-    profile = weak.sandbox.profile
-    nested = msgspec.structs.replace(profile, hidden_files=(*profile.hidden_files, weak.home / ".aws/sso/token"))
-    weak.sandbox = msgspec.structs.replace(weak.sandbox, profile=nested)
+    border = weak.sandbox.border
+    nested = msgspec.structs.replace(border, hidden_files=(*border.hidden_files, weak.home / ".aws/sso/token"))
+    weak.sandbox = msgspec.structs.replace(weak.sandbox, border=nested)
     assert "secret" not in weak.run(f"cat {weak.home}/.aws/sso/*").stdout
 
 
@@ -66,9 +66,9 @@ def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) ->
 def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that may write in it could also write to ~/.ssh and to Robota's settings."""
     monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is
-    inside = detect_backend(workspace_profile(weak.home, weak.temporary, home=weak.home))
+    inside = detect_backend(build_border(weak.home, weak.temporary, home=weak.home))
     assert inside.kind is SandboxKind.NONE and str(weak.home / ".ssh") in inside.reason
-    assert detect_backend(workspace_profile(weak.root, weak.temporary, home=weak.home)).kind is SandboxKind.LANDLOCK
+    assert detect_backend(build_border(weak.root, weak.temporary, home=weak.home)).kind is SandboxKind.LANDLOCK
 
 
 @pytest.mark.parametrize(

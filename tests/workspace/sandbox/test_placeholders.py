@@ -13,8 +13,8 @@ from robota.config.trust.sources import take_snapshot
 from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
+from robota.workspace.sandbox.border import PROTECTED_NAMES
 from robota.workspace.sandbox.placeholders import POOL, Placeholders
-from robota.workspace.sandbox.profile import PROTECTED_NAMES
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 from tests.workspace.sandbox.cells import Cell
@@ -216,7 +216,7 @@ def test_other_code_does_not_mistake_a_placeholder_for_a_file(tmp_path: Path) ->
 def test_a_link_with_a_guarded_name_does_not_break_the_sandbox(strong: Cell, target: str) -> None:
     """A repository could otherwise choose the weaker kind for itself."""
     (strong.root / ".claude").symlink_to(target)
-    assert detect_backend(strong.sandbox.profile).kind is SandboxKind.BUBBLEWRAP
+    assert detect_backend(strong.sandbox.border).kind is SandboxKind.BUBBLEWRAP
     assert strong.run("echo works > file && cat file").stdout == "works\n"
     assert (strong.root / ".claude").readlink() == Path(target)
 

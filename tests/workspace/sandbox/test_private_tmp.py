@@ -44,7 +44,7 @@ def grown_old(directory: Path) -> Path:
 )
 def test_nothing_stays_whatever_was_left_in_it(place: Path, leave: str) -> None:
     sandbox = SessionSandbox(place, home=None)
-    temporary = sandbox.backend.profile.temporary
+    temporary = sandbox.backend.border.temporary
     subprocess.run(["bash", "-c", leave.format(temporary)], check=True)
     sandbox.close()
     assert not list(place.iterdir())

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
+from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.closed_paths import MAX_DEPTH, MAX_PATHS, find_closed_paths
-from robota.workspace.sandbox.profile import workspace_profile
 from tests.workspace.sandbox.cells import Cell
 
 
@@ -105,8 +105,8 @@ def test_odd_things_in_a_workspace_do_not_choose_a_weaker_sandbox(strong: Cell) 
         (strong.root / name / ".git").symlink_to(target)
     (strong.root / "d").mkdir()
     os.mkfifo(strong.root / "d/.git")
-    profile = workspace_profile(strong.root, strong.temporary, home=strong.home)
-    assert detect_backend(profile).kind is SandboxKind.BUBBLEWRAP
+    border = build_border(strong.root, strong.temporary, home=strong.home)
+    assert detect_backend(border).kind is SandboxKind.BUBBLEWRAP
 
 
 @given(content=st.binary(max_size=200) | st.text("gitdr: ./\n\0", max_size=60).map(str.encode))

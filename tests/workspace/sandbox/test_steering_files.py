@@ -160,7 +160,7 @@ def test_s13_hooks_that_cannot_be_protected_close_the_workspace(strong: Cell, va
     strong.renew()
     strong.run("echo evil > pre-commit; rm link; mkdir link; echo evil > link/pre-commit")
     assert not (strong.root / "pre-commit").exists() and (strong.root / "link").is_symlink()
-    assert detect_backend(strong.sandbox.profile).reason
+    assert detect_backend(strong.sandbox.border).reason
 
 
 def test_a_value_of_the_configuration_closes_nothing_else(strong: Cell) -> None:

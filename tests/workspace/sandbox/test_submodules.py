@@ -137,7 +137,7 @@ def test_s4_more_submodules_than_can_be_protected_close_the_workspace(strong: Ce
     assert not list(strong.outside.iterdir())
     assert strong.run("cat libs/sub/file && echo work > file").stdout == "text\n"
     assert not (strong.root / "file").exists()
-    found = detect_backend(strong.sandbox.profile)
+    found = detect_backend(strong.sandbox.border)
     assert found.kind is SandboxKind.BUBBLEWRAP and "submodules" in found.reason
 
 

@@ -12,10 +12,10 @@ import msgspec
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import find_program
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
+from robota.workspace.sandbox.border import Border
 from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.landlock import wrap_in_landlock
-from robota.workspace.sandbox.profile import SandboxProfile
 from robota.workspace.sandbox.session_network import JoinedNetwork
 from robota.workspace.sandbox.shortage import MachineIsShort, raise_if_short, raise_if_words_of_shortage
 
@@ -38,7 +38,7 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kind: SandboxKind
-    profile: SandboxProfile
+    border: Border
     executable: str = ""
     reason: str = ""
     network: JoinedNetwork | None = None
@@ -48,14 +48,14 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
     ) -> WrappedCommand:
         """Wrap a command in the sandbox. Must not be called if the kind is NONE."""
         if access.writable:
-            writable = (*self.profile.writable, *access.writable)
-            opened = msgspec.structs.replace(self, profile=msgspec.structs.replace(self.profile, writable=writable))
+            writable = (*self.border.writable, *access.writable)
+            opened = msgspec.structs.replace(self, border=msgspec.structs.replace(self.border, writable=writable))
             return opened.wrap(command, cwd, msgspec.structs.replace(access, writable=()))
         match self.kind:
             case SandboxKind.BUBBLEWRAP:
-                return self._wrap_in_bubblewrap(command, cwd or self.profile.root, access)
+                return self._wrap_in_bubblewrap(command, cwd or self.border.root, access)
             case SandboxKind.LANDLOCK:
-                return wrap_in_landlock(self.profile, command)
+                return wrap_in_landlock(self.border, command)
             case SandboxKind.NONE:
                 raise ValueError("There is no sandbox on this machine.")
             case _:
@@ -64,38 +64,38 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
     def _wrap_in_bubblewrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess) -> WrappedCommand:
         wrap = wrap_with_git_data if access.git_data else wrap_in_bubblewrap
         if self.network is None:
-            return wrap(self.executable, self.profile, command, cwd)
+            return wrap(self.executable, self.border, command, cwd)
         # The prefix has entered the network already: bubblewrap must not create another.
-        profile = msgspec.structs.replace(self.profile, network=True)
-        wrapped = wrap(self.executable, profile, command, cwd)
+        border = msgspec.structs.replace(self.border, network=True)
+        wrapped = wrap(self.executable, border, command, cwd)
         return msgspec.structs.replace(wrapped, argv=(*self.network.prefix, *wrapped.argv))
 
 
-def detect_backend(profile: SandboxProfile) -> SandboxBackend:
-    """The strongest kind in which a program runs with exactly this profile; `MachineIsShort` if that is unknown."""
+def detect_backend(border: Border) -> SandboxBackend:
+    """The strongest kind in which a program runs with exactly this border; `MachineIsShort` if that is unknown."""
     reasons: list[str] = []
-    executable = find_program("bwrap", os.environ, not_beneath=profile.root)
+    executable = find_program("bwrap", os.environ, not_beneath=border.root)
     if executable is None:
         reasons.append("bubblewrap is not installed")
     else:
-        closed = f"commands cannot change the workspace: {profile.unprotectable}" if profile.unprotectable else ""
-        candidate = SandboxBackend(kind=SandboxKind.BUBBLEWRAP, profile=profile, executable=executable, reason=closed)
+        closed = f"commands cannot change the workspace: {border.unprotectable}" if border.unprotectable else ""
+        candidate = SandboxBackend(kind=SandboxKind.BUBBLEWRAP, border=border, executable=executable, reason=closed)
         problem = probe(candidate)
         if problem is None:
             return candidate
         reasons.append(f"bubblewrap does not work here ({problem})")
-    candidate = SandboxBackend(kind=SandboxKind.LANDLOCK, profile=profile, reason="; ".join(reasons))
-    problem = _secret_within(profile) or probe(candidate)
+    candidate = SandboxBackend(kind=SandboxKind.LANDLOCK, border=border, reason="; ".join(reasons))
+    problem = _secret_within(border) or probe(candidate)
     if problem is None:
         return candidate
     reasons.append(f"Landlock does not work here ({problem})")
-    return SandboxBackend(kind=SandboxKind.NONE, profile=profile, reason="; ".join(reasons))
+    return SandboxBackend(kind=SandboxKind.NONE, border=border, reason="; ".join(reasons))
 
 
-def _secret_within(profile: SandboxProfile) -> str | None:
+def _secret_within(border: Border) -> str | None:
     """Why Landlock is not enough: it opens a directory with all its content, in a home directory also our settings."""
-    for place in (*profile.hidden_directories, *profile.hidden_files):
-        if any(place.is_relative_to(wide) for wide in (profile.root, *profile.writable)):
+    for place in (*border.hidden_directories, *border.hidden_files):
+        if any(place.is_relative_to(wide) for wide in (border.root, *border.writable)):
             return f"it cannot hide {str(place)!r} inside the workspace; work in a directory without secrets"
     return None
 

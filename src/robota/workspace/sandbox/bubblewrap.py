@@ -12,9 +12,9 @@ import msgspec
 
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.border import OWN_DIRECTORY, Border
 from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.placeholders import Placeholders
-from robota.workspace.sandbox.profile import OWN_DIRECTORY, SandboxProfile
 from robota.workspace.sandbox.repositories import (
     SubmodulePlaces,
     bare_repository_names,
@@ -47,15 +47,15 @@ COUNTING_KERNEL: Final = (5, 14)
 
 
 def wrap_in_bubblewrap(
-    executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path, options: Sequence[str] = ()
+    executable: str, border: Border, command: Sequence[str], cwd: Path, options: Sequence[str] = ()
 ) -> WrappedCommand:
     """Wrap a command in bubblewrap, with every protected name read-only, even those that do not exist yet.
 
     `options` are additional options of bubblewrap: their mounts are on top of all others.
     """
-    submodules = find_submodules(profile.root)
-    kept_free = (*submodules.kept_free, *bare_repository_names(profile.root))
-    placeholders = Placeholders((*profile.protected_names, *kept_free), profile.root / OWN_DIRECTORY)
+    submodules = find_submodules(border.root)
+    kept_free = (*submodules.kept_free, *bare_repository_names(border.root))
+    placeholders = Placeholders((*border.protected_names, *kept_free), border.root / OWN_DIRECTORY)
     program = filter_program()
     seccomp_descriptor = _readable(program) if program is not None else None
 
@@ -64,10 +64,10 @@ def wrap_in_bubblewrap(
             os.close(seccomp_descriptor)
         placeholders.release()
 
-    found = (*submodules.read_only, *_unpinnable(profile, submodules), *kept_free)
-    read_only = _read_only_paths(profile, placeholders.standing, found)
+    found = (*submodules.read_only, *_unpinnable(border, submodules), *kept_free)
+    read_only = _read_only_paths(border, placeholders.standing, found)
     words = bubblewrap_arguments(
-        executable, _with_pinned(profile, submodules), read_only, placeholders.standing, cwd, seccomp_descriptor
+        executable, _with_pinned(border, submodules), read_only, placeholders.standing, cwd, seccomp_descriptor
     )
     return WrappedCommand(
         argv=(*words, *options, "--", *_limiting_shell(), *command),
@@ -78,26 +78,26 @@ def wrap_in_bubblewrap(
     )
 
 
-def _with_pinned(profile: SandboxProfile, submodules: SubmodulePlaces) -> SandboxProfile:
-    """The profile with each submodule as a separate mount, which can be neither moved nor removed."""
-    if submodules.unprotectable or profile.unprotectable:
-        return msgspec.structs.replace(profile, root_is_writable=False, writable=())
-    pinned = (place for place in submodules.pinned if place in profile.pinned)
-    return msgspec.structs.replace(profile, writable=(*profile.writable, *pinned))
+def _with_pinned(border: Border, submodules: SubmodulePlaces) -> Border:
+    """The border with each submodule as a separate mount, which can be neither moved nor removed."""
+    if submodules.unprotectable or border.unprotectable:
+        return msgspec.structs.replace(border, root_is_writable=False, writable=())
+    pinned = (place for place in submodules.pinned if place in border.pinned)
+    return msgspec.structs.replace(border, writable=(*border.writable, *pinned))
 
 
-def _unpinnable(profile: SandboxProfile, submodules: SubmodulePlaces) -> list[Path]:
+def _unpinnable(border: Border, submodules: SubmodulePlaces) -> list[Path]:
     """Directories with submodules that a command of this session could have replaced by a link to anywhere.
 
     They appeared after the first command, so they are not mounted writable; nothing in them can be changed.
     """
-    late = (place.relative_to(profile.root) for place in submodules.pinned if place not in profile.pinned)
-    return [profile.root / place.parts[0] for place in late]
+    late = (place.relative_to(border.root) for place in submodules.pinned if place not in border.pinned)
+    return [border.root / place.parts[0] for place in late]
 
 
 def bubblewrap_arguments(
     executable: str,
-    profile: SandboxProfile,
+    border: Border,
     read_only: Sequence[Path],
     placeholders: Iterable[Path],
     cwd: Path,
@@ -105,26 +105,32 @@ def bubblewrap_arguments(
 ) -> list[str]:
     """The command line up to the `--`. Later mounts are on top of earlier ones. `read_only` must exist."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
-    for place in profile.socket_directories:
+    for place in border.socket_directories:
         words += ["--tmpfs", str(place)]
-    if profile.socket_directories:
+    if border.socket_directories:
         words += [word for path in VISIBLE_RUN_FILES for word in ("--ro-bind-try", path, path)]
-    words += ["--bind", str(profile.temporary), "/tmp"]
-    words += ["--bind" if profile.root_is_writable else "--ro-bind", str(profile.root), str(profile.root)]
-    for place in profile.writable:
+    words += ["--bind", str(border.temporary), "/tmp"]
+    # Hidden first if something beneath it is shown on top; otherwise last, on top of everything.
+    around = [place for place in border.hidden_directories if _contains_any(place, (border.root, *border.visible))]
+    words += [word for place in around for word in ("--tmpfs", str(place))]
+    words += [word for place in border.visible for word in ("--ro-bind", str(place), str(place))]
+    words += ["--bind" if border.root_is_writable else "--ro-bind", str(border.root), str(border.root)]
+    for place in border.writable:
         words += ["--bind", str(place), str(place)]
     for place in read_only:
         words += ["--ro-bind", str(place), str(place)]
     for place in placeholders:
         words += _empty_directory(executable, str(place))
-    kept = [place for place in profile.kept_from_model if not place.is_symlink()]
-    for place in (*profile.hidden_directories, *(place for place in kept if place.is_dir())):
+    kept = [place for place in border.kept_from_model if not place.is_symlink()]
+    others = [place for place in border.hidden_directories if place not in around]
+    for place in (*others, *(place for place in kept if place.is_dir())):
         words += ["--tmpfs", str(place), "--remount-ro", str(place)]
-    for place in (*profile.hidden_files, *(place for place in kept if place.is_file())):
+    words += [word for place in around for word in ("--remount-ro", str(place))]
+    for place in (*border.hidden_files, *(place for place in kept if place.is_file())):
         words += ["--ro-bind", "/dev/null", str(place)]
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")
-    if not profile.network:
+    if not border.network:
         words.append("--unshare-net")
     words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     words += [word for path in KERNEL_INTERFACES for word in ("--ro-bind-try", path, path)]
@@ -132,6 +138,10 @@ def bubblewrap_arguments(
     if seccomp_descriptor is not None:
         words += ["--seccomp", str(seccomp_descriptor)]
     return [*words, "--chdir", str(cwd)]
+
+
+def _contains_any(directory: Path, places: Iterable[Path]) -> bool:
+    return any(place.is_relative_to(directory) for place in places)
 
 
 def _empty_directory(executable: str, place: str) -> tuple[str, ...]:
@@ -151,15 +161,15 @@ def _version(executable: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(rb"\d+", done.stdout)[:2])
 
 
-def _read_only_paths(profile: SandboxProfile, placeholders: frozenset[Path], submodules: Sequence[Path]) -> list[Path]:
+def _read_only_paths(border: Border, placeholders: frozenset[Path], submodules: Sequence[Path]) -> list[Path]:
     """The existing paths that must not change. Links are resolved, because nothing can be mounted on a link."""
-    closed_paths = profile.closed_paths
+    closed_paths = border.closed_paths
     if not all(exists(place) for place in closed_paths):
-        closed_paths = find_closed_paths(profile.root)  # one was moved, and must still be protected
-    names = (*profile.protected_names, *closed_paths, *submodules)
+        closed_paths = find_closed_paths(border.root)  # one was moved, and must still be protected
+    names = (*border.protected_names, *closed_paths, *submodules)
     # Not `Path.resolve`, which fails on a link to itself.
     places = dict.fromkeys(Path(os.path.realpath(name)) for name in names if name not in placeholders)
-    writable = (profile.root, *profile.writable)
+    writable = (border.root, *border.writable)
     # Directories that are writable as a whole, and their parents, are not closed.
     around = {parent for wide in writable for parent in (wide, *wide.parents)}
     return [

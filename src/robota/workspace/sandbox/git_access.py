@@ -8,21 +8,21 @@ import msgspec
 from robota.workspace.git.data_copy import SETTINGS, GitDataCopy, Mount, NotCopied
 from robota.workspace.git.git_directories import find_git_directories
 from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.sandbox.border import Border
 from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
-from robota.workspace.sandbox.profile import SandboxProfile
 
 
-def wrap_with_git_data(executable: str, profile: SandboxProfile, command: Sequence[str], cwd: Path) -> WrappedCommand:
+def wrap_with_git_data(executable: str, border: Border, command: Sequence[str], cwd: Path) -> WrappedCommand:
     """Wrap a command with a copy of git's data; like any other command if there is no repository to copy."""
-    directories = find_git_directories(profile.root)
+    directories = find_git_directories(border.root)
     if directories is None:
-        return wrap_in_bubblewrap(executable, profile, command, cwd)
+        return wrap_in_bubblewrap(executable, border, command, cwd)
     try:
-        copy = GitDataCopy(directories, profile.kept_from_model)
+        copy = GitDataCopy(directories, border.kept_from_model)
     except NotCopied:
-        return wrap_in_bubblewrap(executable, profile, command, cwd)
+        return wrap_in_bubblewrap(executable, border, command, cwd)
     try:
-        wrapped = wrap_in_bubblewrap(executable, profile, command, cwd, _mounts(copy.mounts))
+        wrapped = wrap_in_bubblewrap(executable, border, command, cwd, _mounts(copy.mounts))
     except BaseException:
         copy.discard()
         raise

@@ -11,7 +11,7 @@ from typing import Final
 
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
-from robota.workspace.sandbox.profile import SandboxProfile
+from robota.workspace.sandbox.border import Border
 from robota.workspace.sandbox.seccomp import filter_program
 
 # Links are resolved before any command runs: a link in a virtual environment in the workspace could be replaced.
@@ -23,18 +23,19 @@ SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINALS: Final = Path("/dev/pts")
 
 
-def wrap_in_landlock(profile: SandboxProfile, command: Sequence[str]) -> WrappedCommand:
+def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     """Wrap a command. Weaker than bubblewrap: it protects neither single names in the workspace nor other processes."""
-    program = filter_program(only_unix_sockets=not profile.network) or b""
+    program = filter_program(only_unix_sockets=not border.network) or b""
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
     open_terminals, closed_terminals = ((), (TERMINALS,)) if _has_open_terminal() else ((TERMINALS,), ())
     devices = (*(Path("/dev", name) for name in HARMLESS_DEVICES), *open_terminals)
-    hidden = (*profile.hidden_directories, *profile.hidden_files, *closed_terminals)
+    hidden = (*border.hidden_directories, *border.hidden_files, *closed_terminals)
     options = [
-        *_each("--writable", (profile.root, profile.temporary, *profile.writable, SHARED_MEMORY)),
+        *_each("--writable", (border.root, border.temporary, *border.writable, SHARED_MEMORY)),
         *_each("--device", devices),
         *_each("--hidden", _outermost(hidden)),
-        *("--temporary", str(profile.temporary), "--network", "on" if profile.network else "off"),
+        *_each("--visible", border.visible),
+        *("--temporary", str(border.temporary), "--network", "on" if border.network else "off"),
         *("--oom-score", str(OOM_SCORE), "--filter", program.hex()),
     ]
     script = os.memfd_create("launcher", os.MFD_CLOEXEC)

@@ -2,9 +2,10 @@
 
     python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
-Options, some repeatable: --writable PATH, --device PATH, --hidden PATH, --temporary PATH, --network on|off,
---oom-score NUMBER, --filter HEX. It imports nothing from robota and as little as possible, because it starts once per
-command and every import takes time. On any failure it exits with code 126 before the command has run.
+Options, some repeatable: --writable PATH, --device PATH, --hidden PATH, --visible PATH (beneath a hidden one),
+--temporary PATH, --network on|off, --oom-score NUMBER, --filter HEX. It imports nothing from robota and as little as
+possible, because it starts once per command and every import takes time. On any failure it exits with code 126 before
+the command has run.
 
 This process itself is not confined. Every process that the command leaves running becomes its child, even without the
 mark and the session by which Robota finds its commands. It kills them and exits with the status of the command.
@@ -168,7 +169,7 @@ def restrict_files(given: dict[str, list[str]]) -> None:
         allow(ruleset, path, (writing & ~MAKE_DEVICES) | reading)
     for path in given["--device"]:
         allow(ruleset, path, writing & (WRITE_FILE | TRUNCATE) | reading | devices)
-    for path in everything_but(hidden):
+    for path in (*everything_but(hidden), *given.get("--visible", [])):
         allow(ruleset, path, reading)
     checked(SYSCALL(RESTRICT_SELF, ruleset, 0))
 

@@ -33,13 +33,18 @@ class SessionSandbox:
         *,
         home: Path | None,
         secrets: Sequence[Path] = (),
+        protected: Sequence[Path] = (),
         network: bool = False,
         allowed_hosts: Sequence[str] = (),
     ) -> None:
-        """With `allowed_hosts`, `network` is ignored: only they are allowed, or none if the list cannot be enforced."""
+        """With `allowed_hosts`, `network` is ignored: only they are allowed, or none if the list cannot be enforced.
+
+        `protected` are further paths in the workspace that commands must neither change nor create.
+        """
         self._root = root
         self._home = home
         self._secrets = tuple(secrets)
+        self._protected = tuple(protected)
         self._network = network and not allowed_hosts
         self._allowed_hosts = tuple(allowed_hosts)
         self._gateway: EgressGateway | None = None
@@ -58,14 +63,19 @@ class SessionSandbox:
         """The sandbox that works here. The first access detects it by running a program in it."""
         if self._backend is None:
             from robota.workspace.sandbox.backend import detect_backend
+            from robota.workspace.sandbox.border import build_border
             from robota.workspace.sandbox.private_tmp import PrivateTmp
-            from robota.workspace.sandbox.profile import workspace_profile
 
             self._private_tmp = self._private_tmp or PrivateTmp()
-            profile = workspace_profile(
-                self._root, self._private_tmp.path, home=self._home, secrets=self._secrets, network=self._network
+            border = build_border(
+                self._root,
+                self._private_tmp.path,
+                home=self._home,
+                secrets=self._secrets,
+                protected=self._protected,
+                network=self._network,
             )
-            self._backend = detect_backend(profile)
+            self._backend = detect_backend(border)
             self._take_over_abandoned_git_data()
             self._on_detected(self._backend.kind, self._backend.reason)
         return self._backend
@@ -97,8 +107,8 @@ class SessionSandbox:
         joins = access.session_network and not access.hosts
         backend = self._joined_backend() if joins else self.backend
         if backend.kind == "bubblewrap" and (kept := self._kept_places()):
-            profile = msgspec.structs.replace(backend.profile, kept_from_model=kept)
-            backend = msgspec.structs.replace(backend, profile=profile)
+            border = msgspec.structs.replace(backend.border, kept_from_model=kept)
+            backend = msgspec.structs.replace(backend, border=border)
         if (self._allowed_hosts or access.hosts) and not self._network and backend.kind == "bubblewrap":
             servers = self._server_ports() if access.hosts else None
             return self._egress_gateway(access.hosts).wrap(backend, command, cwd, access, servers)
@@ -124,8 +134,8 @@ class SessionSandbox:
 
     def _remove_placeholder_pool(self) -> None:
         # Runs only after a command, which has imported this already.
+        from robota.workspace.sandbox.border import OWN_DIRECTORY
         from robota.workspace.sandbox.placeholders import remove_pool
-        from robota.workspace.sandbox.profile import OWN_DIRECTORY
 
         remove_pool(self._root / OWN_DIRECTORY)
 

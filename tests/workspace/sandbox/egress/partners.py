@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
+from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.egress.allow_list import AllowList
 from robota.workspace.sandbox.egress.gateway import CommandEgress, EgressGateway
 from robota.workspace.sandbox.egress.relay import EgressLimits
-from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.web.address import Resolve, resolve_name
 
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -22,7 +22,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 def require_bubblewrap(place: Path) -> None:
     """Skip the test where there is none."""
-    found = detect_backend(workspace_profile(place, place, home=None))
+    found = detect_backend(build_border(place, place, home=None))
     if found.kind is not SandboxKind.BUBBLEWRAP:
         pytest.skip(f"no bubblewrap: {found.reason}")
 

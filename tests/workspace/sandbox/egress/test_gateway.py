@@ -16,8 +16,8 @@ import pytest
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.backend import SandboxKind
+from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.egress.gateway import interpreter_inside
-from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from tests.workspace.process.commanding import Witness, open_descriptors
 from tests.workspace.sandbox.cells import PYTHON
@@ -234,15 +234,15 @@ def test_n04_where_the_list_cannot_be_enforced_there_is_no_network(
 def test_with_a_list_the_network_is_not_simply_on(root: Path, web: Web) -> None:
     sandbox = SessionSandbox(root, home=None, network=True, allowed_hosts=["ok.example"])
     try:
-        assert not sandbox.backend.profile.network
+        assert not sandbox.backend.border.network
     finally:
         sandbox.close()
 
 
 def test_an_interpreter_that_is_not_seen_inside_is_not_used(tmp_path: Path) -> None:
-    profile = workspace_profile(tmp_path, tmp_path, home=None)
-    assert interpreter_inside(profile) is not None
-    hidden = workspace_profile(tmp_path, tmp_path, home=None, secrets=[Path(PYTHON).parents[1], Path("/usr/bin")])
+    border = build_border(tmp_path, tmp_path, home=None)
+    assert interpreter_inside(border) is not None
+    hidden = build_border(tmp_path, tmp_path, home=None, secrets=[Path(PYTHON).parents[1], Path("/usr/bin")])
     assert interpreter_inside(hidden) is None
 
 

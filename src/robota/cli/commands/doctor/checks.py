@@ -31,8 +31,8 @@ from robota.workspace.problems import CommandNotStarted, FileProblem
 from robota.workspace.process.environment import find_program
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
+from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.egress.gateway import interpreter_inside
-from robota.workspace.sandbox.profile import workspace_profile
 from robota.workspace.search.ripgrep import ripgrep_program
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -213,7 +213,7 @@ def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
         return ""
     if found.kind is SandboxKind.LANDLOCK:
         return "It cannot enforce sandbox.allowedHosts, so commands have no network at all."
-    if found.kind is SandboxKind.BUBBLEWRAP and interpreter_inside(found.profile) is None:
+    if found.kind is SandboxKind.BUBBLEWRAP and interpreter_inside(found.border) is None:
         return (
             "Python, which sandbox.allowedHosts needs, is not visible in the sandbox, so commands have no network at "
             "all."
@@ -224,7 +224,7 @@ def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
 def _found_sandbox(root: Path, env: Mapping[str, str]) -> SandboxBackend:
     with tempfile.TemporaryDirectory(prefix="robota-doctor-") as temporary:
         secrets = (user_directory(env),)
-        return detect_backend(workspace_profile(root, Path(temporary), home=home_directory(env), secrets=secrets))
+        return detect_backend(build_border(root, Path(temporary), home=home_directory(env), secrets=secrets))
 
 
 def _settings(settings: Settings) -> list[Check]:

@@ -19,9 +19,9 @@ import msgspec
 
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.backend import SandboxBackend
+from robota.workspace.sandbox.border import Border
 from robota.workspace.sandbox.egress.allow_list import AllowList
 from robota.workspace.sandbox.egress.relay import EgressLimits, StreamPair
-from robota.workspace.sandbox.profile import SandboxProfile
 
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 # Inside, these are the sandbox itself, unless the list contains them: then they are the host machine.
@@ -70,7 +70,7 @@ class EgressGateway:
         servers: ServerPorts | None = None,
     ) -> WrappedCommand:
         """Wrap a command in a sandbox with the proxy as its only network; without the proxy if no Python is visible."""
-        interpreter = interpreter_inside(backend.profile)
+        interpreter = interpreter_inside(backend.border)
         if interpreter is None:
             return backend.wrap(command, cwd, access)
         egress = CommandEgress(self, interpreter, servers)
@@ -208,13 +208,13 @@ class CommandEgress:
             self._refused[refusal] = None
 
 
-def interpreter_inside(profile: SandboxProfile) -> str | None:
+def interpreter_inside(border: Border) -> str | None:
     """A Python that is visible in this sandbox; None if there is none."""
     own = Path(sys.executable).resolve()
-    return next((str(place) for place in (own, Path("/usr/bin/python3")) if _is_visible(place, profile)), None)
+    return next((str(place) for place in (own, Path("/usr/bin/python3")) if _is_visible(place, border)), None)
 
 
-def _is_visible(place: Path, profile: SandboxProfile) -> bool:
+def _is_visible(place: Path, border: Border) -> bool:
     """Whether a path is visible in the sandbox; /tmp is a different directory inside."""
-    covered = (Path("/tmp"), *profile.socket_directories, *profile.hidden_directories)
+    covered = (Path("/tmp"), *border.socket_directories, *border.hidden_directories)
     return place.is_file() and not any(place.is_relative_to(each) for each in covered)

@@ -1,4 +1,4 @@
-"""What a sandboxed command may access, as a value built once from the files that exist."""
+"""The border of a session's sandbox: the one value that says what its commands may read and write."""
 
 import os
 import stat
@@ -47,12 +47,13 @@ SOCKET_DIRECTORIES: Final = (
 )
 
 
-class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
+class Border(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may write and read, and whether it has network access.
 
     `protected_names` are read-only, and cannot be created from inside if they do not exist. `closed_paths` are
-    read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `kept_from_model` are
-    files and directories of the workspace that are hidden, where the sandbox supports it. `unprotectable` says why
+    read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `hidden_directories`
+    and `hidden_files` are empty inside, except for `visible`, places beneath them that can be read. `kept_from_model`
+    are files and directories of the workspace that are hidden, where the sandbox supports it. `unprotectable` says why
     commands cannot be given a writable workspace.
     """
 
@@ -65,26 +66,36 @@ class SandboxProfile(msgspec.Struct, frozen=True, kw_only=True):
     pinned: tuple[Path, ...] = ()
     hidden_directories: tuple[Path, ...] = ()
     hidden_files: tuple[Path, ...] = ()
+    visible: tuple[Path, ...] = ()
     kept_from_model: tuple[Path, ...] = ()
     socket_directories: tuple[Path, ...] = ()
     network: bool = False
     unprotectable: str = ""
 
 
-def workspace_profile(
-    root: Path, temporary: Path, *, home: Path | None, secrets: Iterable[Path] = (), network: bool = False
-) -> SandboxProfile:
-    """The profile for commands in a workspace. `temporary` becomes their /tmp; `secrets` are hidden as well."""
+def build_border(
+    root: Path,
+    temporary: Path,
+    *,
+    home: Path | None,
+    secrets: Iterable[Path] = (),
+    protected: Iterable[Path] = (),
+    network: bool = False,
+) -> Border:
+    """The border for commands in a workspace. `temporary` becomes their /tmp; `secrets` are hidden as well.
+
+    `protected` are further paths in the workspace that commands must neither change nor create.
+    """
     secret_places = [*secrets]
     if home is not None:
         secret_places += [home / name for name in SECRET_PLACES]
     real_places = (Path(os.path.realpath(place)) for place in secret_places)
     hidden = [place for place in real_places if not root.is_relative_to(place)]
     submodules, obeyed = find_submodules(root), find_obeyed_files(root, os.environ)
-    return SandboxProfile(
+    return Border(
         root=root,
         temporary=temporary,
-        protected_names=(*(root / name for name in PROTECTED_NAMES), *obeyed.places),
+        protected_names=(*(root / name for name in PROTECTED_NAMES), *obeyed.places, *protected),
         closed_paths=find_closed_paths(root),
         pinned=submodules.pinned,
         hidden_directories=tuple(place for place in hidden if stat.S_ISDIR(_mode(place))),
