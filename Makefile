@@ -15,7 +15,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports unit bench fuzz mutants reference site mcp-servers pictures lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports dead-code unit coverage bench fuzz mutants reference site mcp-servers pictures lock clean setup-run setup-dev
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -25,11 +25,12 @@ run: setup-run ## run a real task on the built-in scripted model: no key, no net
 
 test: setup-dev check unit ## everything CI runs: check, then all tests
 
-check: lint types imports ## style, types and import contracts
+check: lint types imports dead-code ## style, spelling, types, import contracts, unused code
 
 lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check -q .
+	$(BIN)/codespell
 
 types: setup-dev
 	$(BIN)/mypy
@@ -37,8 +38,14 @@ types: setup-dev
 imports: setup-dev
 	$(BIN)/lint-imports
 
+dead-code: setup-dev
+	$(BIN)/python -m scripts.dead_code
+
 unit: setup-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+
+coverage: setup-dev ## run the tests and show which lines none of them reaches; the report is build/coverage/index.html
+	ROBOTA_TESTS_FORK=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage $(TESTS)
 
 bench: setup-dev ## measure speed against the targets; BENCH="--check --json FILE" for more
 	@$(BIN)/python -m benchmarks $(BENCH)

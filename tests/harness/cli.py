@@ -47,8 +47,9 @@ class Robota:
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """Nothing of the caller's but PATH; no network but loopback."""
+    """Nothing of the caller's but PATH, and what `make coverage` needs; no network but loopback."""
     return {
+        **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_PROCESS")},
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
         "ROBOTA_HOME": str(home / ".robota"),
