@@ -22,6 +22,8 @@ from robota.workspace.sandbox.seccomp import (
     REFUSED_CALLS,
     REFUSED_IOCTLS,
     SOCKET,
+    SOCKETPAIR,
+    Sockets,
     filter_program,
 )
 
@@ -57,8 +59,8 @@ def call(machine: str, number: int, first: int = 0, second: int = 0) -> bytes:
     return struct.pack("=IIQ6Q", number, ARCHITECTURES[machine], 0, first, second, 0, 0, 0, 0)
 
 
-def built(machine: str, *, only_unix_sockets: bool = False) -> bytes:
-    program = filter_program(machine, only_unix_sockets=only_unix_sockets)
+def built(machine: str, *, sockets: Sockets = Sockets.ORDINARY) -> bytes:
+    program = filter_program(machine, sockets=sockets)
     assert program is not None
     return program
 
@@ -105,11 +107,26 @@ def test_nothing_is_typed_into_a_terminal(machine: str, request: int, above: int
     assert verdict(built(machine), call(machine, number, 0, above << 32 | request)) == expected
 
 
-@given(machine=st.sampled_from(MACHINES), family=st.integers(0, 60), only_unix=st.booleans())
-def test_sockets_are_of_ordinary_families(machine: str, family: int, only_unix: bool) -> None:
+@given(machine=st.sampled_from(MACHINES), family=st.integers(0, 60), sockets=st.sampled_from(Sockets))
+def test_sockets_are_of_ordinary_families(machine: str, family: int, sockets: Sockets) -> None:
     number = SOCKET[MACHINES.index(machine)] or 0
-    expected = ALLOWED if family in (ORDINARY_SOCKETS[:1] if only_unix else ORDINARY_SOCKETS) else EPERM
-    assert verdict(built(machine, only_unix_sockets=only_unix), call(machine, number, family)) == expected
+    allowed = {
+        Sockets.ORDINARY: ORDINARY_SOCKETS,
+        Sockets.ONLY_UNIX: ORDINARY_SOCKETS[:1],
+        Sockets.NO_UNIX: ORDINARY_SOCKETS[1:],
+    }
+    expected = ALLOWED if family in allowed[sockets] else EPERM
+    assert verdict(built(machine, sockets=sockets), call(machine, number, family)) == expected
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("flags", [0, 0o2000000, 0o4000, 0o2004000], ids=["plain", "cloexec", "nonblock", "both"])
+def test_without_unix_sockets_only_pairs_that_stay_connected_are_made(machine: str, flags: int) -> None:
+    """A datagram socket of a pair could still send to any name."""
+    number = SOCKETPAIR[MACHINES.index(machine)] or 0
+    program = built(machine, sockets=Sockets.NO_UNIX)
+    said = {kind: verdict(program, call(machine, number, 1, kind | flags)) for kind in (1, 2, 3, 5)}
+    assert said == {1: ALLOWED, 2: EPERM, 3: EPERM, 5: ALLOWED}
 
 
 @given(machine=st.sampled_from(MACHINES), pid=st.just(0) | WORDS, above=WORDS)
@@ -118,9 +135,9 @@ def test_limits_are_changed_of_the_caller_only(machine: str, pid: int, above: in
     assert verdict(built(machine), call(machine, number, above << 32 | pid)) == (EPERM if pid else ALLOWED)
 
 
-@pytest.mark.parametrize("only_unix", [False, True])
-def test_the_kernel_takes_the_program_and_does_what_it_says(only_unix: bool) -> None:
-    program = filter_program(only_unix_sockets=only_unix)
+@pytest.mark.parametrize("sockets", Sockets)
+def test_the_kernel_takes_the_program_and_does_what_it_says(sockets: Sockets) -> None:
+    program = filter_program(sockets=sockets)
     if program is None:
         pytest.skip(f"no filter for {platform.machine()}")
     tried = subprocess.run(
@@ -132,8 +149,9 @@ def test_the_kernel_takes_the_program_and_does_what_it_says(only_unix: bool) -> 
     assert said["clone3"] == 38
     assert (said["clone with namespaces"], said["fork"], said["threads"]) == (1, 0, 0)
     assert said["TIOCSTI"] == 1
-    assert said["socketpair"] == said["unix"] == 0
-    assert (said["inet udp"], said["netlink"]) == ((1, 1) if only_unix else (0, 0))
+    assert said["socketpair"] == 0
+    assert said["unix"] == (1 if sockets is Sockets.NO_UNIX else 0)
+    assert (said["inet udp"], said["netlink"]) == ((1, 1) if sockets is Sockets.ONLY_UNIX else (0, 0))
     assert (said["vsock"], said["packet"], said["alg"]) == (1, 1, 1)
 
 

@@ -12,10 +12,11 @@ import msgspec
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import find_program
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
-from robota.workspace.sandbox.border import Border
+from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.landlock import wrap_in_landlock
+from robota.workspace.sandbox.machine_network.socket_guard import wrap_with_network
 from robota.workspace.sandbox.session_network import JoinedNetwork
 from robota.workspace.sandbox.shortage import MachineIsShort, raise_if_short, raise_if_words_of_shortage
 
@@ -63,10 +64,11 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
 
     def _wrap_in_bubblewrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess) -> WrappedCommand:
         wrap = wrap_with_git_data if access.git_data else wrap_in_bubblewrap
+        if self.border.network is Network.MACHINE:
+            return wrap_with_network(wrap, self.executable, self.border, command, cwd)
         if self.network is None:
             return wrap(self.executable, self.border, command, cwd)
-        # The prefix has entered the network already: bubblewrap must not create another.
-        border = msgspec.structs.replace(self.border, network=True)
+        border = msgspec.structs.replace(self.border, network=Network.SESSION)
         wrapped = wrap(self.executable, border, command, cwd)
         return msgspec.structs.replace(wrapped, argv=(*self.network.prefix, *wrapped.argv))
 

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable
+from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.git.obeyed_files import find_obeyed_files
 from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.repositories import find_submodules
+from robota.workspace.sandbox.seccomp import Sockets
 
 OWN_DIRECTORY: Final = ".robota"
 # Never writable from inside, and not creatable either.
@@ -47,8 +49,16 @@ SOCKET_DIRECTORIES: Final = (
 )
 
 
+class Network(Enum):
+    """The network that a command is in."""
+
+    OWN = auto()  # an empty one, with a loopback of its own
+    SESSION = auto()  # one that the session's commands share; whoever starts the sandbox has entered it
+    MACHINE = auto()
+
+
 class Border(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command may write and read, and whether it has network access.
+    """What a command may write and read, and which network and sockets it has.
 
     `protected_names` are read-only, and cannot be created from inside if they do not exist. `closed_paths` are
     read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `hidden_directories`
@@ -69,7 +79,8 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     visible: tuple[Path, ...] = ()
     kept_from_model: tuple[Path, ...] = ()
     socket_directories: tuple[Path, ...] = ()
-    network: bool = False
+    network: Network = Network.OWN
+    sockets: Sockets = Sockets.ORDINARY
     unprotectable: str = ""
 
 
@@ -101,7 +112,7 @@ def build_border(
         hidden_directories=tuple(place for place in hidden if stat.S_ISDIR(_mode(place))),
         hidden_files=tuple(place for place in hidden if stat.S_ISREG(_mode(place))),
         socket_directories=tuple(place for place in SOCKET_DIRECTORIES if stat.S_ISDIR(_mode(place))),
-        network=network,
+        network=Network.MACHINE if network else Network.OWN,
         unprotectable=submodules.unprotectable or obeyed.unprotectable,
     )
 

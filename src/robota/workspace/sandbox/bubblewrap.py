@@ -2,7 +2,9 @@
 
 import os
 import re
+import stat
 import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,7 @@ import msgspec
 
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
-from robota.workspace.sandbox.border import OWN_DIRECTORY, Border
+from robota.workspace.sandbox.border import OWN_DIRECTORY, Border, Network
 from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.repositories import (
@@ -21,7 +23,7 @@ from robota.workspace.sandbox.repositories import (
     exists,
     find_submodules,
 )
-from robota.workspace.sandbox.seccomp import filter_program
+from robota.workspace.sandbox.seccomp import Sockets, filter_program
 
 # Writable for real root even without capabilities, because the kernel checks only the uid for these files.
 KERNEL_INTERFACES: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
@@ -45,6 +47,11 @@ RESOURCE_LIMITS: Final = f"ulimit -c 0; ulimit -f 33554432; echo {OOM_SCORE} > /
 PROCESS_LIMIT: Final = "ulimit -u 4096 || ulimit -p 4096"
 COUNTING_KERNEL: Final = (5, 14)
 
+# Unix sockets of the network that Robota runs in. Those of commands are in other networks, so not in this table.
+SOCKET_TABLE: Final = Path("/proc/net/unix")
+# Each costs a mount for every command.
+MAX_SOCKETS: Final = 32
+
 
 def wrap_in_bubblewrap(
     executable: str, border: Border, command: Sequence[str], cwd: Path, options: Sequence[str] = ()
@@ -56,7 +63,8 @@ def wrap_in_bubblewrap(
     submodules = find_submodules(border.root)
     kept_free = (*submodules.kept_free, *bare_repository_names(border.root))
     placeholders = Placeholders((*border.protected_names, *kept_free), border.root / OWN_DIRECTORY)
-    program = filter_program()
+    outside, sockets = _outside_sockets(border)
+    program = filter_program(sockets=sockets)
     seccomp_descriptor = _readable(program) if program is not None else None
 
     def clean_up() -> None:
@@ -67,7 +75,7 @@ def wrap_in_bubblewrap(
     found = (*submodules.read_only, *_unpinnable(border, submodules), *kept_free)
     read_only = _read_only_paths(border, placeholders.standing, found)
     words = bubblewrap_arguments(
-        executable, _with_pinned(border, submodules), read_only, placeholders.standing, cwd, seccomp_descriptor
+        executable, _with_pinned(border, submodules), read_only, placeholders.standing, cwd, seccomp_descriptor, outside
     )
     return WrappedCommand(
         argv=(*words, *options, "--", *_limiting_shell(), *command),
@@ -76,6 +84,65 @@ def wrap_in_bubblewrap(
         is_sandboxed=True,
         has_supervisor=True,
     )
+
+
+def is_visible(place: Path, border: Border) -> bool:
+    """Whether commands see what is at this place outside, if it exists; /tmp is a different directory inside."""
+    covered = (Path("/tmp"), *border.socket_directories, *border.hidden_directories, *border.kept_from_model)
+    shown = (Path("/"), border.root, *border.writable, *border.visible)
+    return _depth(place, shown) > _depth(place, covered)
+
+
+def _depth(place: Path, around: Iterable[Path]) -> int:
+    """How deep the innermost of those directories is that contain the place; 0 if none does."""
+    return max((len(each.parts) for each in around if place.is_relative_to(each)), default=0)
+
+
+def interpreter_inside(border: Border) -> str | None:
+    """A Python that is visible in this sandbox; None if there is none."""
+    own = Path(sys.executable).resolve()
+    return next(
+        (str(place) for place in (own, Path("/usr/bin/python3")) if place.is_file() and is_visible(place, border)), None
+    )
+
+
+def _outside_sockets(border: Border) -> tuple[Sequence[Path], Sockets]:
+    """Sockets of programs outside, to be covered; if there are too many, the command cannot use Unix sockets."""
+    found = _find_outside_sockets(border)
+    return ((), Sockets.NO_UNIX) if len(found) > MAX_SOCKETS else (found, border.sockets)
+
+
+def _find_outside_sockets(border: Border) -> list[Path]:
+    """The sockets of programs outside that a command would see.
+
+    A command that uses the network of the machine has its sockets in the same table, so there those in the workspace
+    are left out.
+    """
+    names = _names_of_sockets(border.socket_directories)
+    places = {Path(os.path.realpath(name)) for name in names}
+    own = (border.root, *border.writable) if border.network is Network.MACHINE else ()
+    seen = (place for place in places if is_visible(place, border) and not any(map(place.is_relative_to, own)))
+    return sorted(place for place in seen if _is_socket(place))
+
+
+def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
+    """The absolute paths in the table. Programs that chose a relative one cannot be found.
+
+    Those in the directories `elsewhere` are left out early, because nearly all are there.
+    """
+    try:
+        data = SOCKET_TABLE.read_bytes()
+    except OSError:
+        return set()
+    skipped = b"".join(rb"(?!%b/)" % re.escape(os.fsencode(place)) for place in elsewhere)
+    return {os.fsdecode(name) for name in re.findall(rb"(?m) %b(/.+)$" % skipped, data)}
+
+
+def _is_socket(place: Path) -> bool:
+    try:
+        return stat.S_ISSOCK(place.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _with_pinned(border: Border, submodules: SubmodulePlaces) -> Border:
@@ -102,6 +169,7 @@ def bubblewrap_arguments(
     placeholders: Iterable[Path],
     cwd: Path,
     seccomp_descriptor: int | None = None,
+    outside_sockets: Sequence[Path] = (),
 ) -> list[str]:
     """The command line up to the `--`. Later mounts are on top of earlier ones. `read_only` must exist."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
@@ -126,11 +194,11 @@ def bubblewrap_arguments(
     for place in (*others, *(place for place in kept if place.is_dir())):
         words += ["--tmpfs", str(place), "--remount-ro", str(place)]
     words += [word for place in around for word in ("--remount-ro", str(place))]
-    for place in (*border.hidden_files, *(place for place in kept if place.is_file())):
+    for place in (*border.hidden_files, *(place for place in kept if place.is_file()), *outside_sockets):
         words += ["--ro-bind", "/dev/null", str(place)]
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")
-    if not border.network:
+    if border.network is Network.OWN:
         words.append("--unshare-net")
     words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     words += [word for path in KERNEL_INTERFACES for word in ("--ro-bind-try", path, path)]

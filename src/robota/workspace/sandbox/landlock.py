@@ -11,8 +11,8 @@ from typing import Final
 
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
-from robota.workspace.sandbox.border import Border
-from robota.workspace.sandbox.seccomp import filter_program
+from robota.workspace.sandbox.border import Border, Network
+from robota.workspace.sandbox.seccomp import Sockets, filter_program
 
 # Links are resolved before any command runs: a link in a virtual environment in the workspace could be replaced.
 INTERPRETER: Final = os.path.realpath(sys.executable)
@@ -25,7 +25,8 @@ TERMINALS: Final = Path("/dev/pts")
 
 def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     """Wrap a command. Weaker than bubblewrap: it protects neither single names in the workspace nor other processes."""
-    program = filter_program(only_unix_sockets=not border.network) or b""
+    has_network = border.network is Network.MACHINE
+    program = filter_program(sockets=Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX) or b""
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
     open_terminals, closed_terminals = ((), (TERMINALS,)) if _has_open_terminal() else ((TERMINALS,), ())
     devices = (*(Path("/dev", name) for name in HARMLESS_DEVICES), *open_terminals)
@@ -35,7 +36,7 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
         *_each("--device", devices),
         *_each("--hidden", _outermost(hidden)),
         *_each("--visible", border.visible),
-        *("--temporary", str(border.temporary), "--network", "on" if border.network else "off"),
+        *("--temporary", str(border.temporary), "--network", "on" if has_network else "off"),
         *("--oom-score", str(OOM_SCORE), "--filter", program.hex()),
     ]
     script = os.memfd_create("launcher", os.MFD_CLOEXEC)

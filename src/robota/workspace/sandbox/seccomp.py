@@ -3,6 +3,7 @@
 import platform
 import struct
 from collections.abc import Sequence
+from enum import Enum, auto
 from functools import cache
 from typing import Final
 
@@ -89,6 +90,7 @@ CLONE: Final[Numbers] = (56, 220)
 CLONE3: Final[Numbers] = (435, 435)
 IOCTL: Final[Numbers] = (16, 29)
 SOCKET: Final[Numbers] = (41, 198)
+SOCKETPAIR: Final[Numbers] = (53, 199)
 PRLIMIT: Final[Numbers] = (302, 261)
 
 NEW_NAMESPACES: Final = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
@@ -102,8 +104,28 @@ UNIX_SOCKETS: Final = 1
 ORDINARY_SOCKETS: Final = (UNIX_SOCKETS, 2, 10, 16)
 
 
+# A bit that the types of datagram sockets have (SOCK_DGRAM, SOCK_RAW). One of a pair of those can be sent from to any
+# address; the ends of other pairs stay connected to each other.
+DATAGRAMS: Final = 0x2
+
+
+class Sockets(Enum):
+    """The sockets that a command may create."""
+
+    ORDINARY = auto()
+    ONLY_UNIX = auto()
+    NO_UNIX = auto()  # only connected pairs of them
+
+
+FAMILIES: Final = {
+    Sockets.ORDINARY: ORDINARY_SOCKETS,
+    Sockets.ONLY_UNIX: (UNIX_SOCKETS,),
+    Sockets.NO_UNIX: tuple(family for family in ORDINARY_SOCKETS if family != UNIX_SOCKETS),
+}
+
+
 @cache
-def filter_program(machine: str | None = None, *, only_unix_sockets: bool = False) -> bytes | None:
+def filter_program(machine: str | None = None, *, sockets: Sockets = Sockets.ORDINARY) -> bytes | None:
     """The filter for this machine; None for an architecture whose system call numbers we do not know."""
     machine = machine or platform.machine()
     if machine not in ARCHITECTURES:
@@ -120,8 +142,9 @@ def filter_program(machine: str | None = None, *, only_unix_sockets: bool = Fals
     program += _judge(CLONE3[column], [UNKNOWN])
     program += _judge(IOCTL[column], [LOAD_SECOND_ARGUMENT, *_one_of(REFUSED_IOCTLS, REFUSE), ALLOW])
     program += _judge(PRLIMIT[column], [LOAD_FIRST_ARGUMENT, *_one_of((ITSELF,), ALLOW), REFUSE])
-    families = (UNIX_SOCKETS,) if only_unix_sockets else ORDINARY_SOCKETS
-    program += _judge(SOCKET[column], [LOAD_FIRST_ARGUMENT, *_one_of(families, ALLOW), REFUSE])
+    program += _judge(SOCKET[column], [LOAD_FIRST_ARGUMENT, *_one_of(FAMILIES[sockets], ALLOW), REFUSE])
+    if sockets is Sockets.NO_UNIX:
+        program += _judge(SOCKETPAIR[column], [LOAD_SECOND_ARGUMENT, (JUMP_IF_ANY_BIT, 0, 1, DATAGRAMS), REFUSE, ALLOW])
     program.append(ALLOW)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 

@@ -16,8 +16,8 @@ import pytest
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.backend import SandboxKind
-from robota.workspace.sandbox.border import build_border
-from robota.workspace.sandbox.egress.gateway import interpreter_inside
+from robota.workspace.sandbox.border import Network, build_border
+from robota.workspace.sandbox.bubblewrap import interpreter_inside
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from tests.workspace.process.commanding import Witness, open_descriptors
 from tests.workspace.sandbox.cells import PYTHON
@@ -234,7 +234,7 @@ def test_n04_where_the_list_cannot_be_enforced_there_is_no_network(
 def test_with_a_list_the_network_is_not_simply_on(root: Path, web: Web) -> None:
     sandbox = SessionSandbox(root, home=None, network=True, allowed_hosts=["ok.example"])
     try:
-        assert not sandbox.backend.border.network
+        assert sandbox.backend.border.network is Network.OWN
     finally:
         sandbox.close()
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -32,9 +32,21 @@ from robota.workspace.process.environment import find_program
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.border import build_border
-from robota.workspace.sandbox.egress.gateway import interpreter_inside
+from robota.workspace.sandbox.bubblewrap import interpreter_inside
+from robota.workspace.sandbox.machine_network.socket_guard import (
+    ABI_WITH_SCOPES,
+    LandlockScope,
+    NoNetwork,
+    NoUnixSockets,
+    landlock_abi,
+    socket_guard,
+)
 from robota.workspace.search.ripgrep import ripgrep_program
 
+ABSTRACT_SOCKETS_OPEN: Final = (
+    "Commands can connect to abstract Unix sockets of other programs, such as X11; Landlock closes them from Linux "
+    "6.12 on."
+)
 OLDEST_PYTHON: Final = (3, 11)
 PROGRAM_SECONDS: Final = 5.0
 PROBE_SECONDS: Final = 10.0
@@ -191,7 +203,7 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     except CommandNotStarted as problem:
         return Check(name=name, health=Health.NOTE, text=str(problem))
     reason = single_line(found.reason, 300)
-    unreachable = _why_no_host_is_reached(found, settings)
+    unreachable = _why_no_host_is_reached(found, settings) or _what_an_old_kernel_lacks(found, settings)
     if found.kind is SandboxKind.BUBBLEWRAP:
         health = Health.NOTE if unreachable else Health.GOOD
         return Check(name=name, health=health, text=f"bubblewrap ({found.executable})", advice=unreachable)
@@ -219,6 +231,27 @@ def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
             "all."
         )
     return ""
+
+
+def _what_an_old_kernel_lacks(found: SandboxBackend, settings: Settings) -> str:
+    """A warning if commands have fewer sockets, or reach more of them, than on a new kernel; otherwise empty."""
+    if found.kind is SandboxKind.LANDLOCK:
+        return "" if landlock_abi() >= ABI_WITH_SCOPES else ABSTRACT_SOCKETS_OPEN
+    sandbox = settings.values.sandbox
+    if found.kind is not SandboxKind.BUBBLEWRAP or not sandbox.network or sandbox.allowed_hosts:
+        return ""
+    guard = socket_guard(found.border)
+    match guard:
+        case LandlockScope():
+            return ""
+        case NoUnixSockets():
+            return (
+                "With sandbox.network, commands cannot use Unix sockets: closing only those outside needs Linux 6.12."
+            )
+        case NoNetwork():
+            return "sandbox.network has no effect: closing the Unix sockets outside needs Linux 6.12."
+        case _:
+            assert_never(guard)
 
 
 def _found_sandbox(root: Path, env: Mapping[str, str]) -> SandboxBackend:

@@ -8,7 +8,6 @@ that other processes could connect to, and the port disappears with the command.
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,7 +18,7 @@ import msgspec
 
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.backend import SandboxBackend
-from robota.workspace.sandbox.border import Border
+from robota.workspace.sandbox.bubblewrap import interpreter_inside
 from robota.workspace.sandbox.egress.allow_list import AllowList
 from robota.workspace.sandbox.egress.relay import EgressLimits, StreamPair
 
@@ -206,15 +205,3 @@ class CommandEgress:
     def _note_refusal(self, refusal: str) -> None:
         if len(self._refused) < MAX_REFUSALS:
             self._refused[refusal] = None
-
-
-def interpreter_inside(border: Border) -> str | None:
-    """A Python that is visible in this sandbox; None if there is none."""
-    own = Path(sys.executable).resolve()
-    return next((str(place) for place in (own, Path("/usr/bin/python3")) if _is_visible(place, border)), None)
-
-
-def _is_visible(place: Path, border: Border) -> bool:
-    """Whether a path is visible in the sandbox; /tmp is a different directory inside."""
-    covered = (Path("/tmp"), *border.socket_directories, *border.hidden_directories)
-    return place.is_file() and not any(place.is_relative_to(each) for each in covered)

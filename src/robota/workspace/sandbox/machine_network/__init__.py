@@ -1,0 +1,1 @@
+"""The network of the machine for sandboxed commands, without the abstract Unix sockets of programs outside."""
