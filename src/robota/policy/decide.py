@@ -24,7 +24,7 @@ from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
 
 READING: Final = frozenset({Effect.READ, Effect.TALK})
 LEAVES_SANDBOX: Final = "Running outside the sandbox needs approval every time."
-OPENS_SANDBOX: Final = "Access to {} from the sandbox, for this command only, needs approval every time."
+OPENS_SANDBOX: Final = "Letting it {} from the sandbox, for this command only, needs approval every time."
 
 
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,14 +222,15 @@ def _only_reads(subject: Subject) -> bool:
 
 def _ask_to_open(verdict: Verdict, opened: tuple[str, ...], context: PolicyContext) -> Verdict:
     """The verdict about a command that wants the sandbox to allow hosts or directories."""
-    from robota.workspace.sandbox.openings import problem_with_opening
+    from robota.workspace.sandbox.openings import describe_openings, problem_with_opening
 
     for entry in opened:
         problem = problem_with_opening(entry, context.resolver.root, context.resolver.home)
         pattern = credential_store(entry) or steering_dot_pattern(entry.lstrip("/")) if "/" in entry else None
         if problem is not None or pattern is not None:
-            return deny(f"The sandbox cannot allow access to {entry!r}: {problem or f'{pattern} is protected'}.")
-    return ask_to_leave_sandbox(verdict, context.mode, OPENS_SANDBOX.format(", ".join(opened)))
+            asked = describe_openings((entry,))
+            return deny(f"The sandbox cannot let it {asked}: {problem or f'{pattern} is protected'}.")
+    return ask_to_leave_sandbox(verdict, context.mode, OPENS_SANDBOX.format(describe_openings(opened)))
 
 
 def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode, reason: str = LEAVES_SANDBOX) -> Verdict:

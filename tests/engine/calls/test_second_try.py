@@ -45,7 +45,7 @@ def test_what_already_ran_is_said_and_only_the_rest_is_offered(workspace: Path, 
         assert second.text == f"touch {outside}/f && echo end"
         assert second.verdict is not None
         assert "Already done and is not run again: `echo one >> file`" in second.verdict.reason
-        assert f"Access to {outside} from the sandbox" in second.verdict.reason
+        assert f"Letting it write in {outside} from the sandbox" in second.verdict.reason
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
         assert "Exit code: 0" in tool_results(stage)[0].content
@@ -113,7 +113,7 @@ def test_a_model_cannot_have_just_anything_opened(workspace: Path, opened: str) 
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
-        assert "The sandbox cannot allow access to" in tool_results(stage)[0].content
+        assert "The sandbox cannot let it" in tool_results(stage)[0].content
 
     play(workspace, [run("true", opened=[opened]), DONE], story)
 

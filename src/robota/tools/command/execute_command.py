@@ -72,7 +72,7 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     opened: Annotated[
         tuple[str, ...],
         msgspec.Meta(
-            description="Hosts (example.com) and directories (/home/me/.cache/tool) to open the sandbox for. "
+            description="Hosts (example.com) to connect to and directories (/srv/data) to write in from the sandbox. "
             "The user is always asked. Only after the command failed for want of them."
         ),
     ] = ()

@@ -13,7 +13,7 @@ import msgspec
 from robota.contracts.tool import Alternative
 from robota.tools.command.report import FAILED_INSIDE
 from robota.workspace.git.writing_commands import writes_git_data
-from robota.workspace.sandbox.openings import problem_with_opening
+from robota.workspace.sandbox.openings import describe_openings, problem_with_opening
 from robota.workspace.shell.started_parts import StartedParts
 
 REFUSED_HOST: Final = re.compile(r"refused a connection to (\S+) \(not in ")
@@ -46,7 +46,7 @@ def second_try(failed: FailedCommand) -> Alternative:
         return _offered(failed, {}, "on its own, because git may change its data")
     missing = _missing(failed)
     if missing:
-        return _offered(failed, {"opened": list(missing)}, f"with access to {', '.join(missing)}")
+        return _offered(failed, {"opened": list(missing)}, f"so that it can {describe_openings(missing)}")
     return _offered(failed, {"opened": [], "without_sandbox": True}, "without the sandbox")
 
 
