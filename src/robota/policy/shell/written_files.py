@@ -9,7 +9,7 @@ import msgspec
 
 from robota.policy.protected.path_resolver import PathResolver, TooMuchWork
 from robota.policy.shell.command_part import CommandPart
-from robota.policy.shell.readonly import only_looks
+from robota.policy.shell.readonly import SIGNS_OF_GIT, only_looks
 from robota.workspace.shell.script import Argv, SimpleCommand
 
 SED_FLAGS: Final = ("-i", "--in-place")
@@ -148,7 +148,22 @@ def _restored_by_git(argv: Argv) -> Argv:
     """Files that are put back as they were: only where they are named, and nothing else is."""
     for head in GIT_RESTORING:
         if argv[: len(head)] == head and len(argv) > len(head):
-            paths = argv[len(head) :]
-            if not any(path.startswith(("-", ":")) for path in paths):
-                return paths
+            return tuple(map(_covered_by_pathspec, argv[len(head) :]))
     raise NotKnown
+
+
+def _covered_by_pathspec(word: str) -> str:
+    """The file or directory in which everything lies that git takes this word to mean.
+
+    Its `*` matches slashes too, so a pattern may mean anything in the directory that it begins with. Words that begin
+    with a colon mean what git says elsewhere: from the top on, all but these, regardless of case.
+    """
+    if word.startswith(("-", ":")):
+        raise NotKnown
+    sign = next((place for place, letter in enumerate(word) if letter in SIGNS_OF_GIT), None)
+    if sign is None:
+        return word
+    directory, slash, _ = word[:sign].rpartition("/")
+    if not slash or ".." in word.split("/"):
+        raise NotKnown  # the directory it runs in, or one that the rest of the word leaves again
+    return directory or "/"
