@@ -7,6 +7,7 @@ import pytest
 
 from robota.workspace.sandbox.backend import SandboxKind
 from robota.workspace.sandbox.border import build_border
+from robota.workspace.sandbox.home.access import HomeAccess, VisibleEntry
 from tests.workspace.sandbox.cells import KINDS, Cell, make
 
 
@@ -20,9 +21,8 @@ def test_a_place_beneath_a_hidden_directory_can_be_shown(cell: Cell) -> None:
     tools.mkdir(parents=True)
     (tools / "program").write_text("shown")
     secret.write_text("secret")
-    border = msgspec.structs.replace(
-        cell.sandbox.border, hidden_directories=(cell.home,), hidden_files=(), visible=(tools,)
-    )
+    home = HomeAccess(areas=(cell.home,), visible=(VisibleEntry(place=tools, source="a test"),))
+    border = msgspec.structs.replace(cell.sandbox.border, home=home)
     cell.sandbox = make(cell.kind, border)
     done = cell.run(f"cat {tools}/program; cat {secret}; cat {cell.home}/.netrc; echo new > {tools}/new")
     assert done.stdout == "shown"
@@ -31,7 +31,8 @@ def test_a_place_beneath_a_hidden_directory_can_be_shown(cell: Cell) -> None:
 
 def test_a_workspace_beneath_a_hidden_directory_is_still_there(tmp_path: Path) -> None:
     cell = Cell(SandboxKind.BUBBLEWRAP, tmp_path)
-    cell.sandbox = make(cell.kind, msgspec.structs.replace(cell.sandbox.border, hidden_directories=(tmp_path,)))
+    border = msgspec.structs.replace(cell.sandbox.border, home=HomeAccess(areas=(tmp_path,)))
+    cell.sandbox = make(cell.kind, border)
     done = cell.run(f"echo new > made; ls {tmp_path}; touch {tmp_path}/beside")
     assert (cell.root / "made").read_text() == "new\n"
     assert done.stdout == "ws\n"

@@ -26,12 +26,12 @@ def weak(tmp_path: Path) -> Cell:
     return Cell(SandboxKind.LANDLOCK, tmp_path)
 
 
-def test_n10_secrets_are_closed_and_everything_beside_them_is_open(weak: Cell) -> None:
+def test_n10_a_home_is_closed_and_everything_beside_it_is_open(weak: Cell) -> None:
     (weak.home / "notes").write_text("notes\n")
-    (weak.home / "deep/er").mkdir(parents=True)
-    (weak.home / "deep/er/file").write_text("deep\n")
     (weak.home / "back").symlink_to("/")
-    assert weak.run(f"cat {weak.home}/notes {weak.home}/deep/er/file").stdout == "notes\ndeep\n"
+    (weak.outside / "deep/er").mkdir(parents=True)
+    (weak.outside / "deep/er/file").write_text("deep\n")
+    assert weak.run(f"cat {weak.home}/notes {weak.outside}/deep/er/file").stdout == "deep\n"
     for way in (f"{weak.home}/.ssh/id", f"{weak.home}/back{weak.home}/.ssh/id", f"/proc/self/root{weak.home}/.netrc"):
         assert weak.run(f"cat {way}").returncode != 0
     # Names are no secrets, so that a home can still be listed.
@@ -44,7 +44,8 @@ def test_secrets_within_secrets_do_not_open_them(weak: Cell) -> None:
     (weak.home / ".aws/sso/other").write_text("secret")
     weak.renew()
     border = weak.sandbox.border
-    nested = msgspec.structs.replace(border, hidden_files=(*border.hidden_files, weak.home / ".aws/sso/token"))
+    hidden = (*border.home.hidden, weak.home / ".aws/sso/token")
+    nested = msgspec.structs.replace(border, home=msgspec.structs.replace(border.home, hidden=hidden))
     weak.sandbox = msgspec.structs.replace(weak.sandbox, border=nested)
     assert "secret" not in weak.run(f"cat {weak.home}/.aws/sso/*").stdout
 
@@ -59,15 +60,15 @@ def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) ->
     for number in range(500):
         (base / f"file{number}").write_text("x")
     cell.renew()
-    done = cell.run(f"cat {base}/.ssh/id; cat {base}/file* | wc -c; echo new > made; cat made; cat /etc/passwd >&2")
-    assert (done.returncode, done.stdout) == (0, "500\nnew\n")
+    done = cell.run(f"cat {base}/.ssh/id; cat {base}/file*; echo new > made; cat made; cat /etc/passwd >&2")
+    assert (done.returncode, done.stdout) == (0, "new\n")
 
 
 def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that may write in it could also write to ~/.ssh and to Robota's settings."""
     monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is
     inside = detect_backend(build_border(weak.home, weak.temporary, home=weak.home))
-    assert inside.kind is SandboxKind.NONE and str(weak.home / ".ssh") in inside.reason
+    assert inside.kind is SandboxKind.NONE and str(weak.home) in inside.reason
     assert detect_backend(build_border(weak.root, weak.temporary, home=weak.home)).kind is SandboxKind.LANDLOCK
 
 

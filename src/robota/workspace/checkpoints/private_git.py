@@ -5,25 +5,15 @@ bytes are stored and restored unchanged.
 """
 
 import os
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, TimeoutExpired
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 import msgspec
 
 from robota.workspace.git.run import ENVIRONMENT, PINNED
-from robota.workspace.outside_program import (
-    CleanEnvironment,
-    clean_environment,
-    find_program,
-    run_outside,
-    start_outside,
-)
-from robota.workspace.process.environment import command_environment
-
-if TYPE_CHECKING:
-    from subprocess import Popen
+from robota.workspace.process.environment import command_environment, find_program
 
 TIMEOUT_S: Final = 300.0
 WORDS_SHOWN: Final = 500
@@ -72,7 +62,7 @@ class CheckpointError(Exception):
 class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
     """git with one private git directory, `directory`, and one workspace.
 
-    `environment` is clean, with encoded names and values: encoding them for each call would be measurable.
+    `environment` holds encoded names and values: encoding them for each call would be measurable.
     """
 
     program: str
@@ -93,17 +83,17 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         `settings` apply to this call alone.
         """
         try:
-            ended = run_outside(
+            ended = subprocess.run(
                 self.command(arguments, (*(IN_TWO_PARTS if index is None else ()), *settings)),
                 input=stdin,
                 capture_output=True,
                 timeout=TIMEOUT_S,
-                workspace=self.workspace,
-                cwd=os.fsdecode(os.path.join(os.fsencode(self.workspace), below)),  # noqa: PTH118 - names are bytes here
+                check=False,
+                cwd=os.path.join(os.fsencode(self.workspace), below),  # noqa: PTH118 - names are bytes here
                 env=self._environment(below, index),
                 start_new_session=True,
             )
-        except TimeoutExpired as error:
+        except subprocess.TimeoutExpired as error:
             raise CheckpointError(f"git {arguments[0]} did not end within {TIMEOUT_S:g} seconds") from error
         except OSError as error:
             raise CheckpointError(f"git could not be started: {error.strerror}") from error
@@ -112,14 +102,13 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
             raise CheckpointError(words or f"git {arguments[0]} ended with code {ended.returncode}")
         return ended.stdout
 
-    def start(self, *arguments: str, stdin: IO[bytes]) -> "Popen[bytes]":
+    def start(self, *arguments: str, stdin: IO[bytes]) -> subprocess.Popen[bytes]:
         """Start a git that reads a file and writes to a pipe; the caller ends it."""
-        return start_outside(
+        return subprocess.Popen(
             self.command(arguments),
             stdin=stdin,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            workspace=self.workspace,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             cwd=self.workspace,
             env=self._environment(b"", None),
             start_new_session=True,
@@ -130,13 +119,13 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         given = (word for each in (*SETTINGS, *settings) for word in ("-c", each))
         return [self.program, "--no-pager", *given, *arguments]
 
-    def _environment(self, below: bytes, index: Path | None) -> CleanEnvironment:
-        own = {
+    def _environment(self, below: bytes, index: Path | None) -> dict[bytes, bytes]:
+        return {
+            **self.environment,
             b"GIT_DIR": os.fsencode(self.directory),
             b"GIT_INDEX_FILE": os.fsencode(index or self.directory / INDEX),
             b"GIT_WORK_TREE": os.path.join(os.fsencode(self.workspace), below),  # noqa: PTH118
         }
-        return CleanEnvironment({**self.environment, **own})
 
 
 def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> PrivateGit:
@@ -144,8 +133,7 @@ def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> Pri
     program = find_program("git", env, not_beneath=workspace)
     if program is None:
         raise CheckpointError("git, which checkpoints need, is not on the PATH")
-    inherited = clean_environment(command_environment(env), workspace)
-    own = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
+    own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
     merged = {**own, **ENVIRONMENT, **NOBODY}
     return PrivateGit(
         program=program,

@@ -7,19 +7,16 @@ all its descendants, also if Robota is killed.
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
+import subprocess
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from subprocess import PIPE
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from robota.workspace.outside_program import ProgramStart, start_outside
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked
 from robota.workspace.process.tree import OrphanGuard, ProcessTree
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
-
-if TYPE_CHECKING:
-    from subprocess import Popen
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 LAST_WORDS_BYTES: Final = 64 * 1024
@@ -34,15 +31,17 @@ class LineProcess:
 
     def __init__(
         self,
-        program: ProgramStart,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """Start it. Secrets of our own environment are withheld; `program.env` is added."""
-        passed = {**withheld.without_secrets(command_environment(os.environ)), **program.env}
+        """Start it. Secrets of our own environment are withheld; `environment` is passed on unchanged."""
+        passed = {**withheld.without_secrets(command_environment(os.environ)), **environment}
         self._guard = OrphanGuard()
         mark = self._guard.next_mark()
         try:
-            self._process = _spawn(program, marked(passed, mark))
+            self._process = _spawn(argv, cwd, marked(passed, mark))
         except BaseException:
             self._guard.close()
             raise
@@ -172,19 +171,18 @@ class LineProcess:
         self._guard.close()
 
 
-def _spawn(program: ProgramStart, environment: Mapping[str, str]) -> "Popen[bytes]":
+def _spawn(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     try:
-        return start_outside(
-            program.argv,
-            workspace=program.workspace,
-            cwd=program.cwd,
+        return subprocess.Popen(
+            argv,
+            cwd=cwd,
             env=environment,
-            verified=program.verified,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
         )
-    except OSError as error:
-        raise CommandNotStarted(f"{program.argv[0]!r} could not be started: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise CommandNotStarted(f"{argv[0]!r} could not be started: {reason}") from error

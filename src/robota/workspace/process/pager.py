@@ -1,5 +1,7 @@
 """Show text that is longer than the screen in the user's pager."""
 
+import shlex
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +9,7 @@ from shutil import get_terminal_size
 from typing import Final
 
 from robota.text.steering import spelled_steering
-from robota.workspace.outside_program import ProgramRefused, chosen_program, run_outside
+from robota.workspace.process.environment import find_program
 
 # Keep colours, exit at once if the text fits, and leave the text on the screen at the end.
 LESS_OPTIONS: Final = ("-R", "-F", "-X")
@@ -20,8 +22,7 @@ def page_text(text: str, env: Mapping[str, str]) -> None:
         sys.stdout.write(text)
         return
     try:
-        data = spelled_steering(text).encode("utf-8", "replace")
-        run_outside(command, workspace=Path.cwd(), env=env, cwd=Path.cwd(), input=data)
+        subprocess.run(command, input=spelled_steering(text).encode("utf-8", "replace"), check=False)
     except OSError:
         sys.stdout.write(text)
 
@@ -31,8 +32,10 @@ def _pager(env: Mapping[str, str]) -> list[str] | None:
         return None
     wanted = env.get("ROBOTA_PAGER", env.get("PAGER", "less"))
     try:
-        words = chosen_program(wanted, env, Path.cwd())
-    except ProgramRefused:
+        words = shlex.split(wanted)
+    except ValueError:
         return None
-    name = words[0].rpartition("/")[2]
-    return None if name == "cat" else [*words, *(LESS_OPTIONS if name == "less" else ())]
+    program = find_program(words[0], env, not_beneath=Path.cwd()) if words else None
+    if program is None or words[0] == "cat":
+        return None
+    return [program, *words[1:], *(LESS_OPTIONS if words[0].rpartition("/")[2] == "less" else ())]

@@ -11,24 +11,20 @@ is closed without a message, Robota is gone.
 
 import os
 import signal
+import subprocess
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from subprocess import DEVNULL
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from robota.workspace.output.capture import spool_prefix
-from robota.workspace.outside_program import start_outside
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import unmarked
-
-if TYPE_CHECKING:
-    from subprocess import Popen
 
 PROC: Final = Path("/proc")
 # Pids are assigned in turn; within this time they cannot have wrapped around to ours.
@@ -180,14 +176,13 @@ class GuardianProcess:
     def __init__(self, mark: str, files: str) -> None:
         read_end, write_end = os.pipe()
         try:
-            process = start_outside(
+            process = subprocess.Popen(
                 ["/bin/sh", "-c", GUARDIAN_SCRIPT, "robota-guardian", mark, files],
-                workspace=None,
                 cwd="/",
                 env=unmarked(os.environ),
                 stdin=read_end,
-                stdout=DEVNULL,
-                stderr=DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
         except BaseException:
@@ -252,7 +247,7 @@ def _signal_member(member: Member, number: signal.Signals) -> None:
         os.close(descriptor)
 
 
-def _dismiss(process: "Popen[bytes]", write_end: int) -> None:
+def _dismiss(process: "subprocess.Popen[bytes]", write_end: int) -> None:
     with suppress(BrokenPipeError):
         os.write(write_end, b"done\n")
     os.close(write_end)

@@ -1,20 +1,21 @@
 """Detect which sandbox works on this machine (bubblewrap, Landlock or none) by running a program in it."""
 
 import os
+import subprocess
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from subprocess import DEVNULL, TimeoutExpired
 from typing import Final, assert_never
 
 import msgspec
 
-from robota.workspace.outside_program import find_program, run_outside
 from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.environment import find_program
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
+from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.landlock import wrap_in_landlock
 from robota.workspace.sandbox.machine_network.socket_guard import wrap_with_network
 from robota.workspace.sandbox.session_network import JoinedNetwork
@@ -96,7 +97,7 @@ def detect_backend(border: Border) -> SandboxBackend:
 
 def _secret_within(border: Border) -> str | None:
     """Why Landlock is not enough: it opens a directory with all its content, in a home directory also our settings."""
-    for place in (*border.hidden_directories, *border.hidden_files):
+    for place in (place for place in border.home.hidden if mode_of(place)):
         if any(place.is_relative_to(wide) for wide in (border.root, *border.writable)):
             return f"it cannot hide {str(place)!r} inside the workspace; work in a directory without secrets"
     return None
@@ -114,19 +115,18 @@ def probe(candidate: SandboxBackend) -> str | None:
         raise_if_short(error)
         return type(error).__name__
     try:
-        done = run_outside(
+        done = subprocess.run(
             wrapped.argv,
-            workspace=candidate.border.root,
-            env=os.environ,
             pass_fds=wrapped.descriptors,
-            stdin=DEVNULL,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PROBE_SECONDS,
+            check=False,
         )
     except OSError as error:
         raise_if_short(error)
         return type(error).__name__
-    except TimeoutExpired as error:
+    except subprocess.TimeoutExpired as error:
         raise MachineIsShort(f"trying it took longer than {PROBE_SECONDS:g} seconds") from error
     finally:
         wrapped.clean_up()

@@ -1,8 +1,7 @@
 """The border of a session's sandbox: the one value that says what its commands may read and write."""
 
 import os
-import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from pathlib import Path
 from typing import Final
@@ -12,34 +11,13 @@ import msgspec
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.git.obeyed_files import find_obeyed_files
 from robota.workspace.sandbox.closed_paths import find_closed_paths
+from robota.workspace.sandbox.home.access import NO_HOME, HomeAccess, find_home_access
 from robota.workspace.sandbox.repositories import find_submodules
 from robota.workspace.sandbox.seccomp import Sockets
 
 OWN_DIRECTORY: Final = ".robota"
 # Never writable from inside, and not creatable either.
 PROTECTED_NAMES: Final = names_guarded_by(Guard.KEPT_FREE)
-# Files and directories of the home directory that contain credentials.
-SECRET_PLACES: Final = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gh",
-    ".config/gcloud",
-    ".password-store",
-    ".local/share/keyrings",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".pgpass",
-    ".my.cnf",
-    ".vault-token",
-)
-
-
 # Hidden, because services outside obey any process that connects to their sockets: containers, systemd, the keyring.
 SOCKET_DIRECTORIES: Final = (
     Path("/run"),
@@ -61,10 +39,10 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may write and read, and which network and sockets it has.
 
     `protected_names` are read-only, and cannot be created from inside if they do not exist. `closed_paths` are
-    read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `hidden_directories`
-    and `hidden_files` are empty inside, except for `visible`, places beneath them that can be read. `kept_from_model`
-    are files and directories of the workspace that are hidden, where the sandbox supports it. `unprotectable` says why
-    commands cannot be given a writable workspace.
+    read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `home` says what is
+    visible of the home, and which credentials are hidden elsewhere. `kept_from_model` are files and directories of the
+    workspace that are hidden, where the sandbox supports it. `unprotectable` says why commands cannot be given a
+    writable workspace.
     """
 
     root: Path
@@ -74,9 +52,7 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     protected_names: tuple[Path, ...] = ()
     closed_paths: tuple[Path, ...] = ()
     pinned: tuple[Path, ...] = ()
-    hidden_directories: tuple[Path, ...] = ()
-    hidden_files: tuple[Path, ...] = ()
-    visible: tuple[Path, ...] = ()
+    home: HomeAccess = NO_HOME
     kept_from_model: tuple[Path, ...] = ()
     socket_directories: tuple[Path, ...] = ()
     network: Network = Network.OWN
@@ -91,17 +67,14 @@ def build_border(
     home: Path | None,
     secrets: Iterable[Path] = (),
     protected: Iterable[Path] = (),
+    readable: Sequence[str] = (),
     network: bool = False,
 ) -> Border:
     """The border for commands in a workspace. `temporary` becomes their /tmp; `secrets` are hidden as well.
 
-    `protected` are further paths in the workspace that commands must neither change nor create.
+    `protected` are further paths in the workspace that commands must neither change nor create; `readable` are further
+    places in the home that they may read.
     """
-    secret_places = [*secrets]
-    if home is not None:
-        secret_places += [home / name for name in SECRET_PLACES]
-    real_places = (Path(os.path.realpath(place)) for place in secret_places)
-    hidden = [place for place in real_places if not root.is_relative_to(place)]
     submodules, obeyed = find_submodules(root), find_obeyed_files(root, os.environ)
     return Border(
         root=root,
@@ -109,17 +82,8 @@ def build_border(
         protected_names=(*(root / name for name in PROTECTED_NAMES), *obeyed.places, *protected),
         closed_paths=find_closed_paths(root),
         pinned=submodules.pinned,
-        hidden_directories=tuple(place for place in hidden if stat.S_ISDIR(_mode(place))),
-        hidden_files=tuple(place for place in hidden if stat.S_ISREG(_mode(place))),
-        socket_directories=tuple(place for place in SOCKET_DIRECTORIES if stat.S_ISDIR(_mode(place))),
+        home=find_home_access(root, os.environ, home=home, secrets=tuple(secrets), readable=readable),
+        socket_directories=tuple(place for place in SOCKET_DIRECTORIES if place.is_dir() and not place.is_symlink()),
         network=Network.MACHINE if network else Network.OWN,
         unprotectable=submodules.unprotectable or obeyed.unprotectable,
     )
-
-
-def _mode(place: Path) -> int:
-    """The mode without following links; 0 if it cannot be read, because then a command cannot read it either."""
-    try:
-        return place.stat(follow_symlinks=False).st_mode
-    except OSError:
-        return 0

@@ -3,20 +3,21 @@
 import os
 import re
 import stat
+import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from subprocess import DEVNULL
 from typing import Final
 
 import msgspec
 
-from robota.workspace.outside_program import run_outside
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import OWN_DIRECTORY, Border, Network
 from robota.workspace.sandbox.closed_paths import find_closed_paths
+from robota.workspace.sandbox.home.access import HomeAccess
+from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.repositories import (
     SubmodulePlaces,
@@ -54,6 +55,17 @@ SOCKET_TABLE: Final = Path("/proc/net/unix")
 MAX_SOCKETS: Final = 32
 
 
+class HomeMounts(msgspec.Struct, frozen=True, kw_only=True):
+    """`first` comes before the workspace, which may be in a home; `last` closes what is left open until then.
+
+    The descriptors are read by bubblewrap, so that each command needs its own.
+    """
+
+    first: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+    descriptors: tuple[int, ...] = ()
+
+
 def wrap_in_bubblewrap(
     executable: str, border: Border, command: Sequence[str], cwd: Path, options: Sequence[str] = ()
 ) -> WrappedCommand:
@@ -67,20 +79,24 @@ def wrap_in_bubblewrap(
     outside, sockets = _outside_sockets(border)
     program = filter_program(sockets=sockets)
     seccomp_descriptor = _readable(program) if program is not None else None
+    home = _home_mounts(border.home)
+    hidden = _masked((*border.kept_from_model, *outside))
+    mounts = msgspec.structs.replace(home, last=(*home.last, *hidden))
+    descriptors = (*home.descriptors, *(() if seccomp_descriptor is None else (seccomp_descriptor,)))
 
     def clean_up() -> None:
-        if seccomp_descriptor is not None:
-            os.close(seccomp_descriptor)
+        for descriptor in descriptors:
+            os.close(descriptor)
         placeholders.release()
 
     found = (*submodules.read_only, *_unpinnable(border, submodules), *kept_free)
     read_only = _read_only_paths(border, placeholders.standing, found)
     words = bubblewrap_arguments(
-        executable, _with_pinned(border, submodules), read_only, placeholders.standing, cwd, seccomp_descriptor, outside
+        executable, _with_pinned(border, submodules), mounts, read_only, placeholders.standing, cwd, seccomp_descriptor
     )
     return WrappedCommand(
         argv=(*words, *options, "--", *_limiting_shell(), *command),
-        descriptors=() if seccomp_descriptor is None else (seccomp_descriptor,),
+        descriptors=descriptors,
         clean_up=clean_up,
         is_sandboxed=True,
         has_supervisor=True,
@@ -89,8 +105,9 @@ def wrap_in_bubblewrap(
 
 def is_visible(place: Path, border: Border) -> bool:
     """Whether commands see what is at this place outside, if it exists; /tmp is a different directory inside."""
-    covered = (Path("/tmp"), *border.socket_directories, *border.hidden_directories, *border.kept_from_model)
-    shown = (Path("/"), border.root, *border.writable, *border.visible)
+    home = border.home
+    covered = (Path("/tmp"), *border.socket_directories, *home.areas, *home.hidden, *border.kept_from_model)
+    shown = (Path("/"), border.root, *border.writable, *(entry.place for entry in home.visible))
     return _depth(place, shown) > _depth(place, covered)
 
 
@@ -163,14 +180,40 @@ def _unpinnable(border: Border, submodules: SubmodulePlaces) -> list[Path]:
     return [border.root / place.parts[0] for place in late]
 
 
+def _home_mounts(home: HomeAccess) -> HomeMounts:
+    """The mounts for one command. The descriptors must be closed after it was started."""
+    descriptors = tuple(_readable(copy.content) for copy in home.copies)
+    first = [word for area in home.areas for word in ("--tmpfs", str(area))]
+    if home.cache is not None:
+        first += ["--tmpfs", str(home.cache)]
+    first += [word for entry in home.visible for word in ("--ro-bind-try", str(entry.place), str(entry.place))]
+    first += [word for link in home.links for word in ("--symlink", link.target, str(link.place))]
+    for copy, descriptor in zip(home.copies, descriptors, strict=True):
+        first += ["--file", str(descriptor), str(copy.place)]
+    last = [word for area in home.areas for word in ("--remount-ro", str(area))]
+    return HomeMounts(first=tuple(first), last=(*last, *_masked(home.hidden)), descriptors=descriptors)
+
+
+def _masked(places: Iterable[Path]) -> list[str]:
+    """The options that empty those of the places that exist. Nothing can be mounted on a link."""
+    words: list[str] = []
+    for place in places:
+        mode = mode_of(place)
+        if stat.S_ISDIR(mode):
+            words += ["--tmpfs", str(place), "--remount-ro", str(place)]
+        elif mode and not stat.S_ISLNK(mode):
+            words += ["--ro-bind", "/dev/null", str(place)]
+    return words
+
+
 def bubblewrap_arguments(
     executable: str,
     border: Border,
+    home: HomeMounts,
     read_only: Sequence[Path],
     placeholders: Iterable[Path],
     cwd: Path,
     seccomp_descriptor: int | None = None,
-    outside_sockets: Sequence[Path] = (),
 ) -> list[str]:
     """The command line up to the `--`. Later mounts are on top of earlier ones. `read_only` must exist."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
@@ -179,24 +222,14 @@ def bubblewrap_arguments(
     if border.socket_directories:
         words += [word for path in VISIBLE_RUN_FILES for word in ("--ro-bind-try", path, path)]
     words += ["--bind", str(border.temporary), "/tmp"]
-    # Hidden first if something beneath it is shown on top; otherwise last, on top of everything.
-    around = [place for place in border.hidden_directories if _contains_any(place, (border.root, *border.visible))]
-    words += [word for place in around for word in ("--tmpfs", str(place))]
-    words += [word for place in border.visible for word in ("--ro-bind", str(place), str(place))]
-    words += ["--bind" if border.root_is_writable else "--ro-bind", str(border.root), str(border.root)]
+    words += [*home.first, "--bind" if border.root_is_writable else "--ro-bind", str(border.root), str(border.root)]
     for place in border.writable:
         words += ["--bind", str(place), str(place)]
     for place in read_only:
         words += ["--ro-bind", str(place), str(place)]
     for place in placeholders:
-        words += _empty_directory(executable, str(place), border.root)
-    kept = [place for place in border.kept_from_model if not place.is_symlink()]
-    others = [place for place in border.hidden_directories if place not in around]
-    for place in (*others, *(place for place in kept if place.is_dir())):
-        words += ["--tmpfs", str(place), "--remount-ro", str(place)]
-    words += [word for place in around for word in ("--remount-ro", str(place))]
-    for place in (*border.hidden_files, *(place for place in kept if place.is_file()), *outside_sockets):
-        words += ["--ro-bind", "/dev/null", str(place)]
+        words += _empty_directory(executable, str(place))
+    words += home.last
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")
     if border.network is Network.OWN:
@@ -209,25 +242,20 @@ def bubblewrap_arguments(
     return [*words, "--chdir", str(cwd)]
 
 
-def _contains_any(directory: Path, places: Iterable[Path]) -> bool:
-    return any(place.is_relative_to(directory) for place in places)
-
-
-def _empty_directory(executable: str, place: str, root: Path) -> tuple[str, ...]:
+def _empty_directory(executable: str, place: str) -> tuple[str, ...]:
     """The options for an empty directory in which nothing can be created.
 
     It need not be a read-only mount, which takes five times as long: if a command changes the mode and creates files
     there, no other process sees them.
     """
-    if _version(executable, root) >= KNOWS_PERMS:
+    if _version(executable) >= KNOWS_PERMS:
         return ("--perms", "0555", "--tmpfs", place)
     return ("--tmpfs", place, "--remount-ro", place)
 
 
 @cache
-def _version(executable: str, root: Path) -> tuple[int, ...]:
-    program = (executable, "--version")
-    done = run_outside(program, workspace=root, env={}, capture_output=True, stdin=DEVNULL)
+def _version(executable: str) -> tuple[int, ...]:
+    done = subprocess.run([executable, "--version"], capture_output=True, stdin=subprocess.DEVNULL, check=False)
     return tuple(int(number) for number in re.findall(rb"\d+", done.stdout)[:2])
 
 
@@ -256,9 +284,9 @@ def _limiting_shell() -> tuple[str, ...]:
     return ("/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh")
 
 
-def _readable(program: bytes) -> int:
-    """An in-memory file descriptor from which bubblewrap reads the filter program."""
-    descriptor = os.memfd_create("seccomp", 0)
-    os.write(descriptor, program)
+def _readable(content: bytes) -> int:
+    """An in-memory file descriptor from which bubblewrap reads the content: the filter program, or that of a file."""
+    descriptor = os.memfd_create("bubblewrap", os.MFD_CLOEXEC)
+    os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

@@ -12,6 +12,7 @@ from typing import Final
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
+from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
 
 # Links are resolved before any command runs: a link in a virtual environment in the workspace could be replaced.
@@ -30,12 +31,14 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
     open_terminals, closed_terminals = ((), (TERMINALS,)) if _has_open_terminal() else ((TERMINALS,), ())
     devices = (*(Path("/dev", name) for name in HARMLESS_DEVICES), *open_terminals)
-    hidden = (*border.hidden_directories, *border.hidden_files, *closed_terminals)
+    home = border.home
+    hidden = (*home.areas, *(place for place in home.hidden if mode_of(place)), *closed_terminals)
     options = [
         *_each("--writable", (border.root, border.temporary, *border.writable, SHARED_MEMORY)),
         *_each("--device", devices),
         *_each("--hidden", _outermost(hidden)),
-        *_each("--visible", border.visible),
+        *_each("--visible", home.readable()),
+        *(("--git-config", os.devnull) if home.git_settings else ()),
         *("--temporary", str(border.temporary), "--network", "on" if has_network else "off"),
         *("--oom-score", str(OOM_SCORE), "--filter", program.hex()),
     ]
@@ -46,6 +49,7 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
         descriptors=(script,),
         clean_up=lambda: os.close(script),
         is_sandboxed=True,
+        git_settings=home.git_settings,
     )
 
 

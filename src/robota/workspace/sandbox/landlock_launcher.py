@@ -3,9 +3,9 @@
     python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
 Options, some repeatable: --writable PATH, --device PATH, --hidden PATH, --visible PATH (beneath a hidden one),
---temporary PATH, --network on|off, --oom-score NUMBER, --filter HEX. It imports nothing from robota and as little as
-possible, because it starts once per command and every import takes time. On any failure it exits with code 126 before
-the command has run.
+--git-config PATH, --temporary PATH, --network on|off, --oom-score NUMBER, --filter HEX. It imports nothing from robota
+and as little as possible, because it starts once per command and every import takes time. On any failure it exits with
+code 126 before the command has run.
 
 This process itself is not confined. Every process that the command leaves running becomes its child, even without the
 mark and the session by which Robota finds its commands. It kills them and exits with the status of the command.
@@ -52,6 +52,8 @@ def main(arguments: list[str]) -> None:
     for option, value in zip(arguments[0:end:2], arguments[1:end:2], strict=True):
         given.setdefault(option, []).append(value)
     os.environ["TMPDIR"] = given["--temporary"][0]
+    if "--git-config" in given:  # the user's own, which cannot be read, would make git fail
+        os.environ["GIT_CONFIG_GLOBAL"] = given["--git-config"][0]
     prefer_for_oom_kill(given["--oom-score"][0])
     die_with_parent()
     command = fork_command()

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
@@ -15,7 +16,6 @@ from robota.extensions.mcp.definitions import HttpServer
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.text.counted import counted
 from robota.text.visible import single_line
-from robota.workspace.user_programs.browser import open_page
 
 if TYPE_CHECKING:
     from mcp.shared.auth import AuthorizationCodeResult
@@ -62,7 +62,7 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
         async def go_to(address: str) -> None:
             print(f"Sign in at this URL:\n{single_line(address, MAX_ADDRESS_LENGTH)}", flush=True)
             if opens_browser and (sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))):
-                await asyncio.to_thread(open_page, address, os.environ, Path.cwd())
+                await asyncio.to_thread(webbrowser.open, address)
 
         browser = Browser(redirect_to=f"http://127.0.0.1:{port}/callback", go_to=go_to, come_back=waiting.answer)
         try:
