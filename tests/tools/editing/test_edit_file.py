@@ -84,7 +84,11 @@ def test_trailing_blanks_of_the_new_text_are_kept(bench: Workbench, tmp_path: Pa
         ("say “hello” — twice\n", 'say "hello" - twice', 'say "hello" - once', "say “hello” — once\n"),
         ("a\u00a0b “c”\n", 'b "c"', 'b "d"', "a\u00a0b “d”\n"),
         ("“a” is “b”, “c”\n", '"a" is "b", "c"', '"x" is "b", "y"', "“x” is “b”, “y”\n"),
-        # U17: full-width punctuation, and characters composed in another way.
+        # A run of signs is either that of the file or that of the new text, never a mixture.
+        ("break—here\n", "break-here", "break--here", "break--here\n"),
+        ("pages 1–5\n", "pages 1-5", "pages 1-6", "pages 1–6\n"),
+        ("it’s\n", "it's", "it''s", "it''s\n"),
+        # Full-width punctuation, and characters composed in another way.
         ("print（“你好”，a）：x\n", 'print("你好",a):x', 'print("你好",b):y', "print（“你好”，b）：y\n"),
         ("cafe\u0301 naïve 1\n", "café naïve 1", "café naïve 2", "cafe\u0301 naïve 2\n"),
         ("café 1\nx\n", "cafe\u0301 1", "tea 1", "tea 1\nx\n"),

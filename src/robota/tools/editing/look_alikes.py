@@ -20,7 +20,7 @@ LOOK_ALIKES = {
     **dict.fromkeys("、､", ","),
 }
 PLAIN = str.maketrans(LOOK_ALIKES)
-TOKEN = re.compile(r"[\w\u0300-\u036f]+|\s+|[^\w\s]")
+TOKEN = re.compile(r"[\w\u0300-\u036f]+|\s+|[^\w\s]+")
 # Above this many pairs of tokens comparing takes seconds; then the text between the common ends is replaced.
 MAX_PAIRS = 1_000_000
 
