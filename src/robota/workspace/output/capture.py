@@ -52,7 +52,7 @@ class TerminalText:
         if len(self._open) > OVERWRITTEN_CHARACTERS and not _is_plain(self._open):
             self._open = self._shortened()
         if len(self._open) > MAX_OPEN_CHARACTERS:  # an endless line, not a progress bar
-            settled, self._open = settled + self._open, ""
+            settled, self._open = settled + self.open_line, ""
         return settled
 
     @property
@@ -66,12 +66,16 @@ class TerminalText:
         return last
 
     def _shortened(self) -> str:
-        """The open line as it appears, with an escape sequence that may be incomplete."""
+        """The open line without what was overwritten, and with an escape sequence that may be incomplete.
+
+        What follows the last carriage return stays apart: more text continues there, not at the end of the line.
+        """
         begun = UNFINISHED.search(self._open)
         rest = begun[0] if begun is not None and len(begun[0]) < MAX_OPEN_CHARACTERS else ""
-        body = self._open[: len(self._open) - len(rest)]
-        ends_with_return = "\r" * body.endswith("\r")
-        return _settled(body) + ends_with_return + rest
+        before, returned, last = _marked(self._open[: len(self._open) - len(rest)]).rpartition("\r")
+        if not returned or _erases(last):
+            return _written(last) + rest
+        return f"{_overwritten(before)}\r{_written(last)}{rest}"
 
 
 class HeadAndTail:
@@ -267,15 +271,30 @@ def _is_plain(text: str) -> bool:
 def _settled(line: str) -> str:
     if _is_plain(line):
         return line
-    line = SEQUENCE.sub(_in_place_of, line.removesuffix("\r").translate(NO_MARKS))
-    line = UNFINISHED.sub("", line)
+    return _overwritten(UNFINISHED.sub("", _marked(line.removesuffix("\r"))))
+
+
+def _marked(line: str) -> str:
+    """The line with marks in place of the escape sequences that erase, and without the others."""
+    return SEQUENCE.sub(_in_place_of, line.translate(NO_MARKS))
+
+
+def _overwritten(line: str) -> str:
+    """What is left of a line when the text after each carriage return has overwritten its beginning."""
     shown = ""
-    for written in line.split("\r"):
-        if LINE_ERASED in written or REST_ERASED in written:
-            shown = ""
-        new = _without_backspaces(written.rpartition(LINE_ERASED)[2].replace(REST_ERASED, ""))
-        shown = new + shown[len(new) :]
-    return OTHER_CONTROLS.sub("", shown)
+    for text in line.split("\r"):
+        new = _written(text)
+        shown = new if _erases(text) else new + shown[len(new) :]
+    return shown
+
+
+def _erases(text: str) -> bool:
+    return LINE_ERASED in text or REST_ERASED in text
+
+
+def _written(text: str) -> str:
+    """What a text without carriage returns leaves in an empty line."""
+    return OTHER_CONTROLS.sub("", _without_backspaces(text.rpartition(LINE_ERASED)[2].replace(REST_ERASED, "")))
 
 
 def _in_place_of(sequence: re.Match[str]) -> str:
