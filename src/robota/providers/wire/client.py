@@ -120,13 +120,15 @@ class _Offered(msgspec.Struct, frozen=True):
 
 async def offered_models(profile: Profile, url: str, headers: Mapping[str, str]) -> list[str]:
     """The models that a server lists, in its order; raises `ProviderFault`."""
+    from robota.providers.wire.half_characters import decode_with_marks, without_marks
+
     http = _http_for(profile)
     try:
         body = await http.get(url, headers)
     finally:
         await http.close()
     try:
-        found = msgspec.json.decode(body, type=_Offered)
+        found = decode_with_marks(msgspec.json.Decoder(_Offered).decode, body)
         if found.data is msgspec.UNSET and found.models is msgspec.UNSET:
             raise msgspec.ValidationError("there is neither `data` nor `models`")
     except msgspec.DecodeError as error:
@@ -137,7 +139,7 @@ async def offered_models(profile: Profile, url: str, headers: Mapping[str, str])
     return [
         name
         for model in (*(found.data or ()), *(found.models or ()))
-        if (name := model.id or model.name.removeprefix("models/"))
+        if (name := without_marks(model.id or model.name.removeprefix("models/")))
     ]
 
 

@@ -1,13 +1,16 @@
 """Turns the bytes of a streamed reply into chunks, for every wire format: SSE frames, JSON events, batches. Pure."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from robota.providers.chunks import CallArgumentsChunk, Chunk, TextChunk, ThinkingChunk
+from robota.providers.chunks import CallArgumentsChunk, Chunk, FinishChunk, TextChunk, ThinkingChunk
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.http.faults import fault_of_error_object, sentence, server_message
+
+if TYPE_CHECKING:
+    from robota.providers.wire.half_characters import HalfCharacterJoiner
 
 DONE: Final = b"[DONE]"
 CUT: Final = "The model server ended its reply without saying that it was complete, so it may be cut short. Retry."
@@ -20,9 +23,13 @@ Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
 class ChunkBatch:
-    """Collects the chunks of one network read, and joins neighbours of the same kind."""
+    """Collects the chunks of one network read, and joins neighbours of the same kind.
 
-    def __init__(self) -> None:
+    `joiner` is set once an event had half characters.
+    """
+
+    def __init__(self, joiner: "HalfCharacterJoiner | None" = None) -> None:
+        self.joiner = joiner
         self._chunks: list[Chunk] = []
         self._texts: list[str] = []
         self._kind: type[TextChunk] | type[ThinkingChunk] = TextChunk
@@ -53,6 +60,10 @@ class ChunkBatch:
     def add(self, chunk: Chunk) -> None:
         """Add a chunk that is not joined with others."""
         self._flush()
+        if self.joiner is not None:
+            chunk = self.joiner.whole(chunk)
+            if isinstance(chunk, FinishChunk):
+                self._release_halves(self.joiner)
         self._chunks.append(chunk)
 
     def take(self) -> list[Chunk]:
@@ -63,13 +74,24 @@ class ChunkBatch:
 
     def _flush(self) -> None:
         if self._texts:
-            text = "".join(self._texts)
+            text = self._joined(self._kind, self._texts)
             self._texts.clear()
             if text:
                 self._chunks.append(self._kind(text))
         if self._arguments:
-            self._chunks.append(CallArgumentsChunk(self._call, "".join(self._arguments)))
+            self._chunks.append(CallArgumentsChunk(self._call, self._joined(self._call, self._arguments)))
             self._arguments.clear()
+
+    def _joined(self, stream: object, pieces: list[str]) -> str:
+        text = "".join(pieces)
+        return text if self.joiner is None else self.joiner.join(stream, text)
+
+    def _release_halves(self, joiner: "HalfCharacterJoiner") -> None:
+        for stream, text in joiner.rest().items():
+            if isinstance(stream, int):
+                self._chunks.append(CallArgumentsChunk(stream, text))
+            else:
+                self._chunks.append(TextChunk(text) if stream is TextChunk else ThinkingChunk(text))
 
 
 class EventParser(Protocol[E_contra]):
@@ -109,6 +131,7 @@ class WireReply(Generic[E]):
         self._frames = SseFrames()
         self._plain: list[bytes] | None = None
         self._seen_bytes = False
+        self._joiner: HalfCharacterJoiner | None = None
 
     @property
     def complete(self) -> bool:
@@ -125,16 +148,16 @@ class WireReply(Generic[E]):
         if self._plain is not None:
             self._plain.append(data)
             return []
-        batch = ChunkBatch()
+        batch = ChunkBatch(self._joiner)
         try:
             self._read(self._frames.feed(data), batch)
         except ProviderFault as fault:
-            self.fault = fault
+            self.fault = self._readable(fault)
         return batch.take()
 
     def finish(self) -> list[Chunk]:
         """The last chunks, after the connection has ended. Sets `fault` if the reply is incomplete."""
-        batch = ChunkBatch()
+        batch = ChunkBatch(self._joiner)
         try:
             if self._plain is not None:
                 self._read_whole(b"".join(self._plain), batch)
@@ -142,7 +165,7 @@ class WireReply(Generic[E]):
             if not self.complete and not self._parser.end(batch):
                 raise ProviderFault(FaultKind.STREAM_CUT, CUT)
         except ProviderFault as fault:
-            self.fault = self.fault or fault
+            self.fault = self.fault or self._readable(fault)
         return batch.take()
 
     def _read(self, payloads: list[bytes], batch: ChunkBatch) -> None:
@@ -150,22 +173,39 @@ class WireReply(Generic[E]):
             if self._parser.complete or self.fault is not None:
                 return
             if payload != DONE:
-                self._parser.take(self._event(payload), batch)
+                self._parser.take(self._event(payload, batch), batch)
             elif self._on_done is not None:
                 self._on_done(batch)
 
     def _read_whole(self, body: bytes, batch: ChunkBatch) -> None:
         is_object = body.lstrip()[:1] == b"{"
-        if self._take_whole is None or not is_object or not self._take_whole(self._event(body), batch):
+        if self._take_whole is None or not is_object or not self._take_whole(self._event(body, batch), batch):
             raise _not_a_reply(body)
 
-    def _event(self, payload: bytes) -> E:
+    def _event(self, payload: bytes, batch: ChunkBatch) -> E:
         try:
             return self._decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ProviderFault(
-                FaultKind.STREAM_CUT, f"Part of the model server's reply cannot be parsed ({error}). Retry."
-            ) from error
+            # Hardly any server sends such text, and every start would pay for the import.
+            from robota.providers.wire.half_characters import HalfCharacterJoiner, decode_with_marks
+
+            try:
+                event = decode_with_marks(self._decode, payload)
+            except (msgspec.DecodeError, RecursionError):
+                raise ProviderFault(
+                    FaultKind.STREAM_CUT, f"Part of the model server's reply cannot be parsed ({error}). Retry."
+                ) from error
+        self._joiner = batch.joiner = self._joiner or HalfCharacterJoiner()
+        return event
+
+    def _readable(self, fault: ProviderFault) -> ProviderFault:
+        """The fault with replacement characters in the server's words."""
+        if self._joiner is not None:
+            from robota.providers.wire.half_characters import without_marks
+
+            fault.message, fault.reason = without_marks(fault.message), without_marks(fault.reason)
+            fault.args = (fault.message,)
+        return fault
 
 
 def _not_a_reply(body: bytes) -> ProviderFault:

@@ -1,7 +1,5 @@
 """The events of a Chat Completions reply, as chunks. Pure."""
 
-import json
-import re
 from typing import Any, Final
 
 import msgspec
@@ -10,9 +8,7 @@ from robota.protocol.conversation import Usage
 from robota.providers.chunks import CallStartChunk, FinishChunk, UsageChunk
 from robota.providers.http.faults import fault_of_error_object
 from robota.providers.wire.reply import ChunkBatch, WireReply, read_counts
-from robota.text.surrogate_pairs import SurrogateJoiner
 
-HALF_PAIR: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 REASONS: Final = {
     "stop": "end_turn",
     "tool_calls": "tool_use",
@@ -72,26 +68,15 @@ class _Event(msgspec.Struct):
 def chat_reply() -> WireReply[_Event]:
     """A reader for one reply."""
     parser = _ChatParser()
-    return WireReply(parser.decode, parser, on_done=parser.finish, take_whole=parser.take_whole)
+    decode = msgspec.json.Decoder(_Event, strict=False).decode
+    return WireReply(decode, parser, on_done=parser.finish, take_whole=parser.take_whole)
 
 
 class _ChatParser:
     def __init__(self) -> None:
         self.complete = False
-        self._decode = msgspec.json.Decoder(_Event, strict=False).decode
         self._calls = CallAssembly()
         self._reason: str | None = None
-        # Only filled for a server that sends characters in halves.
-        self._menders: dict[str, SurrogateJoiner] = {}
-
-    def decode(self, payload: bytes) -> _Event:
-        try:
-            return self._decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            mended = self._event_with_halves(payload) if HALF_PAIR.search(payload) else None
-            if mended is None:
-                raise
-            return mended
 
     def take(self, event: _Event, batch: ChunkBatch) -> None:
         if event.error:
@@ -129,26 +114,6 @@ class _ChatParser:
             reason = "tool_use" if self._calls.any else "end_turn"
         batch.add(FinishChunk(reason))
         self.complete = True
-
-    def _event_with_halves(self, payload: bytes) -> _Event | None:
-        """Some servers cut text between the two halves of a UTF-16 pair; strict JSON readers refuse a half."""
-        try:
-            event = msgspec.convert(json.loads(payload), _Event)
-        except (ValueError, RecursionError):
-            return None
-        for choice in event.choices or ():
-            delta = choice.delta or choice.message or _Delta()
-            if isinstance(delta.content, str):
-                delta.content = self._mend("content", delta.content)
-            if delta.reasoning_content:
-                delta.reasoning_content = self._mend("reasoning", delta.reasoning_content)
-            for call in delta.tool_calls or ():
-                if call.function is not None and isinstance(call.function.arguments, str):
-                    call.function.arguments = self._mend(f"call {call.index}", call.function.arguments)
-        return event
-
-    def _mend(self, where: str, text: str) -> str:
-        return self._menders.setdefault(where, SurrogateJoiner()).join(text)
 
     def _take_delta(self, delta: _Delta, batch: ChunkBatch) -> None:
         thought = delta.reasoning_content or delta.reasoning
