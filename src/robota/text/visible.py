@@ -22,9 +22,12 @@ SPACES: Final = _characters((0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)) | 
 BIDI: Final = _characters((0x202A, 0x202E), (0x2066, 0x2069))
 # A second alphabet that no font shows.
 TAGS: Final = _characters((0xE0000, 0xE007F))
-# Printable to Unicode, and yet nothing is seen: fillers, joiners, variation selectors.
-BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | _characters(
-    (0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF)
+# Printable to Unicode, and yet nothing is seen: fillers, joiners, selectors, blanks, what stands for an object. Marks
+# that stack letters of living scripts, such as the Khmer coeng, are left, because their texts are full of them.
+BLANK: Final = (
+    frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u2d7f\u3164\uffa0\ufffc")
+    | frozenset("\U0001107f\U00011a47\U00011a99\U00016fe4\U0001bc9d\U0001d159")
+    | _characters((0x180B, 0x180F), (0xFE00, 0xFE0F), (0x13440, 0x13442), (0xE0100, 0xE01EF))
 )
 LINES_AND_TABS: Final = frozenset("\n\t")
 REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
