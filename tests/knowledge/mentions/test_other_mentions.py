@@ -85,6 +85,19 @@ def test_syntax_errors_in_ignored_files_are_not_sent(robota: Robota) -> None:
     assert "hunter2" not in log and "private.py:" not in log and "denied.py:" not in log
 
 
+def test_syntax_errors_in_secret_files_are_not_sent(robota: Robota) -> None:
+    """By name, and through a link with a harmless name."""
+    script(robota, DONE)
+    for name in ("credentials.json", "secrets.yaml", ".env.py"):
+        (robota.workspace / name).write_text("hunter2 = (\n")
+    (robota.workspace / "link.json").symlink_to("credentials.json")
+    (robota.workspace / "broken.py").write_text("x = (\n")
+    subprocess.run(["git", "init", "-q"], cwd=robota.workspace, check=True)
+    log, _ = run_prompt(robota, "Repair @problems")
+    assert "broken.py:1:" in log
+    assert "hunter2" not in log and "credentials.json:" not in log and "link.json:" not in log
+
+
 def test_terminal_is_the_output_of_commands_in_this_session(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start("Run it")
