@@ -114,6 +114,23 @@ ANY_SCHEMA = st.recursive(
 )
 
 
+@pytest.mark.parametrize("silence", ["", " ", "\n", "\t "])
+def test_an_empty_answer_accepts_nothing(silence: str) -> None:
+    """Neither a confirmation, nor as a value: somebody only pressed Enter."""
+    asked: list[ElicitationAsk] = []
+
+    async def ask(question: ElicitationAsk) -> str | None:
+        asked.append(question)
+        return silence
+
+    assert asyncio.run(request_values("s", "Delete everything?", {}, ask)) is None
+    for kind in ("string", "boolean", "integer", "array"):
+        for required in ([], ["x"]):
+            schema = {"properties": {"x": {"type": kind, "default": "yes"}}, "required": required}
+            assert asyncio.run(request_values("s", "What?", schema, ask)) is None
+    assert "Type an answer" in asked[-1].question
+
+
 @given(st.dictionaries(st.just("properties") | st.text(max_size=4), ANY_SCHEMA, max_size=3), st.text(max_size=6))
 def test_no_requested_schema_makes_elicitation_fail(schema: dict[str, Any], words: str) -> None:
     async def ask(asked: ElicitationAsk) -> str | None:

@@ -6,7 +6,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx2
@@ -51,8 +51,8 @@ def server() -> Iterator[FarServer]:
         far.process.wait()
 
 
-def sign_in(robota: Robota, browse: bool = True) -> tuple[int, str]:
-    """Run `robota mcp login`, and open its URL like a browser."""
+def sign_in(robota: Robota, browse: bool = True, strays: Sequence[str] = ()) -> tuple[int, str]:
+    """Run `robota mcp login`, and open its URL like a browser; before that, send requests that nobody waits for."""
     command = [str(EXECUTABLE), "mcp", "login", "far", "--no-browser"]
     environment = clean_environment(robota.home)
     with subprocess.Popen(
@@ -61,11 +61,14 @@ def sign_in(robota: Robota, browse: bool = True) -> tuple[int, str]:
         assert login.stdout is not None
         assert "Sign in at this URL" in login.stdout.readline()
         address = login.stdout.readline().strip()
+        for query in strays:
+            back = httpx2.QueryParams(address.partition("?")[2])["redirect_uri"]
+            assert "Nothing is expected" in httpx2.get(f"{back}{query}").text
         if browse:
             httpx2.get(address, follow_redirects=True)
         else:
-            back = dict(httpx2.QueryParams(address.partition("?")[2]))["redirect_uri"]
-            httpx2.get(f"{back}?error=access_denied")
+            asked = httpx2.QueryParams(address.partition("?")[2])
+            httpx2.get(f"{asked['redirect_uri']}?error=access_denied&state={asked['state']}")
         output = login.stdout.read()
         return login.wait(), output
 
@@ -126,6 +129,15 @@ def test_a_refused_sign_in_stores_nothing(robota: Robota, server: FarServer) -> 
     code, output = sign_in(robota, browse=False)
     assert code == 1 and "the server said access_denied" in output
     assert kept_files(robota) == []
+
+
+def test_requests_of_others_do_not_decide_a_sign_in(robota: Robota, server: FarServer) -> None:
+    """Any page in the browser can send requests to a local port; only the redirect knows the state."""
+    configure(robota, {"far": server.entry}, SECRET)
+    strays = ("", "?code=stolen", "?error=access_denied", "?code=stolen&state=", "?code=stolen&state=guessed")
+    code, output = sign_in(robota, strays=strays)
+    assert (code, "You are signed in to far" in output) == (0, True)
+    assert len(kept_files(robota)) == 1
 
 
 def test_a_stdio_server_has_no_sign_in(robota: Robota) -> None:

@@ -58,7 +58,8 @@ async def is_confirmed(server: str, question: str, ask: AskUser) -> bool:
     """Ask the user to accept or decline."""
     suggestions = (SuggestedAnswer(answer=ACCEPT), SuggestedAnswer(answer=DECLINE))
     answer = await ask(ElicitationAsk(server=server, question=question, suggestions=suggestions))
-    return answer is not None and answer.strip().lower() in (ACCEPT, "yes", "y", "")
+    # An empty answer is no consent: somebody may only have pressed Enter.
+    return answer is not None and answer.strip().lower() in (ACCEPT, "yes", "y")
 
 
 def open_page_question(server: str, message: str, url: str) -> str:
@@ -155,6 +156,8 @@ def _options(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _parsed(field: RequestedField, words: str) -> Value:
+    if not words:
+        raise InvalidValue("Type an answer; an empty one is not sent.")
     match field.type:
         case "boolean":
             if words.lower() not in BOOLEAN_WORDS:

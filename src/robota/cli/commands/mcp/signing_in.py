@@ -5,6 +5,7 @@ import asyncio
 import os
 import sys
 import webbrowser
+from hmac import compare_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
@@ -60,6 +61,7 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
         port = listener.sockets[0].getsockname()[1]
 
         async def go_to(address: str) -> None:
+            waiting.expect(address)
             print(f"Sign in at this URL:\n{single_line(address, MAX_ADDRESS_LENGTH)}", flush=True)
             if opens_browser and (sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))):
                 await asyncio.to_thread(webbrowser.open, address)
@@ -84,21 +86,31 @@ class ReturnPort:
 
     def __init__(self) -> None:
         self._query: asyncio.Future[dict[str, list[str]]] = asyncio.get_running_loop().create_future()
+        self._state = ""
+
+    def expect(self, address: str) -> None:
+        """Wait for the redirect from this page. Only that knows the state, which the address contains."""
+        self._state = parse_qs(urlsplit(address).query).get("state", [""])[0]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request of the browser; only that for `/callback` counts."""
+        """Answer one request. Only one for `/callback` with the state counts: any web page can send others."""
         try:
             line = (await reader.readuntil(b"\n"))[:MAX_REQUEST_BYTES].decode("ascii", "replace")
             target = urlsplit(line.split(" ")[1] if line.count(" ") > 1 else "")
-            is_expected = target.path == "/callback" and not self._query.done()
+            query = parse_qs(target.query)
+            is_expected = target.path == "/callback" and self._is_from_page(query) and not self._query.done()
             if is_expected:
-                self._query.set_result(parse_qs(target.query))
+                self._query.set_result(query)
             writer.write(PAGE % (b"Done. You can close this page." if is_expected else b"Nothing is expected here."))
             await writer.drain()
         except (OSError, ValueError, asyncio.LimitOverrunError, asyncio.IncompleteReadError):
             return  # not the redirect we wait for
         finally:
             writer.close()
+
+    def _is_from_page(self, query: dict[str, list[str]]) -> bool:
+        given = query.get("state", [])
+        return bool(self._state) and len(given) == 1 and compare_digest(given[0].encode(), self._state.encode())
 
     async def answer(self) -> "AuthorizationCodeResult":
         """The authorization code; `ConfigError` with the server's message if it refused."""
