@@ -26,14 +26,14 @@ NEEDLE_EVERY = 500
 def search(bench: Bench) -> list[Measurement]:
     tree = big_tree(bench.home.parent / "tree")
     tools = Workbench(tree)
-    rg = [ripgrep_program(), "needle [0-9]+", "."]
+    rg = [ripgrep_program(tree), "needle [0-9]+", "."]
     searching, plain_rg = alternate(
         ROUNDS, lambda: timed(tools, "search_files", path=".", regex="needle [0-9]+"), lambda: program(rg, tree)
     )
     globbing, rg_files = alternate(
         ROUNDS,
         lambda: timed(tools, "glob", pattern="**/*.py"),
-        lambda: program([ripgrep_program(), "--files", "--glob=*.py"], tree),
+        lambda: program([ripgrep_program(tree), "--files", "--glob=*.py"], tree),
     )
     listing, git_files = alternate(
         ROUNDS, lambda: timed(tools, "list_files", path=".", recursive=True), lambda: program(["git", "ls-files"], tree)

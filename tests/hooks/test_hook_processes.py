@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from robota.protocol.events import Notice
+from robota.workspace.outside_program import ProgramStart
 from robota.workspace.process.filter_process import OUTPUT_BYTES, FilterOutcome, run_filter
 from tests.cli.scripts import call as cli_call
 from tests.cli.scripts import script, write_settings
@@ -24,7 +25,9 @@ pytestmark = needs("setsid")
 
 
 def run(program: str | tuple[str, ...], cwd: Path, stdin: bytes = b"", timeout_s: float = 60) -> FilterOutcome:
-    return asyncio.run(run_filter(program, stdin, cwd, os.environ, timeout_s))
+    argv = ("/bin/sh", "-c", program) if isinstance(program, str) else program
+    started = ProgramStart(argv=argv, workspace=cwd, cwd=cwd, env=os.environ)
+    return asyncio.run(run_filter(started, stdin, timeout_s))
 
 
 BUSY = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"
@@ -83,7 +86,8 @@ def test_cancelling_ends_everything(tmp_path: Path) -> None:
     async def story() -> None:
         bell = Bell(tmp_path / "bell")
         text = "setsid sh -c 'exec 9> witness; echo ready > bell; exec sleep 1000' & wait"
-        running = asyncio.create_task(run_filter(text, b"", tmp_path, os.environ, 60))
+        started = ProgramStart(argv=("/bin/sh", "-c", text), workspace=tmp_path, cwd=tmp_path, env=os.environ)
+        running = asyncio.create_task(run_filter(started, b"", 60))
         await bell.rung()
         running.cancel()
         await asyncio.wait([running])

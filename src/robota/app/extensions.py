@@ -58,7 +58,7 @@ def configured_servers(
     if not found.servers:
         return None, found.notices
     pins = PinnedToolStore(project, env)
-    return McpServers(found.servers, cwd, pins, env, withheld_variables(settings)), found.notices
+    return McpServers(found.servers, root, cwd, pins, env, withheld_variables(settings)), found.notices
 
 
 def server_prompts(servers: "McpServers | None") -> "PromptService | None":

@@ -1,5 +1,6 @@
 """Running one handler for one event: a command, or a POST to a server."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ import msgspec
 from robota.contracts.hook import HookEvent, HookResult
 from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeout_of
 from robota.hooks.results import HookFailed, parse_command_result, parse_result_text
-from robota.workspace.process.environment import absolute_path
+from robota.workspace.outside_program import ProgramStart
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.process.tree import OrphanGuard
 from robota.workspace.process.withheld_variables import WithheldVariables
@@ -54,24 +55,28 @@ async def _run_command(handler: CommandHandler, payload: HookPayload, environmen
     added = {**dict.fromkeys(PROJECT_VARIABLES, str(environment.cwd)), **environment.variables}
     timeout_s = timeout_of(handler, payload.event)
     try:
-        env = {**_with_absolute_path(environment.withheld.without_secrets(environment.env)), **added}
-        ended = await run_filter(
-            _argv(handler, added), payload.body, environment.cwd, env, timeout_s, environment.watch
+        program = ProgramStart(
+            argv=_argv(handler, added),
+            workspace=environment.cwd,
+            cwd=environment.cwd,
+            env={**environment.withheld.without_secrets(environment.env), **added},
+            verified=_named_by_path(handler, added, environment.cwd),
         )
+        ended = await run_filter(program, payload.body, timeout_s, environment.watch)
     except OSError as error:
         raise HookFailed(f"it cannot be started: {error.strerror or error}") from error
     return parse_command_result(payload.event, ended)
 
 
-def _with_absolute_path(env: Mapping[str, str]) -> dict[str, str]:
-    """Resolve the program to an absolute path: the working directory is the project, which must not shadow programs."""
-    return {**env, "PATH": absolute_path(env["PATH"])} if "PATH" in env else dict(env)
+def _named_by_path(handler: CommandHandler, added: Mapping[str, str], cwd: Path) -> frozenset[Path]:
+    program = _argv(handler, added)[0]
+    return frozenset({Path(os.path.realpath(cwd / program))}) if "/" in program else frozenset()
 
 
-def _argv(handler: CommandHandler, added: Mapping[str, str]) -> str | tuple[str, ...]:
+def _argv(handler: CommandHandler, added: Mapping[str, str]) -> tuple[str, ...]:
     if handler.args is not None:
         return tuple(_with_variables(word, added) for word in (handler.command, *handler.args))
-    return handler.command if handler.shell == "sh" else (handler.shell, "-c", handler.command)
+    return ("/bin/sh" if handler.shell == "sh" else handler.shell, "-c", handler.command)
 
 
 def _with_variables(word: str, added: Mapping[str, str]) -> str:

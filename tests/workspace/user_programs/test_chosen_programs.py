@@ -39,13 +39,14 @@ def test_the_editor_outside_the_workspace_is_used(planted: Path, workspace: Path
     assert not was_run(planted)
 
 
-def test_an_editor_of_the_workspace_runs_only_if_it_is_named_by_its_path(planted: Path, workspace: Path) -> None:
-    env = {"PATH": f"{planted}:/usr/bin:/bin", "EDITOR": "nano-of-the-project"}
-    _program(planted / "nano-of-the-project", 'printf changed >"$1"')
-    with pytest.raises(EditorProblem, match="outside the workspace"):
+@pytest.mark.parametrize("editor", ["nano-of-the-project", "{planted}/nano-of-the-project", "sh {workspace}/edit.sh"])
+def test_an_editor_of_the_workspace_does_not_run(planted: Path, workspace: Path, editor: str) -> None:
+    _program(planted / "nano-of-the-project", ': >"$0.was-run"')
+    _program(workspace / "edit.sh", ': >"$0.was-run"')
+    env = {"PATH": f"{planted}:/usr/bin:/bin", "EDITOR": editor.format(planted=planted, workspace=workspace)}
+    with pytest.raises(EditorProblem, match="workspace"):
         asyncio.run(edit_text("text", env, workspace))
-    by_path = {**env, "EDITOR": str(planted / "nano-of-the-project")}
-    assert asyncio.run(edit_text("text", by_path, workspace)) == "changed"
+    assert not was_run(planted) and not was_run(workspace)
 
 
 def test_the_clipboard_is_not_read_by_a_program_of_the_workspace(planted: Path, workspace: Path) -> None:

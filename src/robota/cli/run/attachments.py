@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, MentionedFile, NotAttached
-from robota.workspace.process.environment import find_program
+from robota.workspace.outside_program import ProgramStart, find_program
 from robota.workspace.user_programs.program_output import ProgramFailed, output_of
 
 MAX_IMAGE_BYTES: Final = 5 * 1024 * 1024
@@ -41,8 +41,8 @@ async def clipboard_image(env: Mapping[str, str], cwd: Path) -> AttachedImage | 
         if program is None:
             continue
         try:
-            command = [program, *arguments]
-            data = await output_of(command, env=env, cwd=cwd, seconds=TIMEOUT_S, limit=MAX_IMAGE_BYTES)
+            reader = ProgramStart(argv=(program, *arguments), workspace=cwd, cwd=cwd, env=env)
+            data = await output_of(reader, seconds=TIMEOUT_S, limit=MAX_IMAGE_BYTES)
         except ProgramFailed as failed:
             return NotAttached(f"{name} found no image in the clipboard: {failed}")
         return _attached(data, "The clipboard") or NotAttached("The clipboard does not contain an image.")

@@ -27,6 +27,7 @@ from robota.clients.headless.options import HeadlessOptions
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.protocol.permission_mode import PermissionMode
+from robota.workspace.outside_program import find_program
 from robota.workspace.process.processes import LocalProcesses
 
 MATERIAL: Final = Path(__file__).parent / "demo_project"
@@ -140,7 +141,7 @@ async def _demo(project: Path) -> int:
 def _launch_options(project: Path, **options: object) -> LaunchOptions:
     """The launch options of the demo; `options` are additional options of the scripted model."""
     script = (MATERIAL / "script.json").read_text(encoding="utf-8")
-    if shutil.which("python3") is None:
+    if find_program("python3", os.environ, not_beneath=None) is None:
         script = script.replace("python3", shlex.quote(sys.executable))
     profile = Profile(type="scripted", name="demo", model="scripted", options={**json.loads(script), **options})
     return LaunchOptions(
@@ -169,7 +170,7 @@ def _take_back_and_redo(project: Path) -> None:
 def _how_to_find_the_command() -> str:
     """The path hint after `make run`, when the command is installed but not on the PATH."""
     command = Path(sys.argv[0]).absolute()
-    if shutil.which("robota") is not None or command.name != "robota":
+    if find_program("robota", os.environ, not_beneath=None) is not None or command.name != "robota":
         return ""
     return f'Your shell does not find robota yet: export PATH="{command.parent}:$PATH"\n'
 

@@ -9,6 +9,7 @@ import msgspec
 from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree, status_report
 from robota.clients.view.model import ViewModel
 from robota.version import VERSION
+from robota.workspace.outside_program import ProgramStart
 from robota.workspace.user_programs.program_output import ProgramFailed, output_of
 
 TIMEOUT_S: Final = 5.0
@@ -26,11 +27,11 @@ class StatusProgram(msgspec.Struct, frozen=True, kw_only=True):
 async def status_output(wanted: StatusProgram, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
     """The output of the command; if it fails, a message instead."""
     report = msgspec.json.encode(status_report(view, VERSION, times, wanted.worktree))
+    command = ("/bin/sh", "-c", wanted.command)
+    program = ProgramStart(argv=command, workspace=wanted.cwd, cwd=wanted.cwd, env=env)
     try:
         output = await output_of(
-            ("/bin/sh", "-c", wanted.command),
-            env=env,
-            cwd=wanted.cwd,
+            program,
             stdin=report,
             seconds=TIMEOUT_S,
             limit=MAX_BYTES,

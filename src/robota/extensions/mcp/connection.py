@@ -4,6 +4,7 @@ The SDK must be entered and left in the same asyncio task, so each connection ha
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
@@ -20,6 +21,7 @@ from robota.extensions.mcp.remote_tool import RemoteTool
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
+from robota.workspace.outside_program import ProgramStart
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.line_process import LineProcess
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
@@ -50,6 +52,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 class ServerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """What servers start with: the directory, the variables that are withheld, and the roots they may work in."""
 
+    workspace: Path
     cwd: Path
     sign_ins: SignInStore
     withheld: WithheldVariables = NOTHING_NAMED
@@ -180,10 +183,15 @@ class McpConnection:
     def _start_process(self) -> None:
         if isinstance(self.server, StdioServer):
             try:
-                argv = [self.server.command, *self.server.args]
-                self._process = LineProcess(argv, self._environment.cwd, self.server.env, self._environment.withheld)
+                self._process = LineProcess(self._program(self.server), self._environment.withheld)
             except CommandNotStarted as problem:
                 raise ServerFailed(str(problem)) from problem
+
+    def _program(self, server: StdioServer) -> ProgramStart:
+        workspace, cwd = self._environment.workspace, self._environment.cwd
+        named = frozenset({Path(os.path.realpath(cwd / server.command))}) if "/" in server.command else frozenset()
+        argv = (server.command, *server.args)
+        return ProgramStart(argv=argv, workspace=workspace, cwd=cwd, env=server.env, verified=named)
 
     async def _serve(self) -> None:
         try:

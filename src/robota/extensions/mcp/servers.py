@@ -70,14 +70,17 @@ class McpServers:
     def __init__(
         self,
         servers: Sequence[Server],
+        workspace: Path,
         cwd: Path,
         pins: PinnedToolStore,
         env: Mapping[str, str],
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """`withheld` are the environment variables that servers do not get."""
+        """Commands can write to the `workspace`; `withheld` are the environment variables that servers do not get."""
         roots = () if cwd == Path(cwd.anchor) else (cwd,)
-        self._environment = ServerEnvironment(cwd=cwd, sign_ins=SignInStore(env), withheld=withheld, roots=roots)
+        self._environment = ServerEnvironment(
+            workspace=workspace, cwd=cwd, sign_ins=SignInStore(env), withheld=withheld, roots=roots
+        )
         self.pins = pins
         self._servers = servers
         self._limit_s = _start_limit_s(env)

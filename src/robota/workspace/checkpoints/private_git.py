@@ -5,15 +5,25 @@ bytes are stored and restored unchanged.
 """
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final
+from subprocess import DEVNULL, PIPE, TimeoutExpired
+from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
 from robota.workspace.git.run import ENVIRONMENT, PINNED
-from robota.workspace.process.environment import command_environment, find_program
+from robota.workspace.outside_program import (
+    CleanEnvironment,
+    clean_environment,
+    find_program,
+    run_outside,
+    start_outside,
+)
+from robota.workspace.process.environment import command_environment
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 TIMEOUT_S: Final = 300.0
 WORDS_SHOWN: Final = 500
@@ -62,7 +72,7 @@ class CheckpointError(Exception):
 class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
     """git with one private git directory, `directory`, and one workspace.
 
-    `environment` holds encoded names and values: encoding them for each call would be measurable.
+    `environment` is clean, with encoded names and values: encoding them for each call would be measurable.
     """
 
     program: str
@@ -83,17 +93,17 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         `settings` apply to this call alone.
         """
         try:
-            ended = subprocess.run(
+            ended = run_outside(
                 self.command(arguments, (*(IN_TWO_PARTS if index is None else ()), *settings)),
                 input=stdin,
                 capture_output=True,
                 timeout=TIMEOUT_S,
-                check=False,
-                cwd=os.path.join(os.fsencode(self.workspace), below),  # noqa: PTH118 - names are bytes here
+                workspace=self.workspace,
+                cwd=os.fsdecode(os.path.join(os.fsencode(self.workspace), below)),  # noqa: PTH118 - names are bytes here
                 env=self._environment(below, index),
                 start_new_session=True,
             )
-        except subprocess.TimeoutExpired as error:
+        except TimeoutExpired as error:
             raise CheckpointError(f"git {arguments[0]} did not end within {TIMEOUT_S:g} seconds") from error
         except OSError as error:
             raise CheckpointError(f"git could not be started: {error.strerror}") from error
@@ -102,13 +112,14 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
             raise CheckpointError(words or f"git {arguments[0]} ended with code {ended.returncode}")
         return ended.stdout
 
-    def start(self, *arguments: str, stdin: IO[bytes]) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, stdin: IO[bytes]) -> "Popen[bytes]":
         """Start a git that reads a file and writes to a pipe; the caller ends it."""
-        return subprocess.Popen(
+        return start_outside(
             self.command(arguments),
             stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            workspace=self.workspace,
             cwd=self.workspace,
             env=self._environment(b"", None),
             start_new_session=True,
@@ -119,13 +130,13 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         given = (word for each in (*SETTINGS, *settings) for word in ("-c", each))
         return [self.program, "--no-pager", *given, *arguments]
 
-    def _environment(self, below: bytes, index: Path | None) -> dict[bytes, bytes]:
-        return {
-            **self.environment,
+    def _environment(self, below: bytes, index: Path | None) -> CleanEnvironment:
+        own = {
             b"GIT_DIR": os.fsencode(self.directory),
             b"GIT_INDEX_FILE": os.fsencode(index or self.directory / INDEX),
             b"GIT_WORK_TREE": os.path.join(os.fsencode(self.workspace), below),  # noqa: PTH118
         }
+        return CleanEnvironment({**self.environment, **own})
 
 
 def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> PrivateGit:
@@ -133,7 +144,8 @@ def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> Pri
     program = find_program("git", env, not_beneath=workspace)
     if program is None:
         raise CheckpointError("git, which checkpoints need, is not on the PATH")
-    own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
+    inherited = clean_environment(command_environment(env), workspace)
+    own = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
     merged = {**own, **ENVIRONMENT, **NOBODY}
     return PrivateGit(
         program=program,

@@ -6,13 +6,14 @@ repository runs programs that the user configured, on files that the repository 
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import DEVNULL, TimeoutExpired
 from typing import Final
 
 from robota.workspace.git.git_place import ConfiguredPrograms
-from robota.workspace.process.environment import command_environment, find_program
+from robota.workspace.outside_program import find_program, run_outside
+from robota.workspace.process.environment import command_environment
 from robota.workspace.process.git_settings import with_git_settings
 
 SECONDS: Final = 5.0
@@ -34,16 +35,16 @@ def configured_programs(root: Path, env: Mapping[str, str]) -> ConfiguredProgram
     if program is None:
         return ConfiguredPrograms()
     try:
-        done = subprocess.run(
+        done = run_outside(
             [program, "config", "--list", "--null"],
+            workspace=root,
             cwd=root,
             env=with_git_settings(command_environment(env)),
-            stdin=subprocess.DEVNULL,
+            stdin=DEVNULL,
             capture_output=True,
             timeout=SECONDS,
-            check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, TimeoutExpired):
         return ConfiguredPrograms(for_files="a configuration that cannot be read")
     if done.returncode != 0:
         return ConfiguredPrograms(for_files="a configuration that git cannot read")

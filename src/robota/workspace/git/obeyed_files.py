@@ -7,14 +7,15 @@ can be scripts of the project.
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from subprocess import DEVNULL, TimeoutExpired
 from typing import Final
 
 import msgspec
 
-from robota.workspace.process.environment import command_environment, find_program
+from robota.workspace.outside_program import find_program, run_outside
+from robota.workspace.process.environment import command_environment
 
 TIMEOUT_S: Final = 5.0
 HOOKS: Final = "core.hookspath"
@@ -127,15 +128,15 @@ def _git(program: str, cwd: Path, env: Mapping[str, str], *arguments: str) -> st
     """The output of git; None if it fails. The commands used here run no program that a repository names."""
     own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(
+        done = run_outside(
             [program, "-c", "safe.bareRepository=explicit", *arguments],
+            workspace=cwd,
             cwd=cwd,
             env=own,
-            stdin=subprocess.DEVNULL,
+            stdin=DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_S,
-            check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except (OSError, TimeoutExpired) as error:
         raise _GitNotAsked from error
     return os.fsdecode(done.stdout) if done.returncode == 0 else None

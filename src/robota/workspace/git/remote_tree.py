@@ -106,7 +106,7 @@ async def fetch_commit(address: str, revision: str, directory: Path, env: Mappin
     """Fetch one commit into an empty directory; `revision` may be empty for the default branch. Raises `GitError`."""
     if not is_address(address) or (revision and not is_revision(revision)):
         raise GitFailed(f"{address!r} {revision!r} is not an address (https, ssh, file) and a revision", 1)
-    git = await open_git(directory, env)
+    git = await open_git(directory, env, workspace=_workspace_here(env) or directory)
     await git.run("init", "--quiet", "--bare", "--template=", str(directory))
     at_home = {**git.environment, "GIT_DIR": str(directory)}
     git = msgspec.structs.replace(git, environment=at_home, settings=(*git.settings, *SETTINGS))
@@ -165,3 +165,9 @@ def _blobs(printed: bytes, entries: list[_Entry]) -> Iterator[bytes]:
         begin = printed.index(b"\n", place) + 1
         place = begin + entry.size + 1
         yield printed[begin : begin + entry.size]
+
+
+def _workspace_here(env: Mapping[str, str]) -> Path | None:
+    """The directory in which Robota was started, unless it holds all programs of the user."""
+    here = Path.cwd()
+    return None if here in (Path("/"), Path(env.get("HOME", "/"))) else here

@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.process.environment import command_environment, find_program
+from robota.workspace.outside_program import CleanEnvironment, clean_environment, find_program, start_outside_async
+from robota.workspace.process.environment import command_environment
 
 TIMEOUT_S: Final = 60.0
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -66,10 +67,11 @@ class GitStopped(GitError):
 
 
 class Git(msgspec.Struct, frozen=True, kw_only=True):
-    """git in one directory. `settings` override those of the repository."""
+    """git in one directory. `settings` override those of the repository; commands may write to the `workspace`."""
 
     program: str
     directory: Path
+    workspace: Path
     environment: Mapping[str, str]
     settings: tuple[str, ...] = PINNED
 
@@ -103,13 +105,11 @@ class Git(msgspec.Struct, frozen=True, kw_only=True):
     async def _start(self, arguments: tuple[str, ...]) -> asyncio.subprocess.Process:
         options = [word for setting in self.settings for word in ("-c", setting)]
         try:
-            return await asyncio.create_subprocess_exec(
-                self.program,
-                "--no-pager",
-                *options,
-                *_within_repository(arguments),
+            return await start_outside_async(
+                [self.program, "--no-pager", *options, *_within_repository(arguments)],
+                workspace=self.workspace,
                 cwd=self.directory,
-                env=dict(self.environment),
+                env=CleanEnvironment(self.environment),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -124,16 +124,22 @@ def _within_repository(arguments: tuple[str, ...]) -> tuple[str, ...]:
     return (arguments[0], OTHER_COMMITS_ONLY, *arguments[1:]) if arguments[0] in COMPARING else arguments
 
 
-async def open_git(directory: Path, env: Mapping[str, str]) -> Git:
-    """git for a directory, with the filters of its repository disabled. Raises `GitError`."""
-    program = find_program("git", env, not_beneath=directory)
+async def open_git(directory: Path, env: Mapping[str, str], workspace: Path | None = None) -> Git:
+    """git for a directory, with the filters of its repository disabled. Raises `GitError`.
+
+    Nothing is taken from the `workspace`, by default the directory itself.
+    """
+    workspace = workspace or directory
+    program = find_program("git", env, not_beneath=workspace)
     if program is None:
         raise GitMissing("There is no git on the PATH")
-    own = {name: value for name, value in command_environment(env).items() if not name.startswith("GIT_")}
-    personal = Git(program=program, directory=Path("/"), environment={**own, "LC_ALL": "C"})
+    inherited = clean_environment(command_environment(env), workspace)
+    own = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
+    personal = Git(program=program, directory=Path("/"), workspace=workspace, environment={**own, "LC_ALL": "C"})
     git = Git(
         program=program,
         directory=directory,
+        workspace=workspace,
         environment={**own, **ENVIRONMENT},
         settings=(*PINNED, *await _personal_settings(personal)),
     )

@@ -1,12 +1,15 @@
 """Find lines in a stored output, in bounded time and memory."""
 
 import asyncio
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
+
+from robota.workspace.outside_program import start_outside_async
 
 SEARCH_S: Final = 5.0
 PROGRAM: Final = str(Path(__file__).with_name("scan.py"))
@@ -36,8 +39,10 @@ class OutputSearchResult(msgspec.Struct, frozen=True, kw_only=True):
 async def search_output(path: Path, pattern: str, offset: int, room: int) -> OutputSearchResult:
     """Lines from byte `offset` on that match a Python regular expression, ignoring case."""
     order = msgspec.json.encode({"path": str(path), "pattern": pattern, "offset": offset, "room": room})
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", "-X", "utf8", PROGRAM, order.decode()),
+    process = await start_outside_async(
+        (sys.executable, "-I", "-S", "-X", "utf8", PROGRAM, order.decode()),
+        workspace=None,
+        env=os.environ,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

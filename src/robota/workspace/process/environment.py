@@ -1,14 +1,15 @@
 """The environment of a command: the user's, made non-interactive and without variables of our own Python.
 
-Programs are looked up only in absolute directories of the PATH, never relative to the current directory.
+Programs are looked up only in absolute directories of the PATH, never relative to the current directory. That is all
+for a sandboxed command: which programs of the workspace it finds is its own affair.
 """
 
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from robota.workspace.outside_program import clean_path
 from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
@@ -80,7 +81,7 @@ def command_environment(own: Mapping[str, str]) -> dict[str, str]:
     if passed.get("VIRTUAL_ENV") == sys.prefix:
         del passed["VIRTUAL_ENV"]
     if "PATH" in passed:
-        passed["PATH"] = absolute_path(passed["PATH"])
+        passed["PATH"] = clean_path(passed["PATH"], None)
     return {**passed, **NON_INTERACTIVE}
 
 
@@ -97,28 +98,3 @@ def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
 def unmarked(environment: Mapping[str, str]) -> dict[str, str]:
     """Remove all marks, for a process that must outlive every command."""
     return {name: value for name, value in environment.items() if name != COMMAND_MARK}
-
-
-def absolute_path(path: str) -> str:
-    """Remove the relative entries of a PATH, with which a workspace could provide its own `ls` or `git`."""
-    return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith("/"))
-
-
-def find_program(name: str, environment: Mapping[str, str], not_beneath: Path | None = None) -> str | None:
-    """The absolute path of a program; None if there is none.
-
-    Directories below `not_beneath`, where commands can write, are skipped: an active virtual environment there is on
-    the PATH, and commands could put a program into it that we would run outside the sandbox.
-    """
-    # Imports every archive format, and most sessions look up no program.
-    import shutil
-
-    path = absolute_path(environment.get("PATH", os.defpath))
-    if not_beneath is not None:
-        within = os.path.realpath(not_beneath)
-        path = os.pathsep.join(folder for folder in path.split(os.pathsep) if not _is_inside(folder, within))
-    return shutil.which(name, path=path)
-
-
-def _is_inside(folder: str, within: str) -> bool:
-    return Path(os.path.realpath(folder)).is_relative_to(within)

@@ -3,14 +3,13 @@
 import asyncio
 import os
 import signal
-import subprocess
-from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
+from subprocess import PIPE
 from typing import IO, Final
 
 import msgspec
 
+from robota.workspace.outside_program import ProgramStart, start_outside
 from robota.workspace.process.environment import marked
 from robota.workspace.process.tree import OrphanGuard, ProcessTree
 
@@ -31,20 +30,14 @@ class FilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_filter(
-    command: str | tuple[str, ...],
-    stdin: bytes,
-    cwd: Path,
-    env: Mapping[str, str],
-    timeout_s: float,
-    guard: OrphanGuard | None = None,
+    program: ProgramStart, stdin: bytes, timeout_s: float, guard: OrphanGuard | None = None
 ) -> FilterOutcome:
-    """Run a shell command, or a program with its arguments, without a terminal; `OSError` if it cannot be started.
+    """Run a program without a terminal; `OSError` if it cannot be started.
 
     When this returns or raises, it and all its descendants have ended; with `guard` also if Robota is killed.
     """
-    argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
     mark = os.urandom(8).hex() if guard is None else guard.next_mark()
-    running = _Filter(argv, stdin, cwd, env, mark)
+    running = _Filter(program, stdin, mark)
     try:
         async with asyncio.timeout(timeout_s):
             await running.exited.wait()
@@ -60,20 +53,19 @@ async def run_filter(
 class _Filter:
     """One run. It is not reaped before `finish`, so that its pid is not reused while the tree is in use."""
 
-    def __init__(self, argv: tuple[str, ...], stdin: bytes, cwd: Path, env: Mapping[str, str], mark: str) -> None:
-        try:
-            self._process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=marked(env, mark),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                bufsize=0,
-            )
-        except ValueError as error:
-            raise OSError(f"it cannot be run: {error}") from error
+    def __init__(self, program: ProgramStart, stdin: bytes, mark: str) -> None:
+        self._process = start_outside(
+            program.argv,
+            workspace=program.workspace,
+            cwd=program.cwd,
+            env=marked(program.env, mark),
+            verified=program.verified,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
         assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None
         self._tree = ProcessTree(self._process.pid, mark)
         self._input = _Feeder(self._process.stdin, stdin)

@@ -7,16 +7,19 @@ all its descendants, also if Robota is killed.
 import asyncio
 import os
 import signal
-import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Final
+from subprocess import PIPE
+from typing import TYPE_CHECKING, Final
 
+from robota.workspace.outside_program import ProgramStart, start_outside
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import command_environment, marked
 from robota.workspace.process.tree import OrphanGuard, ProcessTree
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 LAST_WORDS_BYTES: Final = 64 * 1024
@@ -31,17 +34,15 @@ class LineProcess:
 
     def __init__(
         self,
-        argv: Sequence[str],
-        cwd: Path,
-        environment: Mapping[str, str],
+        program: ProgramStart,
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """Start it. Secrets of our own environment are withheld; `environment` is passed on unchanged."""
-        passed = {**withheld.without_secrets(command_environment(os.environ)), **environment}
+        """Start it. Secrets of our own environment are withheld; `program.env` is added."""
+        passed = {**withheld.without_secrets(command_environment(os.environ)), **program.env}
         self._guard = OrphanGuard()
         mark = self._guard.next_mark()
         try:
-            self._process = _spawn(argv, cwd, marked(passed, mark))
+            self._process = _spawn(program, marked(passed, mark))
         except BaseException:
             self._guard.close()
             raise
@@ -171,18 +172,19 @@ class LineProcess:
         self._guard.close()
 
 
-def _spawn(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+def _spawn(program: ProgramStart, environment: Mapping[str, str]) -> "Popen[bytes]":
     try:
-        return subprocess.Popen(
-            argv,
-            cwd=cwd,
+        return start_outside(
+            program.argv,
+            workspace=program.workspace,
+            cwd=program.cwd,
             env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            verified=program.verified,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
             bufsize=0,
             start_new_session=True,
         )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise CommandNotStarted(f"{argv[0]!r} could not be started: {reason}") from error
+    except OSError as error:
+        raise CommandNotStarted(f"{program.argv[0]!r} could not be started: {error.strerror}") from error

@@ -1,7 +1,5 @@
 """Show text that is longer than the screen in the user's pager."""
 
-import shlex
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +7,7 @@ from shutil import get_terminal_size
 from typing import Final
 
 from robota.text.steering import spelled_steering
-from robota.workspace.process.environment import find_program
+from robota.workspace.outside_program import ProgramRefused, chosen_program, run_outside
 
 # Keep colours, exit at once if the text fits, and leave the text on the screen at the end.
 LESS_OPTIONS: Final = ("-R", "-F", "-X")
@@ -22,7 +20,8 @@ def page_text(text: str, env: Mapping[str, str]) -> None:
         sys.stdout.write(text)
         return
     try:
-        subprocess.run(command, input=spelled_steering(text).encode("utf-8", "replace"), check=False)
+        data = spelled_steering(text).encode("utf-8", "replace")
+        run_outside(command, workspace=Path.cwd(), env=env, cwd=Path.cwd(), input=data)
     except OSError:
         sys.stdout.write(text)
 
@@ -32,10 +31,8 @@ def _pager(env: Mapping[str, str]) -> list[str] | None:
         return None
     wanted = env.get("ROBOTA_PAGER", env.get("PAGER", "less"))
     try:
-        words = shlex.split(wanted)
-    except ValueError:
+        words = chosen_program(wanted, env, Path.cwd())
+    except ProgramRefused:
         return None
-    program = find_program(words[0], env, not_beneath=Path.cwd()) if words else None
-    if program is None or words[0] == "cat":
-        return None
-    return [program, *words[1:], *(LESS_OPTIONS if words[0].rpartition("/")[2] == "less" else ())]
+    name = words[0].rpartition("/")[2]
+    return None if name == "cat" else [*words, *(LESS_OPTIONS if name == "less" else ())]

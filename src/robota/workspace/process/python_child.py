@@ -7,10 +7,12 @@ directory keep Python from importing files of the workspace as modules.
 import asyncio
 import os
 import resource
-import subprocess
 import sys
 from collections.abc import Sequence
+from subprocess import DEVNULL, PIPE, TimeoutExpired
 from typing import Final
+
+from robota.workspace.outside_program import run_outside, start_outside_async
 
 MEMORY_BYTES: Final = 1024**3
 INTERPRETER: Final = (sys.executable, "-P", "-X", "utf8")
@@ -32,11 +34,12 @@ def module_command(module: str, arguments: Sequence[str] = ()) -> list[str]:
 
 async def run_module(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
     """Run the module with the data on its standard input and return its output; `ChildFailed` if it fails."""
-    process = await asyncio.create_subprocess_exec(
-        *module_command(module, arguments),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+    process = await start_outside_async(
+        module_command(module, arguments),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        workspace=None,
         cwd=DIRECTORY,
         env=VARIABLES,
         start_new_session=True,  # so that Ctrl+C reaches only us
@@ -58,18 +61,18 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
 def module_output(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
     """The blocking form of `run_module`."""
     try:
-        ended = subprocess.run(
+        ended = run_outside(
             module_command(module, arguments),
             input=data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
             timeout=timeout_s,
-            check=False,
+            workspace=None,
             cwd=DIRECTORY,
             env=VARIABLES,
             start_new_session=True,
         )
-    except subprocess.TimeoutExpired as error:
+    except TimeoutExpired as error:
         raise ChildFailed(f"it takes more than {timeout_s:g} s") from error
     except OSError as error:
         raise ChildFailed(f"no process could be started ({error.strerror})") from error

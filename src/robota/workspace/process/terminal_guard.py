@@ -6,10 +6,15 @@ without this, a `kill -9` leaves them with a terminal that does not echo and in 
 
 import contextlib
 import os
-import subprocess
 import termios
 from collections.abc import Sequence
-from typing import Any, Final
+from subprocess import DEVNULL, TimeoutExpired
+from typing import TYPE_CHECKING, Any, Final
+
+from robota.workspace.outside_program import start_outside
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 INPUT_MODES: Final = 0
 LOCAL_MODES: Final = 3
@@ -88,16 +93,17 @@ class GuardProcess:
 
     def __init__(self, terminal: int, modes: Sequence[Any]) -> None:
         """`modes` are the original modes of the terminal."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
         reading, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
         words = (("" if modes[kind] & flag else "-") + name for kind, flag, name in CHANGED_MODES)
         try:
-            self._process = subprocess.Popen(
+            self._process = start_outside(
                 ["/bin/sh", "-c", SCRIPT, "terminal-guard", str(os.getpgrp()), _shells(), *words],
                 stdin=reading,
                 stdout=terminal,
-                stderr=subprocess.DEVNULL,
+                stderr=DEVNULL,
+                workspace=None,
                 cwd="/",
                 env={},
                 process_group=0,  # not reached by Ctrl+C and Ctrl+Z
@@ -122,7 +128,7 @@ class GuardProcess:
         os.close(self._pipe)
         try:
             self._process.wait(MAX_END_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._process = None

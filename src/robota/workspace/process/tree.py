@@ -11,20 +11,24 @@ is closed without a message, Robota is gone.
 
 import os
 import signal
-import subprocess
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from subprocess import DEVNULL
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from robota.workspace.output.capture import spool_prefix
+from robota.workspace.outside_program import start_outside
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.environment import unmarked
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 PROC: Final = Path("/proc")
 # Pids are assigned in turn; within this time they cannot have wrapped around to ours.
@@ -176,13 +180,14 @@ class GuardianProcess:
     def __init__(self, mark: str, files: str) -> None:
         read_end, write_end = os.pipe()
         try:
-            process = subprocess.Popen(
+            process = start_outside(
                 ["/bin/sh", "-c", GUARDIAN_SCRIPT, "robota-guardian", mark, files],
+                workspace=None,
                 cwd="/",
                 env=unmarked(os.environ),
                 stdin=read_end,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stdout=DEVNULL,
+                stderr=DEVNULL,
                 start_new_session=True,
             )
         except BaseException:
@@ -247,7 +252,7 @@ def _signal_member(member: Member, number: signal.Signals) -> None:
         os.close(descriptor)
 
 
-def _dismiss(process: "subprocess.Popen[bytes]", write_end: int) -> None:
+def _dismiss(process: "Popen[bytes]", write_end: int) -> None:
     with suppress(BrokenPipeError):
         os.write(write_end, b"done\n")
     os.close(write_end)

@@ -1,16 +1,16 @@
 """Detect which sandbox works on this machine (bubblewrap, Landlock or none) by running a program in it."""
 
 import os
-import subprocess
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from subprocess import DEVNULL, TimeoutExpired
 from typing import Final, assert_never
 
 import msgspec
 
+from robota.workspace.outside_program import find_program, run_outside
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.environment import find_program
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
@@ -115,18 +115,19 @@ def probe(candidate: SandboxBackend) -> str | None:
         raise_if_short(error)
         return type(error).__name__
     try:
-        done = subprocess.run(
+        done = run_outside(
             wrapped.argv,
+            workspace=candidate.border.root,
+            env=os.environ,
             pass_fds=wrapped.descriptors,
-            stdin=subprocess.DEVNULL,
+            stdin=DEVNULL,
             capture_output=True,
             timeout=PROBE_SECONDS,
-            check=False,
         )
     except OSError as error:
         raise_if_short(error)
         return type(error).__name__
-    except subprocess.TimeoutExpired as error:
+    except TimeoutExpired as error:
         raise MachineIsShort(f"trying it took longer than {PROBE_SECONDS:g} seconds") from error
     finally:
         wrapped.clean_up()

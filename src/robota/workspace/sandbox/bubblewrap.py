@@ -3,15 +3,16 @@
 import os
 import re
 import stat
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Final
 
 import msgspec
 
+from robota.workspace.outside_program import run_outside
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import OWN_DIRECTORY, Border, Network
@@ -228,7 +229,7 @@ def bubblewrap_arguments(
     for place in read_only:
         words += ["--ro-bind", str(place), str(place)]
     for place in placeholders:
-        words += _empty_directory(executable, str(place))
+        words += _empty_directory(executable, str(place), border.root)
     words += home.last
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")
@@ -242,20 +243,21 @@ def bubblewrap_arguments(
     return [*words, "--chdir", str(cwd)]
 
 
-def _empty_directory(executable: str, place: str) -> tuple[str, ...]:
+def _empty_directory(executable: str, place: str, root: Path) -> tuple[str, ...]:
     """The options for an empty directory in which nothing can be created.
 
     It need not be a read-only mount, which takes five times as long: if a command changes the mode and creates files
     there, no other process sees them.
     """
-    if _version(executable) >= KNOWS_PERMS:
+    if _version(executable, root) >= KNOWS_PERMS:
         return ("--perms", "0555", "--tmpfs", place)
     return ("--tmpfs", place, "--remount-ro", place)
 
 
 @cache
-def _version(executable: str) -> tuple[int, ...]:
-    done = subprocess.run([executable, "--version"], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+def _version(executable: str, root: Path) -> tuple[int, ...]:
+    program = (executable, "--version")
+    done = run_outside(program, workspace=root, env={}, capture_output=True, stdin=DEVNULL)
     return tuple(int(number) for number in re.findall(rb"\d+", done.stdout)[:2])
 
 

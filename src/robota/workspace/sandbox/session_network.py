@@ -6,16 +6,16 @@ so only background processes and commands that run at the same time join it.
 
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Final
 
 import msgspec
 
-from robota.workspace.process.environment import find_program
+from robota.workspace.outside_program import find_program, start_outside
 
 HOLDER: Final = Path(__file__).with_name("network_holder.py")
 START_S: Final = 10.0
@@ -42,12 +42,13 @@ class SessionNetwork:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._namespaces: list[int] = []
         with theirs:
-            self._holder = subprocess.Popen(
+            self._holder = start_outside(
                 [os.path.realpath(sys.executable), "-I", "-S", str(HOLDER), str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                stderr=DEVNULL,
+                workspace=root,
                 env={},
             )
         try:

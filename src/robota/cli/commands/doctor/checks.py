@@ -27,8 +27,8 @@ from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, with_defaults
 from robota.text.visible import single_line
 from robota.version import VERSION
+from robota.workspace.outside_program import ProgramStart, find_program
 from robota.workspace.problems import CommandNotStarted, FileProblem
-from robota.workspace.process.environment import find_program
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.border import build_border
@@ -41,7 +41,7 @@ from robota.workspace.sandbox.machine_network.socket_guard import (
     landlock_abi,
     socket_guard,
 )
-from robota.workspace.search.ripgrep import ripgrep_program
+from robota.workspace.search.ripgrep import own_programs, ripgrep_program
 
 ABSTRACT_SOCKETS_OPEN: Final = (
     "Commands can connect to abstract Unix sockets of other programs, such as X11; Landlock closes them from Linux "
@@ -177,7 +177,7 @@ async def _git(env: Mapping[str, str]) -> Check:
 
 async def _ripgrep(env: Mapping[str, str]) -> Check:
     try:
-        program = ripgrep_program()
+        program = ripgrep_program(Path.cwd())
     except FileProblem:
         advice = "Install ripgrep; without it the model cannot search files."
         return Check(name="ripgrep", health=Health.BAD, text="not found", advice=advice)
@@ -185,7 +185,14 @@ async def _ripgrep(env: Mapping[str, str]) -> Check:
 
 
 async def _version_of(name: str, program: str, env: Mapping[str, str]) -> Check:
-    done = await run_filter(f"{shlex.quote(program)} --version", b"", Path("/"), env, PROGRAM_SECONDS)
+    asked = ProgramStart(
+        argv=(program, "--version"),
+        workspace=Path.cwd(),
+        cwd=Path("/"),
+        env=env,
+        verified=own_programs(),
+    )
+    done = await run_filter(asked, b"", PROGRAM_SECONDS)
     if done.exit_code != 0:
         advice = f"Try it yourself: {shlex.quote(program)} --version"
         return Check(name=name, health=Health.BAD, text=f"{program} does not work", advice=advice)

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import os
 import sys
-import webbrowser
 from hmac import compare_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ from robota.extensions.mcp.definitions import HttpServer
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.text.counted import counted
 from robota.text.visible import single_line
+from robota.workspace.user_programs.browser import open_page
 
 if TYPE_CHECKING:
     from mcp.shared.auth import AuthorizationCodeResult
@@ -64,7 +64,7 @@ async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool)
             waiting.expect(address)
             print(f"Sign in at this URL:\n{single_line(address, MAX_ADDRESS_LENGTH)}", flush=True)
             if opens_browser and (sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))):
-                await asyncio.to_thread(webbrowser.open, address)
+                await asyncio.to_thread(open_page, address, os.environ, Path.cwd())
 
         browser = Browser(redirect_to=f"http://127.0.0.1:{port}/callback", go_to=go_to, come_back=waiting.answer)
         try:

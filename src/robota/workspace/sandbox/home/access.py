@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.process.environment import absolute_path
 from robota.workspace.sandbox.home.configuration_files import FileCopy, copied_configuration
 from robota.workspace.sandbox.home.credential_places import IN_A_HOME, IN_A_TOOL, NAMED_BY_VARIABLES, TELLING_NAMES
 from robota.workspace.sandbox.home.file_mode import mode_of
@@ -312,7 +311,7 @@ def _add_programs(search: _Search, env: Mapping[str, str]) -> None:
     own = Path(os.path.realpath(sys.executable))
     if search.in_area(str(own)):
         search.add(own, OWN_PYTHON, installation)
-    path = [Path(os.path.normpath(each)) for each in absolute_path(env.get("PATH", "")).split(os.pathsep) if each]
+    path = [Path(os.path.normpath(each)) for each in env.get("PATH", "").split(os.pathsep) if each.startswith("/")]
 
     def may_be_hidden(place: str) -> bool:
         return search.in_area(place) or place.startswith(f"{RUNTIME}/")

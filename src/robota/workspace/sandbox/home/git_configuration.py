@@ -2,15 +2,16 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from subprocess import DEVNULL, TimeoutExpired
 from typing import Final
 
 import msgspec
 
 from robota.secrets.named_values import names_secret
-from robota.workspace.process.environment import command_environment, find_program
+from robota.workspace.outside_program import find_program, run_outside
+from robota.workspace.process.environment import command_environment
 from robota.workspace.process.withheld_variables import holds_secret
 from robota.workspace.sandbox.home.configuration_files import FileCopy, names_user_in_url
 
@@ -101,16 +102,16 @@ def _settings(program: str, root: Path, file: Path, env: Mapping[str, str]) -> I
         return
     words = [program, "config", "--file", str(file), "--includes", "--null", "--list"]
     try:
-        done = subprocess.run(
+        done = run_outside(
             words,
-            cwd=root,
+            workspace=root,
             env=command_environment(env),
-            stdin=subprocess.DEVNULL,
+            cwd=root,
+            stdin=DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_S,
-            check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, TimeoutExpired):
         return
     for entry in os.fsdecode(done.stdout).split("\0")[:-1]:
         key, has_value, value = entry.partition("\n")

@@ -1,0 +1,32 @@
+"""Open a page in the user's browser."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import DEVNULL, TimeoutExpired
+from typing import Final
+
+from robota.workspace.outside_program import chosen_program, run_outside
+
+USUAL: Final = ("xdg-open", "open", "wslview", "sensible-browser", "x-www-browser", "gnome-open")
+TIMEOUT_S: Final = 20.0
+
+
+def open_page(address: str, env: Mapping[str, str], workspace: Path) -> bool:
+    """Open an address with `$BROWSER` or the program of the desktop, if there is one outside the workspace."""
+    for wanted in (*env.get("BROWSER", "").split(":"), *USUAL):
+        try:
+            program = chosen_program(wanted.replace("%s", "").rstrip(" &"), env, workspace)
+            done = run_outside(
+                [*program, address],
+                workspace=workspace,
+                env=env,
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                stderr=DEVNULL,
+                timeout=TIMEOUT_S,
+            )
+        except (OSError, TimeoutExpired):
+            continue
+        if done.returncode == 0:
+            return True
+    return False
