@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from robota.secrets.key_shapes import SHAPES, SUSPICION
 from robota.secrets.named_values import secret_variables
-from robota.secrets.redaction import FILE_CHUNK, Redactor
+from robota.secrets.redaction import FILE_CHUNK, Redactor, covered_values
 
 # Put together here, so that no scanner takes this file for a leak.
 KEYS = (
@@ -141,3 +141,27 @@ def test_a_long_file_is_covered_too_also_where_it_is_read_in_pieces(tmp_path: Pa
     assert len(covered) == size > 16 * 1024 * 1024
     assert covered.count(b"*") == sum(map(len, secrets))
     assert covered.endswith(filler * 200)
+
+
+@pytest.mark.parametrize("value", ["a", "y", "ok", "none", "1234567890123456", "password", "with space 12345", "schlüssel-1234"])
+def test_a_value_that_looks_like_ordinary_text_is_covered_nowhere(value: str) -> None:
+    text = f"a model may say {value} anyway: {value}s, un{value}".encode()
+    assert Redactor([value])(text) == text
+    added = Redactor()
+    added.add(value)
+    assert added(text) == text
+
+
+@pytest.mark.parametrize(
+    ("secret", "message", "shown"),
+    [
+        ("a", "Invalid api key: a. Check a page", "Invalid api key: a. Check a page"),
+        ("key", "Invalid api key: key", "Invalid api key: key"),
+        ("none", "nonexistent model; key none", "nonexistent model; key ***"),
+        ("hunter2", "https://me:hunter2@index/ refused; hunter22", "https://me:***@index/ refused; hunter22"),
+        ("s3cret-of-mine", "Incorrect API key: s3cret-of-mine.", "Incorrect API key: ***."),
+        ("s3cret-of-mine", "keys3cret-of-minekey", "key***key"),
+    ],
+)
+def test_in_an_error_message_short_values_are_covered_only_as_words(secret: str, message: str, shown: str) -> None:
+    assert covered_values(message, [secret]) == shown

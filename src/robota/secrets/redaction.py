@@ -19,6 +19,8 @@ from robota.secrets.key_shapes import LOOK_BACK, SHAPES, SUSPICION, is_tail_of_a
 
 SHORTEST_SECRET: Final = 8
 LONG_ENOUGH_WITHOUT_DIGIT: Final = 16
+SHORTEST_WORD: Final = 4
+COVERED: Final = "***"
 NUMBER_CHARACTERS: Final = frozenset("0123456789.eE+-")
 ESCAPED_IN_JSON: Final = frozenset(' "\\')
 
@@ -77,6 +79,19 @@ class Redactor:
 
 def _longest_first(secrets: Iterable[bytes]) -> tuple[bytes, ...]:
     return tuple(sorted(set(secrets), key=len, reverse=True))
+
+
+def covered_values(message: str, secrets: Iterable[str]) -> str:
+    """A short message without these values: recognizable ones wherever they stand, others only as words.
+
+    The shortest are left alone: as a key they protect nothing, and without them the message could not be read.
+    """
+    for secret in sorted(secrets, key=len, reverse=True):
+        if _is_recognisable(secret):
+            message = message.replace(secret, COVERED)
+        elif len(secret) >= SHORTEST_WORD:
+            message = re.sub(rf"(?<![\w-]){re.escape(secret)}(?![\w-])", COVERED, message)
+    return message
 
 
 class StreamRedactor:

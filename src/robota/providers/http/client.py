@@ -14,6 +14,7 @@ from robota.providers.fault import ProviderFault
 from robota.providers.http.faults import fault_of_status
 from robota.providers.http.network_faults import Route, fault_before_reply, fault_in_reply, is_loopback
 from robota.providers.http.transport import DirectTransport
+from robota.secrets.redaction import covered_values
 from robota.version import VERSION
 
 CONNECT_TIMEOUT_S: Final = 15.0
@@ -36,12 +37,12 @@ NETWORK_ERRORS: Final = (
 class Http:
     """The connection to one server, opened at the first request and kept for the next.
 
-    `secrets` never appear in a fault, whatever a server echoes back.
+    `secrets` never appear in a fault, whatever a server echoes back, unless they are too short to be recognized.
     """
 
     def __init__(self, *, idle_timeout_s: float | None = None, secrets: tuple[str, ...] = ()) -> None:
         self.idle_s = idle_timeout_s if idle_timeout_s is not None else DEFAULT_IDLE_TIMEOUT_S
-        self._secrets = tuple(secret for secret in secrets if secret)
+        self._secrets = secrets
         self._client: httpx2.AsyncClient | None = None
         self._opening = asyncio.Lock()
         self._draining: set[asyncio.Task[None]] = set()
@@ -107,17 +108,12 @@ class Http:
         """The same fault, fit to be shown and logged."""
         return ProviderFault(
             fault.kind,
-            self._covered(fault.message),
-            reason=self._covered(fault.reason),
+            covered_values(fault.message, self._secrets),
+            reason=covered_values(fault.reason, self._secrets),
             status=fault.status,
             retry_after_s=fault.retry_after_s,
             most_retries=fault.most_retries,
         )
-
-    def _covered(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
 
 
 class HttpAnswer:
