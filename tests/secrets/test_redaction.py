@@ -143,7 +143,9 @@ def test_a_long_file_is_covered_too_also_where_it_is_read_in_pieces(tmp_path: Pa
     assert covered.endswith(filler * 200)
 
 
-@pytest.mark.parametrize("value", ["a", "y", "ok", "none", "1234567890123456", "password", "with space 12345", "schlüssel-1234"])
+@pytest.mark.parametrize(
+    "value", ["a", "y", "ok", "none", "1234567890123456", "password", "with space 12345", "schlüssel-1234"]
+)
 def test_a_value_that_looks_like_ordinary_text_is_covered_nowhere(value: str) -> None:
     text = f"a model may say {value} anyway: {value}s, un{value}".encode()
     assert Redactor([value])(text) == text

@@ -101,7 +101,7 @@ def test_a_row_that_is_only_the_beginning_of_a_key_appears_when_it_is_complete(w
 def test_what_goes_back_to_the_model_is_what_it_wrote(tmp_path: Path) -> None:
     bus = EventBus(Redactor())
     log = SessionLog.create(tmp_path, now_ms=lambda: 1)
-    row = Rows("task-1", Journal(log, bus), bus).stream("text")
+    row = Rows("task-1", Journal(log, bus), bus, later=lambda seconds, call: None).stream("text")
     for start in range(0, len(SLOWLY_TYPED), 3):
         row.append(SLOWLY_TYPED[start : start + 3])
     row.finish()

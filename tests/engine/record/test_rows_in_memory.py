@@ -65,7 +65,7 @@ def test_a_client_that_comes_late_gets_every_row_of_a_long_task(workspace: Path)
 def test_a_row_that_still_grows_is_held_however_much_is_said_meanwhile(tmp_path: Path) -> None:
     bus = EventBus(Redactor())
     log = SessionLog.create(tmp_path / "session", lambda: 1)
-    rows = Rows("task", Journal(log, bus), bus)
+    rows = Rows("task", Journal(log, bus), bus, later=lambda seconds, call: None)
     growing = rows.stream("command_output")
     growing.append("a beginning")
     for number in range(MOST_HELD):
@@ -84,7 +84,7 @@ def test_a_row_that_still_grows_is_held_however_much_is_said_meanwhile(tmp_path:
 def test_rows_of_a_log_that_cannot_be_written_are_all_held(tmp_path: Path) -> None:
     bus = EventBus(Redactor())
     log = SessionLog.create(tmp_path / "session", lambda: 1)
-    rows = Rows("task", Journal(log, bus), bus)
+    rows = Rows("task", Journal(log, bus), bus, later=lambda seconds, call: None)
     log.close()
     for number in range(2 * MOST_HELD):
         rows.say("text", f"{number}")

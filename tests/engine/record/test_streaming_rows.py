@@ -1,6 +1,7 @@
 """A row that streams is kept in the log now and then: a crash loses little of it, and the log does not fill up."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,21 @@ class Clock:
     def __init__(self) -> None:
         self.now = 100.0
 
+        self._due: list[tuple[float, Callable[[], None]]] = []
+
     def __call__(self) -> float:
         return self.now
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        self._due.append((self.now + seconds, call))
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass in which nothing else happens."""
+        self.now += seconds
+        due = [call for at, call in self._due if at <= self.now]
+        self._due = [each for each in self._due if each[0] > self.now]
+        for call in due:
+            call()
 
 
 def logged_texts(log: SessionLog) -> list[str]:
@@ -34,7 +48,7 @@ def logged_texts(log: SessionLog) -> list[str]:
 def test_a_streaming_row_is_logged_at_most_twice_a_second(tmp_path: Path) -> None:
     clock, bus = Clock(), EventBus(Redactor())
     log = SessionLog.create(tmp_path / "session", lambda: 1)
-    row = Rows("task", Journal(log, bus), bus, clock=clock).stream("text")
+    row = Rows("task", Journal(log, bus), bus, clock=clock, later=clock.later).stream("text")
     row.append("a")
     for piece in "bcd":
         clock.now += 0.2
@@ -47,6 +61,24 @@ def test_a_streaming_row_is_logged_at_most_twice_a_second(tmp_path: Path) -> Non
     row.append("f")
     assert logged_texts(log) == ["a", "abcd", "abcdef"]
     row.finish()
+    log.close()
+
+
+def test_the_last_words_are_logged_although_nothing_follows_them(tmp_path: Path) -> None:
+    clock, bus = Clock(), EventBus(Redactor())
+    log = SessionLog.create(tmp_path / "session", lambda: 1)
+    row = Rows("task", Journal(log, bus), bus, clock=clock, later=clock.later).stream("command_output")
+    row.append("first")
+    clock.now += 0.1
+    row.append(", second")
+    row.append(", third")
+    assert logged_texts(log) == ["first"]
+    clock.pass_by(0.5)
+    assert logged_texts(log) == ["first", "first, second, third"]
+    clock.pass_by(10)
+    row.finish()
+    clock.pass_by(10)
+    assert logged_texts(log)[2:] == ["first, second, third"]
     log.close()
 
 
@@ -82,7 +114,7 @@ def test_the_log_of_a_streaming_row_grows_by_what_was_added(tmp_path: Path) -> N
     """R7: a long answer that comes slowly costs a few times its length in the log, not its square."""
     clock, bus = Clock(), EventBus(Redactor())
     log = SessionLog.create(tmp_path / "session", lambda: 1)
-    row = Rows("task", Journal(log, bus), bus, clock=clock).stream("text")
+    row = Rows("task", Journal(log, bus), bus, clock=clock, later=clock.later).stream("text")
     pieces = [f"{number:0999d}\n" for number in range(200)]
     for piece in pieces:
         clock.now += 1

@@ -43,10 +43,12 @@ from robota.engine.calls.call_stopped import (
 )
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
+from robota.log.replay.context import interrupted_result
 from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
 from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
+from robota.workspace.output.capture import plain_terminal_text
 
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
@@ -97,6 +99,7 @@ class ToolExecutor:
         self._reads = asyncio.Semaphore(PARALLEL_READS)
         self._logs_each_result = False
         self._started: dict[str, ToolStart] = {}  # the last start event of each running call
+        self.cut_off: dict[str, Executed] = {}  # calls that were cancelled after they had printed something
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
         done: list[Executed] = []
@@ -147,6 +150,9 @@ class ToolExecutor:
             if self._logs_each_result:
                 self._runtime.history.keep_result(executed.block)
             return executed
+        except asyncio.CancelledError:
+            executed = self.cut_off.get(call.id, executed)
+            raise
         finally:
             # The time in which the call waited for the user does not count.
             took_s = max(0.0, monotonic() - started - (self._runtime.waited_s - waited_s))
@@ -252,12 +258,31 @@ class ToolExecutor:
             ran = await self._run_recorded(admitted, is_changed)
         except asyncio.CancelledError:
             admitted.context.close(interrupted=True)
+            self._keep_output_of_cut_off(admitted)
             raise
         admitted.context.close()
         if stamps := admitted.context.stamps():
             record = FileStampsRecord(task_id=self._runtime.task_id, call_id=admitted.call.id, files=dict(stamps))
             self._runtime.journal.write(record)
         return ran
+
+    def _keep_output_of_cut_off(self, admitted: Admitted) -> None:
+        """Keep what a cancelled call has printed: the user has seen it, so the model must know it."""
+        if not admitted.context.shown_output:
+            return
+        history, call = self._runtime.history, admitted.call
+        block = interrupted_result(call.id, admitted.context.shown_output)
+        view = admitted.prepared.preview.view
+        if isinstance(view, TerminalView):
+            view = msgspec.structs.replace(view, output=plain_terminal_text(admitted.context.shown_output))
+        self.cut_off[call.id] = Executed(
+            call=call,
+            result=ToolResult(content=block.content, view=view, is_error=True),
+            status="interrupted",
+            logged_view=_logged_view(view, admitted),
+        )
+        if history.is_open(call.id):
+            history.keep_result(block)
 
     async def _run_recorded(self, admitted: Admitted, is_changed: bool) -> tuple[ToolResult, bool]:
         tool, journal = admitted.tool, self._runtime.journal

@@ -96,6 +96,11 @@ class History:
         """Add a reply of the model; its calls stay open until their results are added."""
         self._add(turn)
 
+    def is_open(self, call_id: str) -> bool:
+        """Whether this is a call of the last reply that has no result yet."""
+        calls = unanswered(self.turns[-1] if self.turns else None)
+        return call_id in {call.id for call in calls} - self._kept_calls
+
     def keep_result(self, result: ToolResultBlock) -> None:
         """Log the result of a call while others of the same reply still run, so that a crash does not lose it."""
         self._journal.write(ResultRecord(task_id=self._task_id, result=result))

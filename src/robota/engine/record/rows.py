@@ -1,5 +1,6 @@
 """The rows of one task: first logged, then shown. Old ones are dropped from memory, because the log has them."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +30,10 @@ STATE_ROWS: Final = 300
 ROWS_IN_PAGE: Final = 100
 
 
+def _later(seconds: float, call: Callable[[], None]) -> object:
+    return asyncio.get_running_loop().call_later(seconds, call)
+
+
 class Rows:
     """The one owner of a task's messages. Log first, then show."""
 
@@ -40,10 +45,11 @@ class Rows:
         replayed: "ReplayedTask | None" = None,
         *,
         clock: Callable[[], float] = monotonic,
+        later: Callable[[float, Callable[[], None]], object] = _later,
     ) -> None:
         """`replayed` is the task from the log, if it is resumed.
 
-        `clock` returns seconds; it decides when a streaming row is logged again.
+        `clock` returns seconds; it decides when a streaming row is logged again. `later` calls back after seconds.
         """
         messages = () if replayed is None else replayed.messages
         self.older: RowPages | None = None if replayed is None else replayed.older  # rows that only the log has
@@ -59,6 +65,7 @@ class Rows:
             self._pages.append(HeldPage(messages[0].ts, messages[-1].ts, len(messages), replayed.lines))
         self.task_id = task_id
         self._clock = clock
+        self._later = later
         self._journal = journal
         self._bus = bus
         self._tracker = StateTracker(messages)
@@ -207,6 +214,7 @@ class StreamingRow:
         self._covered = rows._bus.stream_redactor()
         self._message: Message | None = None
         self._saved_at = 0.0
+        self._is_save_due = False
         self._delta: Callable[..., Event] = TextDelta if kind == "text" else PartialMessage
 
     @property
@@ -231,6 +239,10 @@ class StreamingRow:
         if now - self._saved_at > SNAPSHOT_SECONDS:
             self._saved_at = now
             self._save()
+        elif not self._is_save_due:
+            # A command may print something and then nothing for an hour.
+            self._is_save_due = True
+            self._rows._later(SNAPSHOT_SECONDS, self._save_rest)
 
     def snapshot(self) -> Message:
         """The row as far as it can be shown now."""
@@ -247,12 +259,19 @@ class StreamingRow:
         if self._message is None or self._rows._open.pop(self._message.ts, None) is None:
             return self._message
         self._message = self._rows.change(self.snapshot(), partial=False, **fields)
+        self._unsaved.clear()
         return self._message
 
     def _appear(self) -> None:
         self._message = self._rows.say(self._kind, self._decided_text(), partial=True, **self._fields)
         self._rows._open[self._message.ts] = self
         self._saved_at = self._rows._clock()
+
+    def _save_rest(self) -> None:
+        self._is_save_due = False
+        if self._unsaved:
+            self._saved_at = self._rows._clock()
+            self._save()
 
     def _save(self) -> None:
         """Log only the text added since the last time, so that the log grows linearly."""

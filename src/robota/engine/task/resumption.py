@@ -10,6 +10,7 @@ from robota.contracts.tool import ToolCall
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.runtime.user_input import ResumedAnswer, UserInput, input_from
 from robota.engine.task.task import Task
+from robota.log.replay.context import interrupted_result
 from robota.log.replay.task import ReplayedTask
 from robota.protocol.asks.answer import Answer, Approve
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk, ResumeAsk
@@ -22,6 +23,7 @@ from robota.protocol.state import is_request_row
 
 FILES_NAMED: Final = 50
 UNITS: Final = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000))
+OUTPUT: Final = "command_output"
 GO_ON: Final = "Check its current state and continue."
 
 
@@ -83,6 +85,7 @@ class PausedTask:
         """Prepare the task to continue as decided. Approvals of the earlier process no longer count."""
         calls = self._calls_to_make(decision)
         self._settle_ask(decision, calls)
+        self._keep_outputs_of_cut_off(task, calls)
         note = self._resumption_note(task, calls)
         if calls:
             task.make_calls(calls)
@@ -142,6 +145,15 @@ class PausedTask:
             runtime.settle(waiting, decision.answer)
         else:
             runtime.rows.change(waiting, is_answered=True)
+
+    def _keep_outputs_of_cut_off(self, task: Task, calls: Sequence[ToolCall]) -> None:
+        """Give calls that were cut off the output that the log has of them: the user has seen it."""
+        made = {call.id for call in calls}
+        for call in self.task.open_calls:
+            rows = (row for row in reversed(self.task.messages) if row.call_id == call.id and row.say == OUTPUT)
+            row = next(rows, None)
+            if row is not None and row.text and call.id not in made and task.runtime.history.is_open(call.id):
+                task.runtime.history.keep_result(interrupted_result(call.id, row.text))
 
     def _keep_cut_answer(self, task: Task) -> None:
         """Add the partial reply that was cut off to the history: the user has read it, so the model must know it."""

@@ -1,5 +1,6 @@
 """Expands prompts that name a skill, mention files or run a shell command, with the tool calls this takes."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -15,10 +16,10 @@ from robota.contracts.knowledge import (
     SubtaskWanted,
 )
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, ToolRole, UseSkill, names_with_role
-from robota.engine.calls.executor import ToolExecutor
+from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.task.built_in_prompts import built_in_prompt
-from robota.protocol.conversation import ImageSource
+from robota.protocol.conversation import ImageSource, TextBlock
 from robota.protocol.events import Notice
 
 IMAGES_LEFT_OUT = "Mentioned images are not shown to a separate task."
@@ -82,9 +83,15 @@ class SkillPrompts:
         call = ToolCall(id=self._call_id(), name=shell, input={"command": command})
         if not self._runtime.queue.is_from_log(command):
             self._runtime.typed_calls.add(call.id)
-        [executed] = await self._executor.for_prompt().run([call])
-        output = executed.result.content if executed.status != "denied" else f"It was not run: {executed.reason}"
-        return f"{RUN_BY_USER}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"
+        executor = self._executor.for_prompt()
+        try:
+            [executed] = await executor.run([call])
+        except asyncio.CancelledError:
+            if call.id in executor.cut_off:
+                told = _shell_command_text(command, executor.cut_off[call.id])
+                self._runtime.history.add_user([TextBlock(text=told)])
+            raise
+        return _shell_command_text(command, executed)
 
     async def use(self, request: UseSkill) -> ToolResult:
         """The instructions of a skill that the model called, or the result of the subtask that followed them."""
@@ -134,3 +141,9 @@ class SkillPrompts:
 
     def _call_id(self) -> str:
         return f"prompt_{self._runtime.journal.next_ts()}"
+
+
+def _shell_command_text(command: str, executed: Executed) -> str:
+    """What the model is told about a command that the user ran."""
+    output = executed.result.content if executed.status != "denied" else f"It was not run: {executed.reason}"
+    return f"{RUN_BY_USER}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"

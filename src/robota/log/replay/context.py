@@ -18,8 +18,10 @@ from robota.protocol.conversation import (
     UserBlock,
     UserTurn,
 )
+from robota.workspace.output.capture import plain_terminal_text
 
 INTERRUPTED: Final = "The task was interrupted before this call finished."
+OUTPUT_SIDE: Final = 15_000
 LOST_BEGINNING: Final = "(The beginning of this conversation was lost.)"
 ORPHAN_INTRODUCTION: Final = "Result of a tool call that is no longer part of this conversation:\n"
 NO_RESULTS: Final = UserTurn(content=())
@@ -89,9 +91,14 @@ def with_results(turn: UserTurn, results: Sequence[ToolResultBlock], reply: Turn
     return UserTurn(content=(*ordered, *others))
 
 
-def interrupted_result(call_id: str) -> ToolResultBlock:
-    """The result of an interrupted call."""
-    return ToolResultBlock(tool_use_id=call_id, content=INTERRUPTED, is_error=True)
+def interrupted_result(call_id: str, output: str = "") -> ToolResultBlock:
+    """The result of an interrupted call, with what it had printed by then."""
+    printed = plain_terminal_text(output)
+    if len(printed) > 2 * OUTPUT_SIDE:
+        cut = len(printed) - 2 * OUTPUT_SIDE
+        printed = f"{printed[:OUTPUT_SIDE]}\n[… {cut:,} characters cut here …]\n{printed[-OUTPUT_SIDE:]}"
+    content = f"{INTERRUPTED}\nOutput until then:\n{printed}" if printed.strip() else INTERRUPTED
+    return ToolResultBlock(tool_use_id=call_id, content=content, is_error=True)
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True):

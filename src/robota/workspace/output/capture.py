@@ -210,18 +210,13 @@ class OutputPacer:
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
-        self._waiting: list[str] = []
-        self._size = 0
-        self._left_out = 0
+        self._waiting = HeadAndTail(PIECE_CHARACTERS // 2)
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, text: str) -> None:
         if not text:
             return
-        room = PIECE_CHARACTERS - self._size
-        self._waiting.append(text[:room])
-        self._size += len(self._waiting[-1])
-        self._left_out += max(0, len(text) - room)
+        self._waiting.add(text)
         if self._timer is None:
             self._flush()
             self._timer = asyncio.get_running_loop().call_later(PIECE_PAUSE_S, self._pause_over)
@@ -235,17 +230,16 @@ class OutputPacer:
 
     def _pause_over(self) -> None:
         self._timer = None
-        if self._waiting:
+        if self._waiting.total:
             self._flush()
             self._timer = asyncio.get_running_loop().call_later(PIECE_PAUSE_S, self._pause_over)
 
     def _flush(self) -> None:
-        piece = "".join(self._waiting)
-        if self._left_out:
-            piece += f"\n[… {self._left_out:,} characters not shown …]\n"
-        self._waiting, self._size, self._left_out = [], 0, 0
-        if piece:
-            self._show(piece)
+        head, tail = self._waiting.head, self._waiting.tail
+        left_out = self._waiting.total - len(head) - len(tail)
+        if self._waiting.total:
+            self._waiting = HeadAndTail(PIECE_CHARACTERS // 2)
+            self._show(f"{head}\n[… {left_out:,} characters not shown …]\n{tail}" if left_out else head + tail)
 
 
 def spool_prefix(mark: str) -> str:

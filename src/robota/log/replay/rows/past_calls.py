@@ -70,7 +70,9 @@ def with_cut_off(task_id: str, rows: Iterable[Message], ended: Sequence[EndedCal
     ends = _newest_ends(ended)
     cut_off: dict[str, EndedCall] = {}
     for row in rows:
-        if row.call_id is not None and is_call_row(row) and row.ts > ends.get(row.call_id, 0):
+        if row.call_id is None or row.ts <= ends.get(row.call_id, 0):
+            continue
+        if is_call_row(row) or row.call_id in cut_off:  # what it printed follows the row of the call
             record = ToolEndRecord(task_id=task_id, call_id=row.call_id, tool="", status=INTERRUPTED, duration_ms=0)
             cut_off[row.call_id] = EndedCall(row_ts=row.ts, after=row.ts, record=record)
     return (*ended, *cut_off.values())
