@@ -183,13 +183,13 @@ def test_words_queued_for_a_task_that_was_given_up_are_not_lost(robota: Robota) 
     assert user_texts(robota) == ["go", "also this please"]
 
 
-def test_ctrl_c_at_a_failure_stops_nothing_and_says_how_to_leave(robota: Robota) -> None:
+def test_ctrl_c_at_a_failure_stops_the_turn_and_then_says_how_to_leave(robota: Robota) -> None:
     script(robota, AUTH, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Press Enter to retry")
         terminal.wait_for("> ")
         terminal.press("\x03")
-        terminal.wait_for(LEAVES)
+        terminal.wait_for("Interrupted.")
         terminal.answer("> ", "")
         terminal.wait_for("All done.")
         terminal.wait_for("> ")

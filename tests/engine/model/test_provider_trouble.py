@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from robota.protocol.commands import QueueMessage, Refused
+from robota.protocol.commands import Accepted, CancelTask, QueueMessage, Refused
+from robota.protocol.conversation import AssistantTurn, UserTurn
 from robota.protocol.events import Notice, RetryScheduled, TaskEnded, TurnReply
 from robota.protocol.state import AgentState
 from tests.engine.stage import Stage, call, play
@@ -66,16 +67,48 @@ def test_a_lasting_fault_is_asked_and_yes_tries_again(workspace: Path, kind: str
     play(workspace, [*turns, {"text": "Back again."}], story)
 
 
-def test_no_on_a_lasting_fault_ends_the_task(workspace: Path) -> None:
-    async def story(stage: Stage) -> None:
-        task = await stage.start()
-        await stage.until_ask("api_req_failed")
-        await stage.answer("noButtonClicked")
-        await stage.start("another")
-        await stage.until_ask("completion_result")
-        assert stage.logged().tasks[task].outcome == "failed"
+@pytest.mark.parametrize("way", ["no", "cancel"])
+def test_a_request_that_failed_for_good_is_given_up_without_the_conversation(workspace: Path, way: str) -> None:
+    """The next prompt goes on in the same conversation, as a message of its own."""
 
-    play(workspace, [{"fault": {"kind": "authentication_failed"}}, {"text": "fine"}], story)
+    async def story(stage: Stage) -> None:
+        task = await stage.start("my name is Ada")
+        await stage.until_ask("completion_result")
+        await stage.answer("messageResponse", text="this one fails")
+        await stage.until_ask("api_req_failed")
+        if way == "no":
+            await stage.answer("noButtonClicked")
+        else:
+            assert isinstance(await stage.submit(CancelTask()), Accepted)
+        await stage.until_ask("resume_task")
+        await stage.answer("messageResponse", text="what is my name")
+        await stage.until_ask("completion_result")
+        turns = stage.logged().tasks[task].turns
+        assert [type(turn) for turn in turns] == [UserTurn, AssistantTurn] * 3
+        assert "Ada" in str(turns[0].content) and "fails" in str(turns[2].content)
+        assert "this one fails" not in str(turns[4].content) and "what is my name" in str(turns[4].content)
+
+    play(workspace, [{"text": "Hello Ada."}, {"fault": {"kind": "authentication_failed"}}, {"text": "Ada"}], story)
+
+
+@pytest.mark.parametrize(
+    ("ask", "launch"),
+    [("auto_approval_max_req_reached", {"max_turns": 1}), ("mistake_limit_reached", {"completion": "explicit"})],
+)
+def test_a_no_at_a_limit_stops_the_turn_and_keeps_the_conversation(
+    workspace: Path, ask: str, launch: dict[str, Any]
+) -> None:
+    async def story(stage: Stage) -> None:
+        task = await stage.start("my name is Ada")
+        await stage.until_ask(ask)
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("resume_task")
+        await stage.answer("messageResponse", text="what is my name")
+        await stage.until_ask(ask)
+        assert "what is my name" in str(stage.logged().tasks[task].turns)
+
+    turns: list[dict[str, Any]] = [{"calls": [call("list_files", path=".")]}] * 9 if "max_turns" in launch else []
+    play(workspace, turns or [{"text": "words"}] * 9, story, **launch)
 
 
 def test_every_request_row_gets_a_cost_so_that_nothing_seems_to_stream_for_ever(workspace: Path) -> None:
@@ -135,6 +168,8 @@ def test_words_for_nobody_are_refused(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("api_req_failed")
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("resume_task")
         await stage.answer("noButtonClicked")
         await stage.until(lambda event: isinstance(event, TaskEnded))
         receipt = await stage.submit(QueueMessage(text="hello"))

@@ -19,6 +19,9 @@ from robota.protocol.asks.ask import (
 # Nothing runs at these asks, so the user may run a command.
 AT_REST: Final = (CompletionAsk, ResumeAsk)
 NUMBER_OR_WORDS: Final = "  Type a number, or an answer of your own."
+STOPPED_ALREADY: Final = (
+    "Nothing is running, and the conversation is kept. Type what to do next, or /clear to start a new conversation."
+)
 TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
 
 
@@ -46,7 +49,13 @@ def words_for(asked: TalkAsk) -> list[str]:
 
 def hint_for(asked: TalkAsk) -> str:
     """The hint after input that is not an answer."""
-    return "Type y to continue or n to stop." if isinstance(asked, LimitAsk) else ""
+    match asked:
+        case LimitAsk():
+            return "Type y to continue or n to stop."
+        case ResumeAsk(is_completed=False):
+            return STOPPED_ALREADY
+        case _:
+            return ""
 
 
 def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
@@ -62,6 +71,8 @@ def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
             return Say(text=typed) if line else None
         case LimitAsk():
             return _yes_or_no(line)
+        case ResumeAsk() if is_clear_no(line):
+            return None  # it is stopped already; ending the task would forget the conversation
         case MistakesAsk() | FailureAsk() | ResumeAsk():
             return _yes_or_no(line) or (Say(text=typed) if line else Approve())
         case never:

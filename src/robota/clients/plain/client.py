@@ -97,7 +97,7 @@ def _is_at_rest(asked: Ask | NextTask | None) -> bool:
 
 def _wants_words(asked: TalkAsk) -> bool:
     """Whether any text is an answer, so that text typed before the question counts as one."""
-    return isinstance(asked, CompletionAsk) or (isinstance(asked, ResumeAsk) and asked.is_completed)
+    return isinstance(asked, CompletionAsk | ResumeAsk)
 
 
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,12 +248,9 @@ class Conversation:
         self._asked = self._asked_ts = None
         if isinstance(answer, ApproveEdited | ApproveHunks) and message.call_id is not None:
             self._transcript.show_changes_of(message.call_id)  # the user edited the call
-        is_end = isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk)
-        if is_end:
-            self._asked = NextTask()  # text typed from here on is the next prompt
+        if isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk):
+            await self._take_back_queued()  # the turn is given up
         await self._submit(AskResponse(answer=answer, ts=message.ts))
-        if is_end:
-            await self._next_task()
 
     async def _talk(self, asked: TalkAsk) -> Answer:
         if isinstance(asked, CompletionAsk):

@@ -21,6 +21,7 @@ from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.retry import delay, most_retries
 
 NO_ANSWER: Final = "MODEL_NO_ASSISTANT_MESSAGES"
+NO_REPLY: Final = "[no answer: the request failed or was stopped by the user]"
 EMPTY_REPLIES: Final = 3
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class Requester:
         self._history = runtime.history
         self._bus = runtime.bus
         self._meter = runtime.meter
+        self._is_unanswered = False
         self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(self._history.last_call_number + 1))
 
@@ -88,6 +90,7 @@ class Requester:
 
     async def reply(self) -> Reply:
         """The next reply, complete and not empty."""
+        self._is_unanswered = True
         await self._context.make_room()
         while True:
             try:
@@ -98,7 +101,15 @@ class Requester:
                 await self._ask_to_retry(fault)
             else:
                 self._context.answered(reply.turn.usage)
+                self._is_unanswered = False
                 return reply
+
+    def close_unanswered(self) -> None:
+        """Note that the last request has no reply and will get none: the next prompt must not be taken for its end."""
+        if self._is_unanswered and self._history.awaits_reply:
+            note = AssistantTurn(content=(TextBlock(text=NO_REPLY),), model=self._request_retry.model)
+            self._history.add_reply(note)
+        self._is_unanswered = False
 
     async def _attempt(self) -> Reply:
         if self._head.mode != self._runtime.mode:

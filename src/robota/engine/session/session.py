@@ -19,7 +19,7 @@ from robota.engine.task.runner import TaskRunner
 from robota.log.kinds.session import NameRecord
 from robota.protocol.asks.answer import Approve, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
-from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUMABLE_ASKS
+from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUMABLE_ASKS, RESUME_ASKS
 from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.calls import PastCall
 from robota.protocol.commands import (
@@ -73,6 +73,8 @@ if TYPE_CHECKING:
 LAST_SYNC_SECONDS: Final = 10.0
 # While one of these is open the task does nothing, so a new task may replace it.
 NOTHING_TO_DO_ASKS: Final = IDLE_ASKS | RESUMABLE_ASKS
+# At these no turn is under way that could be stopped. One that failed or met a limit is.
+AT_REST_ASKS: Final = RESUME_ASKS | {"completion_result"}
 BYPASS_FORBIDDEN: Final = (
     "The settings disable the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). The mode "
     "is unchanged."
@@ -341,8 +343,8 @@ class Session:
         if self._gathering is not None and self._gathering.stop():
             return Accepted()
         pending = self._asks.newest
-        is_idle = pending is not None and pending.message.ask in NOTHING_TO_DO_ASKS and not pending.is_settled
-        if not is_idle and self._runner.interrupt():
+        is_at_rest = pending is not None and pending.message.ask in AT_REST_ASKS and not pending.is_settled
+        if not is_at_rest and self._runner.interrupt():
             return Accepted()
         return Refused(code="no_active_task", message="Nothing is running.")
 

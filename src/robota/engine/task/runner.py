@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Check its current state and continue."
 
-BUG = "This is a bug in Robota. The task has ended; completed work is kept."
+BUG = "This is a bug in Robota. The turn has ended; the conversation and completed work are kept."
 
 
 class TaskRunner:
@@ -213,9 +213,11 @@ class TaskRunner:
         while True:
             self._work = asyncio.create_task(task.work())
             await asyncio.wait([self._work])
-            if not self._work.cancelled():
-                return self._outcome_of(task, self._work)
+            outcome = None if self._work.cancelled() else self._outcome_of(task, self._work)
+            if outcome is not None:
+                return outcome
             self._close_open_work(task)
+            task.requester.close_unanswered()
             self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
             if not await self._is_resumed(task, ResumeAsk()):
                 return "abandoned"
@@ -231,14 +233,21 @@ class TaskRunner:
             task.add_input(UserInput(text=RESUMPTION, is_prompt=False))
         return True
 
-    def _outcome_of(self, task: "Task", work: "asyncio.Task[Ended]") -> str:
+    def _outcome_of(self, task: "Task", work: "asyncio.Task[Ended]") -> str | None:
+        """How the task ended; None if only its turn did, because the user gave it up or Robota failed.
+
+        Then the conversation is kept, and the next prompt goes on from there.
+        """
         from robota.engine.model.request import RequestGivenUp
 
         error = work.exception()
         if error is None:
-            return _outcome(work.result())
-        if not isinstance(error, RequestGivenUp):
-            task.runtime.rows.say("error", f"Robota failed: {type(error).__name__}: {error}. {BUG}")
+            return None if work.result().result is None else "completed"
+        if isinstance(error, RequestGivenUp):
+            return None
+        task.runtime.rows.say("error", f"Robota failed: {type(error).__name__}: {error}. {BUG}")
+        if task.runtime.options.attended:
+            return None
         self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
         return "failed"
 

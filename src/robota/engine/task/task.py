@@ -300,13 +300,13 @@ class Task:
         """An answer with text continues the task; a plain yes or no ends it."""
         if not answer.has_words:
             return ended
-        self.runtime.meter.spent.requests = 0
         self.begin_turn(input_from(answer))
         return AskModel()
 
     def begin_turn(self, user_input: UserInput) -> None:
         """Begin a new turn of the user with this input."""
-        self._requests, self.is_complete = 0, False
+        self._requests, self._mistakes, self.is_complete = 0, 0, False
+        self.runtime.meter.spent.requests = 0
         if "_executor" in vars(self):  # else no call was made yet
             self._executor.begin_turn()
         self.add_feedback(user_input)
