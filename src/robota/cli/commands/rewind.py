@@ -19,7 +19,7 @@ from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.cli.reading_progress import reading_progress
 from robota.clients.render.rewind_lines import (
     NOTHING_DIFFERS,
-    conversation_lines,
+    planned_conversation_lines,
     question_about,
     result_lines,
 )
@@ -220,7 +220,7 @@ def _show(preview: RewindResult, *, as_json: bool) -> int:
         return DONE
     if preview.diff or not preview.changes_conversation:
         _print_diff(preview.diff)
-    for line in conversation_lines(preview):
+    for line in planned_conversation_lines(preview):
         print(line)
     return DONE
 

@@ -21,29 +21,33 @@ def question_about(result: RewindResult) -> str:
 
 
 def result_lines(result: RewindResult) -> Iterator[str]:
-    """What was changed, or would be."""
+    """What was changed."""
     if result.is_empty:
         yield NOTHING_DIFFERS
     for file in result.files:
         # The kinds describe the target state: files that it does not have are removed.
         yield f"{'removed' if file.kind == 'deleted' else 'restored'}  {single_line(file.path, PATH_SHOWN)}"
-    yield from conversation_lines(result)
+    yield from _conversation_lines(result, "")
     for left in result.left_files:
         yield f"not restored  {single_line(left.path, PATH_SHOWN)}: {left.reason}"
     if result.saved_new_work and result.files:
         yield "Changes that no checkpoint had were saved first; `rewind undo` restores them."
 
 
-def conversation_lines(result: RewindResult) -> Iterator[str]:
-    """The effect on the conversation."""
+def planned_conversation_lines(result: RewindResult) -> Iterator[str]:
+    """What would happen to the conversation; nothing has yet."""
+    return _conversation_lines(result, "would be ")
+
+
+def _conversation_lines(result: RewindResult, when: str) -> Iterator[str]:
     if not result.changes_conversation:
         return
     if result.left_prompts:
-        yield f"conversation  rewound, without {_prompts(result.left_prompts)} (`rewind undo` restores them)"
+        yield f"conversation  {when}rewound, without {_prompts(result.left_prompts)} (`rewind undo` restores them)"
     if result.returned_prompts:
-        yield f"conversation  restored, with {_prompts(result.returned_prompts)}"
+        yield f"conversation  {when}restored, with {_prompts(result.returned_prompts)}"
     if not result.left_prompts and not result.returned_prompts:
-        yield "conversation  as it was then"
+        yield f"conversation  {when}as it was then"
 
 
 def _prompts(numbers: Sequence[int]) -> str:
@@ -58,8 +62,8 @@ def diff_lines(diff: str) -> Iterator[Line]:
 
 
 def preview_lines(result: RewindResult) -> Iterator[Line]:
-    """What would change, with the diff."""
+    """What would change, with the diff; nothing has yet."""
     if result.is_empty:
         yield Line(NOTHING_DIFFERS)
     yield from diff_lines(result.diff)
-    yield from map(Line, conversation_lines(result))
+    yield from map(Line, planned_conversation_lines(result))
