@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +11,7 @@ from robota.clients.terminal.editor import NotEdited
 from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
 from robota.clients.tui.approvals.open_approvals import OpenApprovals
+from robota.clients.tui.flows.hint import HINT_S, NO_HINT, Hint
 from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.keyboard import ConversationKeys
 from robota.clients.tui.looks import Looks
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 # A Ctrl+C that ended the editor may arrive as a signal after its end.
 LATE_SIGNAL_S: Final = 0.05
+DRAFT_KEPT: Final = "Your draft is kept: press Ctrl+R to find it."
+DRAFT_LEFT: Final = "What you had not sent is kept: press Up after the next start."
 NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
 
 
@@ -61,7 +65,7 @@ class ScreenConversation:
         self.view = ViewModel()
         self.dialog: OpenDialog | None = None
         self.is_stopping = False
-        self.hint = ""
+        self.hint = NO_HINT
         self.approvals = OpenApprovals(self)
         self.keys = ConversationKeys(self)
         self.picture = LivePicture(self)
@@ -128,6 +132,7 @@ class ScreenConversation:
         except EOFError:
             self._ended = 128 + signal.SIGHUP  # the terminal has gone
         self.status.close()
+        self._keep_draft()
         for job in list(self._jobs):
             job.cancel()
         self.region.output.set_title("")
@@ -135,6 +140,13 @@ class ScreenConversation:
         if self._failed is not None:
             raise self._failed
         return self._ended
+
+    def _keep_draft(self) -> None:
+        """Put what was not sent into the history, for the next start."""
+        text = self.input.expanded() if self.purpose is InputPurpose.PROMPT else self.approval_draft
+        if text.strip():
+            self.setup.on_prompt(text)
+            self.tell(DRAFT_LEFT)
 
     def _begin(self, prompt: str | None) -> None:
         self.scrollback.block(self.setup.greeting)
@@ -179,6 +191,11 @@ class ScreenConversation:
         return self.approvals.shown
 
     @property
+    def approval_draft(self) -> str:
+        """The prompt that was being written when the card took the input."""
+        return "" if self.approval is None else self.approval.draft
+
+    @property
     def purpose(self) -> InputPurpose:
         """What the input is used for now."""
         return InputPurpose.PROMPT if self.approval is None else self.approval.purpose
@@ -212,6 +229,17 @@ class ScreenConversation:
         """Print a sentence."""
         self.scrollback.tell(text, role)
         self.draw_soon()
+
+    def show_hint(self, text: str) -> None:
+        """Show a hint below the input for a while; an empty one removes it."""
+        self.hint = Hint(text=text, until=time.monotonic() + HINT_S)
+        if text:
+            asyncio.get_running_loop().call_later(HINT_S, self.region.redraw)
+
+    def put_instead(self, text: str) -> None:
+        """Put a text into the input instead of what is there; that is kept in the history."""
+        if self.input.put_instead(text):
+            self.show_hint(DRAFT_KEPT)
 
     def show_refusal(self, refusal: Refused) -> None:
         """Print why a command was refused."""

@@ -69,7 +69,7 @@ class Choosing:
         """Run the chosen command; if it needs arguments, put it into the input."""
         conversation = self._conversation
         if line.endswith(" "):
-            conversation.input.put(line)
+            conversation.put_instead(line)
             conversation.draw_soon()
         else:
             conversation.start(conversation.commands.run(line, opened_by))

@@ -100,7 +100,7 @@ class OpenDialog:
                 self._is_low = size.has_short_answers
                 return rows
         self._is_low = True
-        return list(low_card_rows(card, theme, width, takes_keys=takes_keys))
+        return list(low_card_rows(card, theme, width, takes_keys=takes_keys, has_draft=drawing.has_draft))
 
     def _goes_on(self, dialog: Dialog) -> bool:
         self.dialog = dialog

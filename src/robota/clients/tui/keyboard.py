@@ -6,12 +6,13 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_paste
+from robota.clients.tui.flows.approval_keys import ApprovalCard, is_for_input
 from robota.clients.tui.flows.completion_popup import PopupEnter
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, is_no_answer
 from robota.clients.tui.flows.entered_text import is_working
 from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
-from robota.clients.tui.flows.typing_pause import QUIET_S, TypingPause
+from robota.clients.tui.flows.typing_pause import QUIET_S, QUIET_WITH_DRAFT_S, TypingPause
 from robota.clients.tui.widgets.dialog_drawing import LOWEST_DIALOG
 from robota.protocol.commands import (
     CancelTask,
@@ -39,7 +40,10 @@ BYPASS_QUESTION: Final = "Run everything without asking (bypassPermissions)?"
 HINTS: Final = {
     Stopping.OFFER_LEAVING: "Press Ctrl+C again to exit.",
     Stopping.OFFER_REWIND: "Press Esc again to rewind to an earlier prompt.",
+    Stopping.OFFER_CLEARING: "Press Esc again to clear the input; it stays in the history.",
 }
+CLEARED: Final = "Cleared. Press Up to bring it back."
+CLEARED_WITH_QUEUE: Final = "Cleared. Press Ctrl+R to bring it back."
 
 
 class ConversationKeys:
@@ -67,10 +71,8 @@ class ConversationKeys:
         if approval is None:
             dialog = conversation.dialog
             return not dialog.is_question or dialog.pause.is_over(time.monotonic())
-        if approval.has_focus:
-            return True
-        is_quiet = approval.pause.is_over(time.monotonic())
-        return approval.purpose is InputPurpose.PROMPT and not conversation.input.text and is_quiet
+        is_free = approval.purpose is InputPurpose.PROMPT
+        return is_free and approval.focus.takes_keys(time.monotonic(), has_draft=bool(conversation.input.text))
 
     def press_in_dialog(self, key: str) -> None:
         """Give a key to the dialog."""
@@ -78,8 +80,12 @@ class ConversationKeys:
         dialog = self._conversation.dialog
         if dialog is None:
             return
-        if key == "tab" and self._conversation.approval is not None:
-            self._conversation.approval.has_focus = False
+        approval = self._conversation.approval
+        if approval is not None and key == "tab":
+            approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
+        elif approval is not None and isinstance(dialog.dialog, ApprovalCard) and is_for_input(dialog.dialog, key):
+            approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
+            self._conversation.input.insert(" " if key == "space" else key)
         elif dialog.is_question and is_no_answer(key):
             self._conversation.dialog = None  # typing closes it
             dialog.press("escape")
@@ -89,7 +95,8 @@ class ConversationKeys:
 
     def wake_after_pause(self) -> None:
         """Draw again when the card begins to take keys."""
-        asyncio.get_running_loop().call_later(QUIET_S + 0.01, self._conversation.region.redraw)
+        for quiet_s in (QUIET_S, QUIET_WITH_DRAFT_S):
+            asyncio.get_running_loop().call_later(quiet_s + 0.01, self._conversation.region.redraw)
 
     def call_person(self, words: str) -> None:
         """Call the person if they look elsewhere; where the terminal does not tell, if no key came for a while."""
@@ -109,7 +116,7 @@ class ConversationKeys:
             dialog.pause = TypingPause(since=time.monotonic())
             self.wake_after_pause()
         if approval is not None and approval.purpose is InputPurpose.PROMPT:
-            approval.pause = TypingPause(since=time.monotonic())
+            approval.focus = approval.focus.typed(time.monotonic())
             self.wake_after_pause()
 
     def enter(self, *, is_steering: bool = False) -> None:
@@ -148,8 +155,8 @@ class ConversationKeys:
     def tab(self) -> None:
         """Turn to the open question although something is written; a Tab that came too soon was meant for the text."""
         approval = self._conversation.approval
-        if approval is not None and approval.pause.is_over(time.monotonic()):
-            approval.has_focus = True
+        if approval is not None and approval.focus.pause.is_over(time.monotonic()):
+            approval.focus = approval.focus.turned_to()
 
     def older(self) -> None:
         """A row up, on the first one the prompt before; with nothing written, first the queue is opened."""
@@ -234,7 +241,7 @@ class ConversationKeys:
 
     def _take_prompt(self, option: CommandOption | None) -> None:
         if option is not None:
-            self._conversation.input.put(option.line)
+            self._conversation.put_instead(option.line)
 
     def edit_in_editor(self) -> None:
         """Edit the input in the user's editor."""
@@ -248,6 +255,10 @@ class ConversationKeys:
 
     # Everything else.
 
+    def can_stop(self) -> bool:
+        """Whether something runs, or waits for an answer, that Esc stops."""
+        return is_working(self._conversation.view)
+
     def escape(self) -> None:
         """Close, stop or go back."""
         approval = self._conversation.approval
@@ -258,7 +269,10 @@ class ConversationKeys:
 
     def interrupt(self) -> None:
         """Clear, stop or leave."""
-        self._do(on_interrupt(self._situation()))
+        stopping = on_interrupt(self._situation())
+        self._do(stopping)
+        if stopping is Stopping.STOP_TURN:
+            self._offer(Stopping.OFFER_LEAVING)
 
     def end_of_input(self) -> None:
         """Leave."""
@@ -268,9 +282,11 @@ class ConversationKeys:
         conversation = self._conversation
         return Situation(
             has_popup=conversation.input.popup is not None,
+            has_dialog=conversation.dialog is not None and conversation.approval is None,
             has_text=bool(conversation.input.text),
             is_working=is_working(conversation.view),
-            offered=self._offered,
+            has_vi_keys=conversation.setup.has_vi_keys,
+            offered=self._offered if conversation.hint.shown(time.monotonic()) else Stopping.NOTHING,
         )
 
     def _do(self, stopping: Stopping) -> None:
@@ -279,20 +295,30 @@ class ConversationKeys:
         match stopping:
             case Stopping.CLOSE_POPUP:
                 conversation.input.close_popup()
+            case Stopping.CLOSE_DIALOG:
+                self.press_in_dialog("escape")
             case Stopping.STOP_TURN:
-                self._offered = Stopping.OFFER_LEAVING
                 self.stop_turn()
             case Stopping.CLEAR_INPUT:
-                conversation.input.put("")
+                self._clear_input()
             case Stopping.REWIND:
                 conversation.start(conversation.sending.submit(ListRewindPoints()))
             case Stopping.LEAVE:
                 conversation.leave(0)
-            case Stopping.OFFER_LEAVING | Stopping.OFFER_REWIND:
-                self._offered = stopping
-                self._hint(HINTS[stopping])
+            case Stopping.OFFER_LEAVING | Stopping.OFFER_REWIND | Stopping.OFFER_CLEARING:
+                self._offer(stopping)
             case Stopping.NOTHING:
                 return
+
+    def _offer(self, stopping: Stopping) -> None:
+        self._offered = stopping
+        self._hint(HINTS[stopping])
+
+    def _clear_input(self) -> None:
+        """Empty the input; what was written there can be found again."""
+        conversation = self._conversation
+        conversation.setup.on_prompt(conversation.input.clear())
+        self._hint(CLEARED_WITH_QUEUE if conversation.view.queue else CLEARED)
 
     def stop_turn(self) -> None:
         """Ask the session to stop; until it has, the edges of the input show it."""
@@ -344,7 +370,7 @@ class ConversationKeys:
         self._conversation.region.suspend()
 
     def _hint(self, text: str) -> None:
-        self._conversation.hint = text
+        self._conversation.show_hint(text)
 
     def _pressed(self) -> None:
         """Any key withdraws the offer of the previous key."""

@@ -25,6 +25,10 @@ SECOND: Final = 1.0
 ROOM_FOR_PLAN: Final = 12
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
 SHELL_SIGN: Final = "! "
+PURPOSE_HINTS: Final = {
+    InputPurpose.EDIT: "Enter runs it as edited here, Ctrl+G opens it in $EDITOR, Esc goes back.",
+    InputPurpose.WORDS: "Type y or n, then your message; any other text rejects it and is the reason. Esc goes back.",
+}
 
 
 class LivePicture:
@@ -75,20 +79,22 @@ class LivePicture:
             return []
         approval = conversation.approval
         takes_keys = conversation.keys.dialog_takes_keys()
-        is_written = bool(conversation.input.text) and not takes_keys and conversation.purpose is InputPurpose.PROMPT
-        has_draft = is_written and (approval is None or approval.pause.is_over(time.monotonic()))
+        is_written = bool(conversation.input.text) and conversation.purpose is InputPurpose.PROMPT
+        has_draft = is_written and (approval is None or approval.focus.pause.is_over(time.monotonic()))
         drawing = DialogDrawing(width=conversation.width, room=room, takes_keys=takes_keys, has_draft=has_draft)
         return conversation.dialog.rows(conversation.theme, drawing)
 
     def rows_below(self) -> list[str]:
-        """The popup and the status bar."""
+        """The popup, a hint and the status bar."""
         conversation = self._conversation
         rows = self._popup_rows()
         since = None if conversation.looks.reduces_motion else self._working_since
         seconds = 0 if since is None else int(time.monotonic() - since)
-        facts = StatusFacts(git_branch=self.branch, seconds=seconds, hint=conversation.hint)
+        facts = StatusFacts(git_branch=self.branch, seconds=seconds)
         status = conversation.status.rows(conversation.view, facts, conversation.theme, conversation.width)
         # In a low window the dialog needs the room more than the custom status line.
+        if hint := conversation.hint.shown(time.monotonic()) or PURPOSE_HINTS.get(conversation.purpose, ""):
+            rows.append(conversation.theme.row([(hint, Role.WARNING)], conversation.width))
         return [*rows, *(status if conversation.region.has_edges else status[-1:])]
 
     def _popup_rows(self) -> list[str]:

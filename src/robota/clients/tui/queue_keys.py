@@ -71,7 +71,7 @@ class QueueKeys:
     async def _remove(self, waiting: QueuedMessage) -> None:
         """Take queued words out; the arrow keys still find them."""
         if await self._conversation.sending.submit(RemoveQueuedMessage(id=waiting.id)):
-            self._conversation.hint = "Removed from the queue. Press Up to find it in the previous prompts."
+            self._conversation.show_hint("Removed from the queue. Press Ctrl+R to find it.")
             self._conversation.draw_soon()
 
     async def _send_now(self, waiting: QueuedMessage) -> None:

@@ -55,6 +55,9 @@ class Sending:
         if isinstance(command, TypeAgain):
             if command.hint:
                 conversation.tell(command.hint)
+            if not written.is_empty:
+                conversation.input.put_back(written)
+                conversation.draw_soon()
             return
         session = conversation.view.session
         if written.images and session is not None and not session.sees_images:

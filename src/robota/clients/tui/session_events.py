@@ -129,7 +129,8 @@ class SessionEvents:
 
         if isinstance(event, Rewound):
             self._conversation.show_lines(map(Line, result_lines(event.result)))
-            self._conversation.input.put(event.result.draft or "")
+            if event.result.draft:
+                self._conversation.input.put_back(Written(text=event.result.draft))
             return
         choice = rewind_choice(event.points)
         if choice is None:

@@ -42,8 +42,30 @@ def test_history_goes_back_and_gives_the_draft_back() -> None:
     assert history.prompts == ("one", "two")
     back = history.older("half").older("two")
     assert back.text == "one" and back.older("one").text == "one"
-    assert back.newer().text == "two" and back.newer().newer().text == "half"
+    assert back.newer("one").text == "two" and back.newer("one").newer("two").text == "half"
     assert history.matching("O") == ("two", "one")
+
+
+@given(
+    st.lists(st.sampled_from(["older", "newer"]) | st.text("abc", min_size=1, max_size=3), max_size=20),
+    st.lists(st.text("xyz", min_size=1), max_size=4),
+)
+def test_no_change_of_an_earlier_prompt_is_lost(steps: list[str], sent: list[str]) -> None:
+    """What stood in the input when an arrow key replaced it can be reached with arrow keys again."""
+    history = PromptHistory()
+    for prompt in sent:
+        history = history.sent(prompt)
+    text = ""
+    for step in steps:
+        if step == "newer" and history.place is None:
+            continue  # there is nothing after what is being written
+        if step in ("older", "newer"):
+            known = {*history.prompts, history.draft if history.place is not None else "", text}
+            history = history.older(text) if step == "older" else history.newer(text)
+            text = history.text
+            assert {each for each in known if each.strip()} <= {*history.prompts, history.draft, text}
+        else:
+            text += step
 
 
 @given(st.lists(st.sampled_from(["older", "newer"]), max_size=30), st.text(), st.lists(st.text(), max_size=5))
@@ -57,10 +79,10 @@ def test_no_way_through_the_history_loses_the_draft(keys: list[str], draft: str,
             history = history.older(text)
             text = history.text
         elif history.place is not None:
-            history = history.newer()
+            history = history.newer(history.text)
             text = history.text
     while history.place is not None:
-        history = history.newer()
+        history = history.newer(history.text)
         text = history.text
     assert text == draft
 

@@ -15,8 +15,7 @@ from robota.protocol.asks.answer import Answer, Approve, ApproveEdited
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
 
-EDIT_HINT: Final = "Enter runs it as edited here, Ctrl+G opens it in $EDITOR, Esc goes back."
-WORDS_HINT: Final = "Type y or n, then your message; any other text rejects it and is the reason. Esc goes back."
+TEXT_KEPT: Final = "What you wrote is kept: press Ctrl+R to find it."
 SEE_ALL_FIRST: Final = "Not everything has been shown yet: press Ctrl+O to see it."
 
 
@@ -54,10 +53,15 @@ class CardKeys:
                 self._answer(approval, answer)
 
     def go_back(self, approval: PendingApproval) -> None:
-        """The input is for prompts again."""
+        """The input is for prompts again. What was written for the card is found with the arrow keys."""
+        editable = approval.asked.editable
+        is_edit = approval.purpose is InputPurpose.EDIT and editable is not None
         approval.purpose = InputPurpose.PROMPT
-        self._conversation.input.put(approval.draft)
-        self._conversation.hint = ""
+        area = self._conversation.input
+        if is_edit and editable is not None and area.text == editable.text:
+            area.put(approval.draft)
+        elif area.put_instead(approval.draft):
+            self._conversation.show_hint(TEXT_KEPT)
 
     def _dialog(self, approval: PendingApproval) -> OpenDialog:
         proposal = self._quick.proposal(approval.asked, time.monotonic())
@@ -95,7 +99,6 @@ class CardKeys:
         is_edit = wish is CardAction.EDIT
         approval.draft = self._conversation.input.text
         approval.purpose = InputPurpose.EDIT if is_edit else InputPurpose.WORDS
-        approval.has_focus = False
+        approval.focus = approval.focus.left(time.monotonic(), is_writing=False)
         editable = approval.asked.editable
         self._conversation.input.put(editable.text if is_edit and editable is not None else "")
-        self._conversation.hint = EDIT_HINT if is_edit else WORDS_HINT

@@ -48,7 +48,7 @@ class OpenApprovals:
             return
         self.shown = conversation.dialog = None
         if shown.purpose is not InputPurpose.PROMPT:
-            conversation.input.put(shown.draft)
+            conversation.cards.go_back(shown)
         if self._waiting:
             self._show(*self._waiting.pop(0))
         conversation.draw_soon()

@@ -5,7 +5,7 @@ from typing import Final
 
 from robota.clients.render.view_lines import whole_view
 from robota.clients.tui.flows.input_purpose import InputPurpose
-from robota.clients.tui.flows.typing_pause import TypingPause
+from robota.clients.tui.flows.typing_pause import CardFocus, TypingPause
 from robota.clients.tui.painted_rows import broken
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.diff_rows import diff_text
@@ -24,10 +24,9 @@ class PendingApproval:
     def __init__(self, asked: ApprovalAsk, message: Message, theme: Theme, now: float) -> None:
         self.asked = asked
         self.message = message
-        self.pause = TypingPause(since=now)
+        self.focus = CardFocus(pause=TypingPause(since=now))
         self.shown_at = now
         self.purpose = InputPurpose.PROMPT
-        self.has_focus = False  # the user moved to the card although the input contains text
         self.draft = ""  # the text of the input before the card used it
         self._rows = list(_subject(asked, theme))
         self._theme = theme

@@ -95,6 +95,14 @@ def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
     return tuple(rows)
 
 
+def is_for_input(card: ApprovalCard, key: str) -> bool:
+    """Whether the key is a letter of other text: then the user writes something, and the card waits."""
+    is_letter = key == "space" or (len(key) == 1 and key.isprintable())
+    if not is_letter or card.step is not CardStep.ANSWERS:
+        return False
+    return SAME_KEYS.get(key, key) not in {choice.key for choice in choices(card)}
+
+
 def press(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardAction:
     """The card after a key, or the answer of the key. A key without a function changes nothing."""
     if key == "ctrl-o":

@@ -67,3 +67,7 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
     def forgotten(self) -> "PasteChips":
         """After the prompt was sent."""
         return PasteChips(last_number=self.last_number)
+
+    def cleared(self) -> "PasteChips":
+        """After the prompt was put into the history, which has pastes as text and images as labels."""
+        return PasteChips(images=self.images, last_number=self.last_number)

@@ -28,14 +28,22 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.structs.replace(self, draft=text)
         if self.place is None:
             return msgspec.structs.replace(self, place=len(self.prompts) - 1, draft=text)
-        return msgspec.structs.replace(self, place=max(0, self.place - 1))
+        kept = self._with_changed(text)
+        return msgspec.structs.replace(kept, place=max(0, self.place - 1))
 
-    def newer(self) -> "PromptHistory":
+    def newer(self, text: str) -> "PromptHistory":
         """Go to the next prompt, and after the newest to the text that was being written."""
         if self.place is None:
             return self
-        place = self.place + 1
-        return msgspec.structs.replace(self, place=place if place < len(self.prompts) else None)
+        kept, place = self._with_changed(text), self.place + 1
+        return msgspec.structs.replace(kept, place=place if place < len(kept.prompts) else None)
+
+    def _with_changed(self, text: str) -> "PromptHistory":
+        """A prompt of the history that was changed and not sent becomes the text that is being written."""
+        if text == self.text or not text.strip():
+            return self
+        kept = self.sent(self.draft)
+        return PromptHistory(prompts=kept.prompts, place=self.place, draft=text)
 
     @property
     def text(self) -> str:

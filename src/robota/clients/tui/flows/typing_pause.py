@@ -5,6 +5,8 @@ from typing import Final
 import msgspec
 
 QUIET_S: Final = 0.4
+# In the middle of a sentence one pauses longer.
+QUIET_WITH_DRAFT_S: Final = 2.0
 
 
 class TypingPause(msgspec.Struct, frozen=True, kw_only=True):
@@ -12,6 +14,36 @@ class TypingPause(msgspec.Struct, frozen=True, kw_only=True):
 
     since: float
 
-    def is_over(self, now: float) -> bool:
+    def is_over(self, now: float, *, has_draft: bool = False) -> bool:
         """Whether the user has not typed for long enough that a key is meant for the card."""
-        return now - self.since >= QUIET_S
+        return now - self.since >= (QUIET_WITH_DRAFT_S if has_draft else QUIET_S)
+
+
+class CardFocus(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the keys go to a card or to the input below it.
+
+    `is_turned_to`: the user pressed Tab to answer. `is_writing`: they began to write although the card took keys, so
+    that it waits until they press Tab or the input is empty again.
+    """
+
+    pause: TypingPause
+    is_turned_to: bool = False
+    is_writing: bool = False
+
+    def takes_keys(self, now: float, *, has_draft: bool) -> bool:
+        """Whether a key answers the card. What was typed before never does, and it does not keep it from answering."""
+        if self.is_turned_to:
+            return True
+        return not (self.is_writing and has_draft) and self.pause.is_over(now, has_draft=has_draft)
+
+    def typed(self, now: float) -> "CardFocus":
+        """After a key that went to the input."""
+        return msgspec.structs.replace(self, pause=TypingPause(since=now))
+
+    def turned_to(self) -> "CardFocus":
+        """After Tab in the input."""
+        return msgspec.structs.replace(self, is_turned_to=True, is_writing=False)
+
+    def left(self, now: float, *, is_writing: bool) -> "CardFocus":
+        """After Tab in the card, or a letter there that answers nothing."""
+        return CardFocus(pause=TypingPause(since=now), is_writing=is_writing)

@@ -55,6 +55,26 @@ class InputArea:
         self.put("")
         return written
 
+    def clear(self) -> str:
+        """Empty the input; its text, which is returned, becomes the newest of the history."""
+        text = self.expanded()
+        self._keep(text)
+        self._chips = self._chips.cleared()
+        self.put("")
+        return text
+
+    def put_instead(self, text: str) -> bool:
+        """Let the input show this text; whether another one was there, which is now the newest of the history."""
+        before = self.expanded()
+        is_kept = bool(before.strip()) and before != text
+        if is_kept:
+            self._keep(before)
+        self.put(text)
+        return is_kept
+
+    def _keep(self, text: str) -> None:
+        self._history = self._history.sent(text)
+
     def put_back(self, written: Written) -> None:
         """Let the input show again what could not be sent or was taken back, and keep what is written there by now."""
         self._chips, text = self._chips.restored(written.text, written.images)
@@ -112,7 +132,7 @@ class InputArea:
     def newer(self) -> None:
         """Show the next prompt, and after the newest the text that was being written."""
         if self._history.place is not None:
-            self._history = self._history.newer()
+            self._history = self._history.newer(self._buffer.text)
             self.put(self._history.text)
 
     @property

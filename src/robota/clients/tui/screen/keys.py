@@ -58,6 +58,8 @@ class Keyboard(Protocol):
 
     def begin_range(self) -> None: ...
 
+    def can_stop(self) -> bool: ...
+
     def escape(self) -> None: ...
 
     def interrupt(self) -> None: ...
@@ -144,7 +146,9 @@ def _bind_input(bindings: KeyBindings, keyboard: Keyboard) -> None:
     bindings.add("up", filter=without_popup)(lambda event: keyboard.older())
     bindings.add("down", filter=without_popup)(lambda event: keyboard.newer())
     bindings.add("c-i", filter=without_popup)(lambda event: keyboard.tab())
-    bindings.add("escape", filter=in_input & ~vi_insert_mode)(lambda event: keyboard.escape())
+    # Otherwise vi's Esc ends inserting; but where nothing is written, it is for what runs.
+    is_for_what_runs = is_empty & Condition(keyboard.can_stop)
+    bindings.add("escape", filter=in_input & (~vi_insert_mode | is_for_what_runs))(lambda event: keyboard.escape())
     bindings.add("c-r", filter=in_input)(lambda event: keyboard.search_history())
     bindings.add("c-g", filter=in_input)(lambda event: keyboard.edit_in_editor())
     bindings.add("c-o", filter=in_input)(lambda event: keyboard.show_transcript())

@@ -16,6 +16,9 @@ PARTS_SHOWN: Final = 6
 COMMAND_ROWS: Final = 8
 COMMAND_MARGIN: Final = 8
 ANSWER_MARGIN: Final = 4
+WAITS_FOR_PAUSE: Final = "  …"
+TAB_ANSWERS: Final = "  Press Tab to answer; your draft is kept."
+DRAFT_KEPT: Final = "  Your draft is kept; Tab returns to it."
 
 
 class CardSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,21 +53,22 @@ def card_rows(
     if size.has_kept_out and card.kept_out:
         for line in wrapped(f"  The sandbox blocks: {card.kept_out}.", width, "  ").split("\n"):
             yield theme.row([(line, Role.DIM)], width)
+    if not takes_keys:
+        yield theme.row([(TAB_ANSWERS if has_draft else WAITS_FOR_PAUSE, Role.DIM)], width)
+        return
     if has_draft:
-        yield theme.row([("  Press Tab to answer; your draft is kept.", Role.DIM)], width)
-    elif not takes_keys:
-        yield theme.row([("  …", Role.DIM)], width)
-    elif size.has_short_answers:
+        yield theme.row([(DRAFT_KEPT, Role.DIM)], width)
+    if size.has_short_answers:
         yield _short_row(card, theme, width)
     else:
         yield from _step_rows(card, theme, width)
 
 
-def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool) -> Iterator[str]:
+def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool, has_draft: bool) -> Iterator[str]:
     """The card in two rows: the question, and the keys."""
     yield theme.row([("? ", Role.WARNING), (_low_title(card), Role.BOLD)], width)
     if not takes_keys:
-        yield theme.row([("  …", Role.DIM)], width)
+        yield theme.row([(TAB_ANSWERS if has_draft else WAITS_FOR_PAUSE, Role.DIM)], width)
     else:
         yield _short_row(card, theme, width)
 

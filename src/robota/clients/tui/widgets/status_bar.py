@@ -28,14 +28,13 @@ MODE_ROLES: Final = {
 
 
 class StatusFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the bar shows beside the view: the branch, for how long something runs, a word to the person.
+    """What the bar shows beside the view: the branch, and for how long something runs.
 
     If it `is_short`, only what goes on, and what may be done: that is never hidden.
     """
 
     git_branch: str = ""
     seconds: int = 0
-    hint: str = ""
     is_short: bool = False
 
 
@@ -48,8 +47,6 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
 def status_row(view: ViewModel, facts: StatusFacts, theme: Theme, width: int) -> str:
     """The bar on one row; a narrow terminal shows fewer fields."""
-    if facts.hint:
-        return theme.row([(facts.hint, Role.WARNING)], width)
     fields = [field for field in _fields(view, facts) if field.piece[0]]
     fields = [field for field in fields if field.rank <= ALWAYS_SHOWN or not facts.is_short]
     while len(fields) > 1 and _columns(fields) > width:
