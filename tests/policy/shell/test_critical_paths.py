@@ -67,7 +67,6 @@ ORDINARY = [
     "cat > x.sh <<E\nrm -rf /\nE",
     "git commit -m 'rm -rf /'",
     "echo 'rm -rf /'",
-    'rm -rf "$HOME/project/build"',
     "mv a b",
     "mv build/x ~/",
     "mv $X build/",
@@ -80,6 +79,76 @@ ORDINARY = [
     "rm -f ./$X",
     "mv ./$X build/",
 ]
+
+# Directories outside the workspace, and git's data, with all that is in them.
+RECURSIVE = [
+    "rm -rf ~/Documents ~/.ssh",
+    "rm -r ../other",
+    'rm -rf "$HOME/project/build"',
+    "rm --recursive /srv/data/x",
+    "rm -Rf ~/Documents/*",
+    'd=~/Documents; rm -rf "$d"',
+    "cd ~/Documents && rm -rf old",
+    "rm -rf .git",
+    "rm -rf ./.git/",
+    "rm -rf .git/objects",
+    "rm -rf sub/.git",
+    "rm -rf .GIT",
+    "rm -rf .g*",
+    "rm -rf build .git",
+    "rm -rf .git/*",
+    "find ~/Downloads -delete",
+    "find ~/Downloads -name '*.tmp' -delete",
+    "find .git -delete",
+    "find . -name .git -exec rm -rf {} +",
+    "find .. -type d -name .git -exec rm -rf {} ;",
+    "rsync -a --delete src/ ~/backup/",
+    "rsync -a --delete-after src/ .git/",
+    "rsync -a --remove-source-files ~/Documents/ out/",
+    "git clean -ffdx",
+    "git clean -f -f -d",
+    "git clean -d --force --force",
+    "git -C ~/other/repo clean -fdx",
+    "git --work-tree=/srv/data/x clean -fd",
+    "git clean -fd ../other",
+    "env X=1 rm -rf ~/Documents",
+    "nice -n 5 rm -rf .git",
+    "timeout 5 find .git -delete",
+    "bash -c 'rm -rf ~/Documents'",
+    "sh -c 'git clean -ffdx'",
+    "eval 'rm -rf .git'",
+    "(rm -rf .git)",
+    "for d in ~/Documents ~/Music; do rm -rf $d; done",
+    "true && /bin/rm -rf .git",
+    "busybox rm -rf .git",
+    "if true; then rsync -a --delete a/ ~/b/; fi",
+]
+NOT_RECURSIVE = [
+    "rm ~/notes/x.txt",
+    "rm -f .git/index.lock",
+    "rm -rf /tmp/build-1",
+    "rm -rf /var/tmp/x/y",
+    "rm -rf .github/old .gitignore.d",
+    "git clean -fdx",
+    "git clean -fd build",
+    "git clean -ffndx",
+    "git commit -m 'clean -ffdx'",
+    "rsync -a src/ ~/backup/",
+    "rsync -a --delete ~/template/ build/",
+    "rsync -a --delete src/ host:/srv/www/",
+    "find build -name '*.o' -delete",
+]
+
+
+@pytest.mark.parametrize("command", RECURSIVE)
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+def test_deleting_whole_directories_outside_or_of_git_is_asked_about(command: str, mode: str) -> None:
+    assert says(command, mode, allow=["Bash"]) == "ask"
+
+
+@pytest.mark.parametrize("command", NOT_RECURSIVE)
+def test_deleting_single_files_and_in_the_workspace_is_not(command: str) -> None:
+    assert says(command, "bypassPermissions") == "allow"
 
 
 @pytest.mark.parametrize("command", CRITICAL)

@@ -1,7 +1,8 @@
-"""Commands that delete what everything else rests on: the root or a child of it, home, the workspace, or what is above.
+"""Commands that delete what everything else rests on: the root or a child of it, home, the workspace, or what is above;
+and those that delete directories outside the workspace, or git's data, with all that is in them.
 
 Seen behind wrappers, in scripts for a shell, in loops, and behind variables whose values stand in the same command.
-What a program reads from a pipe or a file is not seen.
+What a program reads from a pipe or a file is not seen, nor what a script in another language does (`python -c`).
 """
 
 import fnmatch
@@ -35,7 +36,14 @@ BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
 MOST_BRACES: Final = 50
 HERE_DOCUMENT: Final = re.compile(r"^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\2$", re.MULTILINE | re.DOTALL)
 SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
-STARTS: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:(rm|rmdir|shred|unlink|mv|chmod|chown|chgrp)|find)(?!\S)")
+STARTS: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:(rm|rmdir|shred|unlink|mv|chmod|chown|chgrp)|find|rsync|git)(?!\S)")
+# rsync removes what the source does not have.
+RSYNC_DELETING: Final = re.compile(r"--del|--delete(?:-.*)?|--remove-source-files")
+OTHER_MACHINE: Final = re.compile(r"[^/]*:")
+GIT_DATA: Final = ".git"
+GIT_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
+FORCE: Final = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
+TEMPORARY_PLACES: Final = ("/tmp/", "/var/tmp/")
 # These take the files away from everybody, if they are told to do it all the way down.
 TAKING_AWAY: Final = frozenset({"chmod", "chown", "chgrp"})
 MOST_HERE_DOCUMENTS: Final = 20
@@ -99,6 +107,10 @@ def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[st
     name, words = program(argv), argv[1:]
     if name == "find":
         return _deleted_by_find(words, resolver, directory, values)
+    if name == "rsync":
+        return _deleted_by_rsync(words, resolver, directory, values)
+    if name == "git":
+        return _deleted_by_git_clean(words, resolver, directory, values)
     is_recursive = any(RECURSIVE.fullmatch(word) for word in words)
     if name == "mv":
         # The last word is where it goes, unless that was said before.
@@ -106,9 +118,50 @@ def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[st
         is_recursive = False
     elif name not in DELETING and not (name in TAKING_AWAY and is_recursive):
         return None
+    whole = is_recursive and name in DELETING
     for word in dict.fromkeys(words):
-        if not word.startswith("-") and _leads_to_critical(word, resolver, directory, values, unknown=is_recursive):
+        if word.startswith("-"):
+            continue
+        if _leads_to_critical(word, resolver, directory, values, unknown=is_recursive, whole=whole):
             return word
+    return None
+
+
+def _deleted_by_rsync(
+    words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
+) -> str | None:
+    if not any(RSYNC_DELETING.fullmatch(word) for word in words):
+        return None
+    operands = [word for word in words if not word.startswith("-") and not OTHER_MACHINE.match(word)]
+    # Which of them are values of flags is not known. Sources are read, unless they are to be removed.
+    judged = operands if "--remove-source-files" in words else operands[-1:]
+    leads = (word for word in judged if _leads_to_critical(word, resolver, directory, values, unknown=True, whole=True))
+    return next(leads, None)
+
+
+def _deleted_by_git_clean(
+    words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
+) -> str | None:
+    """`git clean -ff` removes other repositories too; in another directory, one -f is enough."""
+    rest, places = list(words), list[str]()
+    while rest and rest[0].startswith("-"):
+        flag = rest.pop(0)
+        if flag in GIT_WITH_VALUE and rest:
+            value = rest.pop(0)
+            places += [value] if flag in {"-C", "--work-tree", "--git-dir"} else []
+        elif flag.startswith(("--work-tree=", "--git-dir=")):
+            places.append(flag.partition("=")[2])
+    if rest[:1] != ["clean"]:
+        return None
+    forces = sum(word.count("f") if word != "--force" else 1 for word in rest[1:] if FORCE.fullmatch(word))
+    dry = any(word == "--dry-run" or re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*", word) for word in rest[1:])
+    if dry or not forces:
+        return None
+    if forces > 1:
+        return "repositories in the workspace"
+    for place in (*places, *(word for word in rest[1:] if not word.startswith("-"))):
+        if _is_outside(place, resolver, directory, values):
+            return place
     return None
 
 
@@ -120,26 +173,60 @@ def _deleted_by_find(
     runs = (program((follower,)) for word, follower in pairwise(tests) if word in RUNNING)
     if "-delete" not in tests and DELETING.isdisjoint(runs):
         return None
+    of_git = next((word for word in tests if GIT_DATA in word.casefold().split("/")), None)
+    if of_git is not None:
+        return of_git
     is_narrow = any(NARROWING.fullmatch(word) for word in tests)
     for word in dict.fromkeys(starts or (".",)):
         is_workspace = any(resolver.inside(each) == "." for each in resolver.locations(word, directory))
-        if not (is_narrow and is_workspace) and _leads_to_critical(word, resolver, directory, values, unknown=True):
+        if is_narrow and is_workspace:
+            continue
+        if _leads_to_critical(word, resolver, directory, values, unknown=True, whole=True):
             return word
     return None
 
 
 def _leads_to_critical(
-    word: str, resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]], *, unknown: bool
+    word: str,
+    resolver: PathResolver,
+    directory: str,
+    values: dict[str, tuple[str, ...]],
+    *,
+    unknown: bool,
+    whole: bool = False,
 ) -> bool:
-    """`unknown` is the answer for a word that begins with a variable of which nothing is known."""
+    """`unknown` is the answer for a word that begins with a variable of which nothing is known.
+
+    `whole`: it is deleted with all that is in it.
+    """
     words = islice(_without_braces(word), MOST_BRACES)
     for meant in (meant for each in words for meant in _meanings(each, values, may_be_empty=unknown)):
         if meant is None:
             return unknown
         stripped = ALL_WITHIN.sub("", meant).rstrip("/") or ("/" if meant.startswith("/") else ".")
-        if any(_is_critical(location, resolver) for location in resolver.locations(stripped, directory)):
+        locations = resolver.locations(stripped, directory)
+        if any(_is_critical(location, resolver) for location in locations):
+            return True
+        if whole and any(_is_worth_asking(location, resolver) for location in locations):
             return True
     return False
+
+
+def _is_outside(word: str, resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]) -> bool:
+    meanings = _meanings(word, values, may_be_empty=True)
+    return any(
+        meant is None or any(resolver.inside(location) is None for location in resolver.locations(meant, directory))
+        for meant in meanings
+    )
+
+
+def _is_worth_asking(location: str, resolver: PathResolver) -> bool:
+    """Whether it is outside the workspace and not temporary, or data of git."""
+    place = resolver.inside(location)
+    if place is None:
+        return not location.startswith(TEMPORARY_PLACES)
+    names = place.casefold().split("/")
+    return GIT_DATA in names or any(GLOB_SIGNS & set(name) and fnmatch.fnmatchcase(GIT_DATA, name) for name in names)
 
 
 def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bool) -> Iterator[str | None]:
