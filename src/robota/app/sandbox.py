@@ -9,9 +9,9 @@ from robota.config.settings.load import Settings
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.named_values import referenced_variables
 from robota.workspace.process.withheld_variables import WithheldVariables
-from robota.workspace.sandbox.session_sandbox import SessionSandbox
+from robota.workspace.sandbox.session_sandbox import HomeSettings, SessionSandbox
 
-ALWAYS_KEPT_OUT: Final = ("writing outside the workspace", "keys and passwords in your home directory")
+ALWAYS_KEPT_OUT: Final = ("writing outside the workspace", "your home directory except for tools and caches")
 
 
 def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionSandbox | None:
@@ -23,6 +23,7 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
         root,
         home=home_directory(env),
         secrets=(user_directory(env),),
+        home_settings=HomeSettings(readable=values.sandbox.readable, as_workspace=values.sandbox.home_as_workspace),
         network=values.sandbox.network,
         allowed_hosts=values.sandbox.allowed_hosts,
     )

@@ -34,7 +34,7 @@ def test_a_machine_that_is_well(robota: Robota) -> None:
         write_settings(robota, {"providers": {"a": compatible(f"{server.url}/v1", "$ENV:K")}})
         robota("doctor", "--fix", env={"K": "sk-7"})
         found = checks(robota, K="sk-7")
-    assert " ".join(found) == "robota python terminal git ripgrep sandbox settings trust provider disk"
+    assert " ".join(found) == "robota python terminal git ripgrep sandbox home settings trust provider disk"
     assert "offers fake-model" in found["provider"]["text"]
     assert "git version" in found["git"]["text"]
     assert found["sandbox"]["text"].startswith(("bubblewrap (/", "Landlock, because", "none, because"))
@@ -142,3 +142,12 @@ def test_agents_that_are_not_run_yet_are_named(robota: Robota) -> None:
     agents.mkdir(parents=True)
     (agents / "reviewer.md").write_text("---\nname: reviewer\n---\nReview.")
     assert "1 not run yet" in checks(robota)["agents"]["text"] and "reviewer.md" in checks(robota)["agents"]["text"]
+
+
+def test_it_lists_what_commands_see_of_the_home_and_why(robota: Robota) -> None:
+    (robota.home / ".cargo/bin").mkdir(parents=True)
+    (robota.home / ".config/gh").mkdir(parents=True)
+    write_settings(robota, {"sandbox": {"readable": ["~/.config"]}})
+    done = robota("doctor")
+    assert f"{robota.home}/.cargo/bin (toolchain of cargo)" in done.stdout
+    assert "sandbox.readable: ~/.config is refused: it contains" in done.stdout

@@ -42,6 +42,13 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         tuple[str, ...],
         Meta(description="Variables passed to commands, hooks and MCP servers although they look like secrets."),
     ] = ()
+    readable: Annotated[
+        tuple[str, ...],
+        Meta(description="Further places in the home directory that sandboxed commands may read: ~/.tool, ~/datasets."),
+    ] = ()
+    home_as_workspace: Annotated[
+        bool, Meta(description="Whether commands may run where the workspace is the home directory or contains it.")
+    ] = False
 
 
 class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

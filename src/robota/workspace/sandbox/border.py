@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.files.start_up_names import START_UP_NAMES
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.git.obeyed_files import find_obeyed_files
 from robota.workspace.sandbox.closed_paths import find_closed_paths
@@ -76,10 +77,17 @@ def build_border(
     places in the home that they may read.
     """
     submodules, obeyed = find_submodules(root), find_obeyed_files(root, os.environ)
+    start_up = _start_up_places(root, home)
     return Border(
         root=root,
         temporary=temporary,
-        protected_names=(*(root / name for name in PROTECTED_NAMES), *obeyed.places, *protected),
+        writable=_parents(start_up, root),
+        protected_names=(
+            *(root / name for name in PROTECTED_NAMES),
+            *obeyed.places,
+            *protected,
+            *start_up,
+        ),
         closed_paths=find_closed_paths(root),
         pinned=submodules.pinned,
         home=find_home_access(root, os.environ, home=home, secrets=tuple(secrets), readable=readable),
@@ -87,3 +95,27 @@ def build_border(
         network=Network.MACHINE if network else Network.OWN,
         unprotectable=submodules.unprotectable or obeyed.unprotectable,
     )
+
+
+def _start_up_places(root: Path, home: Path | None) -> tuple[Path, ...]:
+    """What programs run when the user logs in, if the home is in the workspace; for a missing one, what is missing."""
+    if home is None:
+        return ()
+    real = Path(os.path.realpath(home))
+    if not real.is_relative_to(root):
+        return ()
+    places = dict.fromkeys(_first_missing(real / name, real) for name in START_UP_NAMES)
+    known = frozenset(root / name for name in PROTECTED_NAMES)
+    return tuple(place for place in places if place not in known)
+
+
+def _parents(places: Iterable[Path], root: Path) -> tuple[Path, ...]:
+    """The directories between the workspace and those places: each a mount of its own, so that none can be moved."""
+    above = {parent for place in places for parent in place.parents if parent != root and parent.is_relative_to(root)}
+    return tuple(sorted(parent for parent in above if parent.is_dir() and not parent.is_symlink()))
+
+
+def _first_missing(place: Path, home: Path) -> Path:
+    """The place itself if it exists or only it is missing; else the outermost directory that would have to be made."""
+    above = [parent for parent in place.parents if parent != home and parent.is_relative_to(home)]
+    return next((parent for parent in reversed(above) if not os.path.lexists(parent)), place)

@@ -22,6 +22,21 @@ MAX_HIDDEN: Final = 64
 NOT_ALL_HIDDEN: Final = (
     "too many files are hidden from the model to hide all of them from commands; list directories instead"
 )
+HOME_IS_WORKSPACE: Final = (
+    "The command was not run: the workspace is your home directory or contains it, so a command could change all "
+    "that is yours. Start Robota in the directory of a project. If you mean it, set this in your user settings: "
+    "robota config set sandbox.homeAsWorkspace true"
+)
+
+
+class HomeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`readable` are further places in the home that commands may read; `as_workspace`: they may run in a home."""
+
+    readable: tuple[str, ...] = ()
+    as_workspace: bool = False
+
+
+NO_SETTINGS: Final = HomeSettings()
 
 
 class SessionSandbox:
@@ -34,6 +49,7 @@ class SessionSandbox:
         home: Path | None,
         secrets: Sequence[Path] = (),
         protected: Sequence[Path] = (),
+        home_settings: HomeSettings = NO_SETTINGS,
         network: bool = False,
         allowed_hosts: Sequence[str] = (),
     ) -> None:
@@ -45,6 +61,7 @@ class SessionSandbox:
         self._home = home
         self._secrets = tuple(secrets)
         self._protected = tuple(protected)
+        self._home_settings = home_settings
         self._network = network and not allowed_hosts
         self._allowed_hosts = tuple(allowed_hosts)
         self._gateway: EgressGateway | None = None
@@ -73,6 +90,7 @@ class SessionSandbox:
                 home=self._home,
                 secrets=self._secrets,
                 protected=self._protected,
+                readable=self._home_settings.readable,
                 network=self._network,
             )
             self._backend = detect_backend(border)
@@ -101,6 +119,7 @@ class SessionSandbox:
 
     def wrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
         """Wrap a command in the sandbox; unwrapped if none works. Raises `CommandNotStarted`."""
+        self._refuse_in_a_home()
         if not self.works():
             return unwrapped(command, cwd)
         # What was opened for one command must not be reachable for others, so that it has a network of its own.
@@ -113,6 +132,13 @@ class SessionSandbox:
             servers = self._server_ports() if access.hosts else None
             return self._egress_gateway(access.hosts).wrap(backend, command, cwd, access, servers)
         return backend.wrap(command, cwd, access)
+
+    def _refuse_in_a_home(self) -> None:
+        """Commands could change what programs run when the user logs in, and read everything that is theirs."""
+        if self._home_settings.as_workspace or self._home is None:
+            return
+        if Path(os.path.realpath(self._home)).is_relative_to(os.path.realpath(self._root)):
+            raise CommandNotStarted(HOME_IS_WORKSPACE)
 
     @property
     def ports(self) -> "PortForwarding | None":

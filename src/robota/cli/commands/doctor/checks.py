@@ -33,6 +33,7 @@ from robota.workspace.process.filter_process import run_filter
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.bubblewrap import interpreter_inside
+from robota.workspace.sandbox.home.access import find_home_access
 from robota.workspace.sandbox.machine_network.socket_guard import (
     ABI_WITH_SCOPES,
     LandlockScope,
@@ -54,6 +55,7 @@ NEAR_MODELS: Final = 3
 MAX_SKILLS_SHOWN: Final = 5
 AGENTS: Final = (".claude/agents/", ".robota/agents/")
 MAX_PROBLEM_LENGTH: Final = 500
+MAX_HOME_LENGTH: Final = 8_000
 MIN_FREE_BYTES: Final = 200 * 1024 * 1024
 
 
@@ -87,6 +89,7 @@ async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
         git,
         ripgrep,
         sandbox,
+        *_home(settings, root, env),
         *_settings(settings),
         _trust(settings),
         *_skills(settings, root, env),
@@ -224,6 +227,26 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
         return Check(name=name, health=Health.NOTE, text=f"Landlock, because {reason}", advice=advice)
     advice = "Every command needs approval. Install bubblewrap; user namespaces may have to be enabled."
     return Check(name=name, health=Health.NOTE, text=f"none, because {reason}", advice=advice)
+
+
+def _home(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Check]:
+    """What commands see of the home, by reason, and what of the settings they do not see."""
+    if not settings.values.sandbox.enabled:
+        return []
+    secrets = (user_directory(env),)
+    found = find_home_access(
+        root, env, home=known_home(env), secrets=secrets, readable=settings.values.sandbox.readable
+    )
+    by_source: dict[str, list[str]] = {}
+    shown = [(each.source, each.place) for each in found.visible] + [(each.source, each.place) for each in found.copies]
+    for source, place in shown:
+        by_source.setdefault(source, []).append(str(place))
+    lines = [f"{', '.join(places)} ({source})" for source, places in sorted(by_source.items())]
+    advice = "Further places: sandbox.readable in your user settings."
+    text = f"hidden from commands except {'; '.join(lines)}" if lines else "hidden from commands"
+    problems = [f"sandbox.readable: {each.named} is refused: {each.reason}" for each in found.refused]
+    refused = [Check(name="home", health=Health.NOTE, text=single_line(each, 500)) for each in problems]
+    return [Check(name="home", health=Health.GOOD, text=single_line(text, MAX_HOME_LENGTH), advice=advice), *refused]
 
 
 def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
