@@ -40,8 +40,10 @@ def test_what_runs_at_the_start_can_be_neither_changed_nor_created(
     cell.root = cell.home
     write(cell.home, {"notes": "old\n", **(dict.fromkeys(RUN_AT_START, "old\n") if present else {})})
     live_in(cell, monkeypatch)
-    tries = "; ".join(f"mkdir -p $(dirname {name}); echo new > {name}; rm -rf {name}" for name in RUN_AT_START)
-    cell.run(f"{tries}; mv .config .moved; mv .local .moved2; echo new > notes")
+    tries = "; ".join(f"mkdir -p $(dirname {name}); echo new > {name}" for name in RUN_AT_START)
+    if present:  # a file that was created must not be removed again before we look
+        tries += f"; rm -rf {' '.join(RUN_AT_START)}; mv .config .moved; mv .local .moved2"
+    cell.run(f"{tries}; echo new > notes")
     assert (cell.home / "notes").read_text() == "new\n"
     for name in RUN_AT_START:
         assert (cell.home / name).exists() == present, name
