@@ -84,7 +84,6 @@ async def send_prompt(session: Session, line: str) -> CommandOutcome | Refused:
     if session.is_working:
         receipt = await session.submit(QueueMessage(text=line))
         return receipt if isinstance(receipt, Refused) else shown_text(f"queued: {line}")
-    has_task = session.state().current_task_id is not None
-    # An idle task waits for an answer; a queued message would not wake one that was resumed.
-    receipt = await session.submit(AskResponse(answer=Say(text=line)) if has_task else NewTask(text=line))
+    # A queued message would not wake a task that was resumed.
+    receipt = await session.submit(AskResponse(answer=Say(text=line)) if session.takes_prompt else NewTask(text=line))
     return receipt if isinstance(receipt, Refused) else CommandStarted(is_prompt=True)

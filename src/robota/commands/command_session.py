@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
+from robota.engine.session.decision import answered
 from robota.engine.session.session import Session
 from robota.protocol.commands import (
     Accepted,
@@ -54,6 +55,13 @@ class CommandSession:
 
     async def submit(self, command: Command) -> Receipt:
         match command:
+            case RunSlashCommand() | ListSlashCommands() | CompletePrompt():
+                return await answered(self._receipt(command))
+            case _:
+                return await self._session.submit(command)
+
+    async def _receipt(self, command: RunSlashCommand | ListSlashCommands | CompletePrompt) -> Receipt:
+        match command:
             case RunSlashCommand(line=line):
                 return await self._run(line)
             case ListSlashCommands():
@@ -61,7 +69,7 @@ class CommandSession:
             case CompletePrompt():
                 return Accepted(completion=await self._complete(command))
             case _:
-                return await self._session.submit(command)
+                assert_never(command)
 
     def events(self) -> AsyncIterator[Event]:
         return self._session.events()

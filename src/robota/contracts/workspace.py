@@ -128,6 +128,11 @@ class Processes(Protocol):
         """One of them by its id."""
         ...
 
-    def abort_running(self) -> bool:
-        """End every command that somebody waits for. False if none runs."""
+    @property
+    def is_running(self) -> bool:
+        """Whether somebody waits for a command."""
+        ...
+
+    def abort_running(self) -> None:
+        """End every command that somebody waits for."""
         ...

@@ -196,28 +196,14 @@ class RedoRewind(GoBack, frozen=True, kw_only=True, tag="rewindRedo"):
     """Redo the rewind that was undone last."""
 
 
+TaskCommand = NewTask | ClearTask | CancelTask | SwitchMode | SetPermissionMode | RetryNow
+InputCommand = AskResponse | QueueMessage | EditQueuedMessage | RemoveQueuedMessage | TerminalOperation
 ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
 RewindRequest = RewindTo | UndoRewind | RedoRewind
 RewindCommand = ListRewindPoints | ShowRewindDiff | RewindRequest
 SlashCommand = RunSlashCommand | ListSlashCommands | CompletePrompt
 
-Command = (
-    NewTask
-    | ClearTask
-    | CancelTask
-    | AskResponse
-    | TerminalOperation
-    | QueueMessage
-    | EditQueuedMessage
-    | RemoveQueuedMessage
-    | SwitchMode
-    | SetPermissionMode
-    | ContextCommand
-    | RetryNow
-    | SlashCommand
-    | RewindCommand
-    | OlderRowsRequest
-)
+Command = TaskCommand | InputCommand | ContextCommand | RewindCommand | SlashCommand | OlderRowsRequest
 
 
 class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="receipt"):

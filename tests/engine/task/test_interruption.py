@@ -1,5 +1,6 @@
 """Cancelling at any point leaves everything in order: no open call, no streaming row, a task that can go on."""
 
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -175,7 +176,7 @@ def test_cancel_after_any_event_leaves_a_history_that_can_be_sent(workspace: Pat
         assert not any(row.partial for row in stage.rows)
         task = stage.logged().current
         assert task is not None
-        for before, after in zip(task.turns, [*task.turns[1:], None], strict=True):
+        for before, after in zip_longest(task.turns, task.turns[1:]):
             if isinstance(before, AssistantTurn) and before.tool_uses:
                 assert isinstance(after, UserTurn)
                 results = [block.tool_use_id for block in after.content if isinstance(block, ToolResultBlock)]

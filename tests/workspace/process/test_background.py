@@ -125,7 +125,7 @@ def test_at_its_time_limit_a_command_continues_in_the_background(tmp_path: Path)
         assert isinstance(process, BackgroundProcess)
         assert processes.find_background(process.id) is process
         assert process.output.head == "before\n" and not process.has_input
-        assert not processes.abort_running()
+        assert not processes.is_running
         with pytest.raises(InputNotSent, match="no open input"):
             await process.send(b"x", then_close=False)
         (tmp_path / "go").write_text("went\n")

@@ -112,7 +112,8 @@ def test_abort_ends_also_who_ignores_term(tmp_path: Path) -> None:
         command = "trap '' TERM; echo up; while :; do sleep 1000; done"
         task = asyncio.create_task(processes.run(command, tmp_path, None, lambda _: started.set()))
         await started.wait()
-        assert processes.abort_running()
+        assert processes.is_running
+        processes.abort_running()
         return await task
 
     assert with_processes(scenario).ending == Ending(signal="SIGKILL", stopped_for=StopReason.ABORTED)

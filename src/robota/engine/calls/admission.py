@@ -28,7 +28,16 @@ from robota.contracts.tool import (
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
 from robota.engine.calls.call_hooks import is_asked_by_rule, run_pre_hooks, with_hooks
-from robota.engine.calls.call_stopped import A_BUG, CallStopped, TaskHalted, denied, describe, mistake, not_logged
+from robota.engine.calls.call_stopped import (
+    A_BUG,
+    CallStopped,
+    TaskGivenUp,
+    TaskHalted,
+    denied,
+    describe,
+    mistake,
+    not_logged,
+)
 from robota.engine.record.rows import StreamingRow
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
@@ -256,12 +265,16 @@ class Admission:
             return
         from robota.engine.calls.repeated_call import answer_repetition
 
-        # Unattended, the ask is what ends the run, so it comes only with the last repetition.
-        asks = self._runtime.options.attended or repetition is Repetition.STOPPED
+        # Unattended, the ask is what ends the run, so it comes only with the last repetition. A subtask is not asked
+        # about: it ends, and its parent goes on.
+        runtime, is_stopped = self._runtime, repetition is Repetition.STOPPED
+        if is_stopped and runtime.is_subtask:
+            raise TaskGivenUp("The model kept repeating the same call.")
+        asks = is_stopped or (runtime.options.attended and not runtime.is_subtask)
         if asks:
             self.repetition.forget()
         is_last = repetition is Repetition.WARNED
-        raise mistake(await answer_repetition(self._runtime, call.name, asks=asks, is_last=is_last))
+        raise mistake(await answer_repetition(runtime, call.name, asks=asks, is_last=is_last))
 
     def _with_input(self, pending: PendingCall, changed: dict[str, Any], who: str) -> PendingCall:
         """The call with another input, which must fit the tool and the mode like the model's own."""

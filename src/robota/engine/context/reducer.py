@@ -114,8 +114,8 @@ class Reducer:
         history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
         return CutOutputs(cut_id=identity, count=len(results), sizes=self._sizes(before))
 
-    def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> Sizes:
-        """Undo a reduction, by default the newest, if the hidden turns fit into `room` tokens."""
+    def restoration(self, identity: str | None, recorded: Sequence[Turn], room: float) -> Callable[[], Sizes]:
+        """A function that undoes a reduction, by default the newest, if the hidden turns fit into `room` tokens."""
         history, before = self._history, self._history.characters
         chosen = chosen_reduction(identity, history.undoable)
         restored = history.without_reduction(chosen, recorded)
@@ -123,8 +123,12 @@ class Reducer:
             raise CannotRestore("The log does not contain everything that was removed. Nothing was changed.")
         tokens = self._gauge.tokens_after(before, sum(map(characters_of, restored.turns)))
         require_room(tokens, room)
-        history.restore(chosen, restored)
-        return self._sizes(before)
+
+        def undo() -> Sizes:
+            history.restore(chosen, restored)
+            return self._sizes(before)
+
+        return undo
 
     def _cut(self, output: OldOutput) -> CutResult:
         """Cut one output. Unless it is a file, which can be read again, it is stored as an artifact for the model."""

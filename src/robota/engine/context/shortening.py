@@ -85,10 +85,15 @@ class Shortening:
         self._runtime.emit_usage()
         return True
 
-    def restore(self, identity: str | None, recorded: Sequence[Turn], room: float) -> None:
-        """Undo a reduction, by default the newest. Raises `CannotRestore`."""
-        self._reduced("restored", "manual", self._reducer.restore(identity, recorded, room))
-        self._runtime.emit_usage()
+    def restoration(self, identity: str | None, recorded: Sequence[Turn], room: float) -> Callable[[], None]:
+        """A function that undoes a reduction, by default the newest. Raises `CannotRestore`."""
+        restore = self._reducer.restoration(identity, recorded, room)
+
+        def undo() -> None:
+            self._reduced("restored", "manual", restore())
+            self._runtime.emit_usage()
+
+        return undo
 
     async def _condense_in(self, row: Message, trigger: Trigger, focus: str, room: float) -> None:
         """Condense. There is no await after the summary, so that no interruption can leave it half done."""

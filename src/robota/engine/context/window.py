@@ -100,13 +100,18 @@ class Context:
 
         return condense_preview(self._runtime, system, tools, self.tokens, self._shortening.characters_for(self._room))
 
-    def restore(self, identity: str | None, recorded: Sequence[Turn]) -> None:
-        """Undo a reduction, by default the newest; `recorded` are the turns in the log. Raises `CannotRestore`.
+    def restoration(self, identity: str | None, recorded: Sequence[Turn]) -> Callable[[], None]:
+        """A function that undoes a reduction, by default the newest, at once. Raises `CannotRestore`.
 
-        Nothing is condensed automatically before the conversation has grown again.
+        `recorded` are the turns in the log. Nothing is condensed automatically before the conversation has grown again.
         """
-        self._shortening.restore(identity, recorded, self._room)
-        self._next_try_at = self.tokens + GROWTH_SHARE * self._room
+        restore = self._shortening.restoration(identity, recorded, self._room)
+
+        def undo() -> None:
+            restore()
+            self._next_try_at = self.tokens + GROWTH_SHARE * self._room
+
+        return undo
 
     def request_condensing(self, focus: str) -> None:
         """Condense before the next request; `focus` is what the summary must keep above all."""

@@ -10,7 +10,8 @@ from typing import Any, Final, Protocol, TypeVar
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
 from robota.engine.model.system_prompt import ModePrompt, mode_prompt
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.protocol.asks.answer import Approve, Say
+from robota.engine.runtime.user_input import ends_turn
+from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import FailureAsk, Fault
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
@@ -34,7 +35,7 @@ class RequestGivenUp(Exception):
 class AnsweredWithPrompt(Exception):
     """The user answered a failed request with a prompt, which goes to the model with the next request."""
 
-    def __init__(self, answer: Say | Approve) -> None:
+    def __init__(self, answer: Answer) -> None:
         super().__init__(answer.text)
         self.answer = answer
 
@@ -84,9 +85,14 @@ class Requester:
         self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(self._history.last_call_number + 1))
 
-    def retry_now(self) -> bool:
-        """End the pause before the next retry; False if there is none."""
-        return self._request_retry.retry_now()
+    @property
+    def is_pausing(self) -> bool:
+        """Whether a request waits to be retried."""
+        return self._request_retry.is_pausing
+
+    def retry_now(self) -> None:
+        """End the pause before the next retry."""
+        self._request_retry.retry_now()
 
     async def reply(self) -> Reply:
         """The next reply, complete and not empty."""
@@ -214,7 +220,7 @@ class Requester:
         while isinstance(answer, CondenseContext):
             await self._context.condense_now(answer.text or "")
             answer = await self._runtime.ask_or_command(asked)
-        if not isinstance(answer, Approve) and not (isinstance(answer, Say) and answer.has_words):
+        if ends_turn(asked, answer):
             raise RequestGivenUp(fault.message)
         self._rows.say("api_req_retried")
         if answer.has_words:
@@ -233,12 +239,15 @@ class RequestRetry:
         self.model = runtime.options.model
         self.empty_replies = 0
 
-    def retry_now(self) -> bool:
-        """End the pause before the next retry; False if there is none."""
-        if self._retry_now is None:
-            return False
-        self._retry_now.set()
-        return True
+    @property
+    def is_pausing(self) -> bool:
+        """Whether a request waits to be retried."""
+        return self._retry_now is not None
+
+    def retry_now(self) -> None:
+        """End the pause before the next retry, if there is one."""
+        if self._retry_now is not None:
+            self._retry_now.set()
 
     async def persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Repeat `attempt` until it returns; raises the fault after which no retry and no fallback model is left."""

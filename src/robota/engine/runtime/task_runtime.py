@@ -65,6 +65,19 @@ class Spent:
         self.cost: float | None = 0.0
 
 
+class TurnCounts:
+    """The mistakes of a task in a row, and its requests in the present turn of the user."""
+
+    def __init__(self) -> None:
+        self.mistakes = 0
+        self.requests = 0
+
+
+def is_used_up(limit: float | None, used: float | None) -> bool:
+    """Whether a limit is reached. What is used may be unknown, which counts as too much."""
+    return limit is not None and (used is None or used >= limit)
+
+
 class Meter:
     """Tokens, cost and tool calls of one task. `context_tokens` is the size of the conversation.
 
@@ -169,6 +182,10 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     @property
     def task_id(self) -> str:
         return self.rows.task_id
+
+    @property
+    def is_subtask(self) -> bool:
+        return self.agent_type is not None
 
     def end_turn_rules(self) -> None:
         """Drop the grants and denials of a skill, which were for the prompt that named it."""

@@ -2,23 +2,26 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 import msgspec
 
 from robota.engine.record.journal import Journal
 from robota.log.kinds.session import QueueRecord
-from robota.protocol.asks.answer import Answer, Say
-from robota.protocol.asks.ask import Ask, CompletionAsk, ElicitationAsk, QuestionAsk
-from robota.protocol.asks.seed import UnknownResponse, answer_in
-from robota.protocol.commands import (
-    Accepted,
-    AskResponse,
-    CondenseContext,
-    EditQueuedMessage,
-    QueueMessage,
-    Receipt,
-    Refused,
+from robota.protocol.asks.answer import Answer, Approve, Say
+from robota.protocol.asks.ask import (
+    ApprovalAsk,
+    Ask,
+    CompletionAsk,
+    ElicitationAsk,
+    FailureAsk,
+    LimitAsk,
+    MistakeKind,
+    MistakesAsk,
+    QuestionAsk,
+    ResumeAsk,
 )
+from robota.protocol.commands import CondenseContext, EditQueuedMessage, QueueMessage, Refused
 from robota.protocol.message import Message, QueuedMessage
 
 
@@ -33,11 +36,6 @@ class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
     message: Message
     future: asyncio.Future[Answer | CondenseContext]
     takes_commands: bool = False
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it has an answer that the task has not processed yet."""
-        return self.future.done()
 
 
 class ResumedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +54,7 @@ class AskTable:
 
     def __init__(self) -> None:
         self._pending: dict[int, PendingAsk] = {}
+        self._answered: set[int] = set()
         self._about_output: set[int] = set()
 
     def show_output(self, ts: int) -> None:
@@ -72,7 +71,13 @@ class AskTable:
 
     @property
     def newest(self) -> PendingAsk | None:
+        """The newest ask that has no answer."""
         return next(reversed(self._pending.values()), None)
+
+    @property
+    def has_unread_answer(self) -> bool:
+        """Whether a task has an answer, or a command instead of one, that it has not processed yet."""
+        return bool(self._answered)
 
     async def wait(self, message: Message) -> Answer:
         """Wait for the answer to this ask. However the wait ends, the ask is then no longer answerable."""
@@ -88,18 +93,46 @@ class AskTable:
             return await future
         finally:
             self._pending.pop(message.ts, None)
+            self._answered.discard(message.ts)
 
-    def answer(self, command: AskResponse) -> Receipt:
-        """Deliver an answer to the ask that it names, or refuse it and change nothing."""
-        try:
-            answer = answer_in(command)
-        except UnknownResponse as unknown:
-            return Refused(code="unknown_response", message=str(unknown))
-        pending = self.newest if command.ts is None else self._pending.get(command.ts)
-        if pending is None or pending.is_settled:
-            return Refused(code="stale_ask", message=_why_stale(command.ts, self.newest))
+    def find(self, ts: int | None) -> PendingAsk | Refused:
+        """The open ask `ts`, or the newest; the refusal if it is not open."""
+        pending = self.newest if ts is None else self._pending.get(ts)
+        return pending or Refused(code="stale_ask", message=_why_stale(ts, self.newest))
+
+    def settle(self, pending: PendingAsk, answer: Answer | CondenseContext) -> None:
+        """Hand over the answer, or the command that comes instead of one. The ask is open no longer."""
+        del self._pending[pending.message.ts]
+        self._answered.add(pending.message.ts)
         pending.future.set_result(answer)
-        return Accepted(id=str(pending.message.ts))
+
+
+def ends_turn(asked: Ask | None, answer: Answer) -> bool:
+    """Whether the agent stops working with this answer. Only an idle or resumable ask can stop it."""
+    match asked:
+        case CompletionAsk() | ResumeAsk():
+            return ends_task(asked, answer)
+        case FailureAsk():
+            return not isinstance(answer, Approve) and not (isinstance(answer, Say) and answer.has_words)
+        case LimitAsk():
+            return not isinstance(answer, Approve)
+        case MistakesAsk(mistake=MistakeKind.USELESS_REPLIES):
+            return not isinstance(answer, Approve) and not answer.has_words
+        case MistakesAsk() | ApprovalAsk() | QuestionAsk() | None:
+            return False
+        case _:
+            assert_never(asked)
+
+
+def ends_task(asked: Ask | None, answer: Answer) -> bool:
+    """Whether a task ends with this answer, and not only its turn."""
+    match asked:
+        case CompletionAsk():
+            return not answer.has_words
+        case ResumeAsk():
+            return not answer.has_words and (asked.is_completed or not isinstance(answer, Approve))
+        case _:
+            return False
 
 
 def _why_stale(ts: int | None, newest: PendingAsk | None) -> str:
@@ -130,9 +163,14 @@ class MessageQueue:
     def entries(self) -> tuple[QueuedMessage, ...]:
         return self._entries
 
-    def add(self, message: QueueMessage) -> Receipt:
-        if not message.text.strip() and not message.images:
-            return Refused(code="empty_message", message="There is nothing to queue: no text and no image.")
+    def find(self, id: str) -> QueuedMessage | Refused:
+        """The queued message with this id; the refusal if there is none."""
+        found = next((entry for entry in self._entries if entry.id == id), None)
+        message = f"There is no queued message {id}: it was already sent or removed."
+        return found or Refused(code="not_queued", message=message)
+
+    def add(self, message: QueueMessage) -> QueuedMessage:
+        """Add a message at the end."""
         ts = self._journal.next_ts()
         entry = QueuedMessage(
             id=f"q{ts}",
@@ -143,12 +181,10 @@ class MessageQueue:
             is_command=message.is_command,
         )
         self._set((*self._entries, entry))
-        return Accepted(id=entry.id)
+        return entry
 
-    def edit(self, change: EditQueuedMessage) -> Receipt:
-        before = next((entry for entry in self._entries if entry.id == change.id), None)
-        if before is None:
-            return _not_waiting(change.id)
+    def edit(self, before: QueuedMessage, change: EditQueuedMessage) -> None:
+        """Replace a queued message."""
         changed = msgspec.structs.replace(
             before,
             timestamp=self._journal.next_ts(),
@@ -157,29 +193,22 @@ class MessageQueue:
             after_turn=before.after_turn if change.after_turn is None else change.after_turn,
         )
         self._set(tuple(changed if entry is before else entry for entry in self._entries))
-        return Accepted(id=change.id)
 
-    def remove(self, id: str) -> Receipt:
-        if all(entry.id != id for entry in self._entries):
-            return _not_waiting(id)
-        self._set(tuple(entry for entry in self._entries if entry.id != id))
-        return Accepted(id=id)
+    def remove(self, queued: QueuedMessage) -> None:
+        """Remove a queued message."""
+        self._set(tuple(entry for entry in self._entries if entry is not queued))
 
     def take(self, *, is_turn_over: bool = False) -> QueuedMessage | None:
         """Remove and return the oldest entry that is due; `is_turn_over` also takes entries for the end of the turn."""
         first = next((entry for entry in self._entries if is_turn_over or not entry.after_turn), None)
         if first is not None:
-            self._set(tuple(entry for entry in self._entries if entry is not first))
+            self.remove(first)
         return first
 
     def _set(self, entries: tuple[QueuedMessage, ...]) -> None:
         self._entries = entries
         self._journal.write(QueueRecord(queue=entries))
         self._on_change(entries)
-
-
-def _not_waiting(id: str) -> Refused:
-    return Refused(code="not_queued", message=f"There is no queued message {id}: it was already sent or removed.")
 
 
 class UserInput(msgspec.Struct, frozen=True, kw_only=True):

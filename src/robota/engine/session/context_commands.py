@@ -1,12 +1,21 @@
 """Commands about the model's context window: show it, condense it, undo a reduction, pin turns."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, assert_never
+from collections.abc import Callable
+from typing import Final, TypeVar, assert_never
 
 from robota.engine.context.reducer import CannotRestore
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.user_input import AskTable
+from robota.engine.session.decision import (
+    NO_TASK,
+    ChangeFailed,
+    Changes,
+    Decision,
+    SessionChange,
+    ToolsNeeded,
+    accepting,
+)
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.errors import LogError
@@ -18,7 +27,6 @@ from robota.protocol.commands import (
     ContextCommand,
     ContextRequest,
     PinTurn,
-    Receipt,
     Refused,
     RestoreContext,
 )
@@ -26,7 +34,8 @@ from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.slash_commands import CommandShown
 from robota.protocol.views import TextView
 
-NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
+T = TypeVar("T")
+
 ANSWERING: Final = Refused(code="task_busy", message="The model is answering. Nothing was changed; try again later.")
 CONDENSED: Final = Accepted(outcome=CommandShown(view=TextView(text="The conversation was condensed.")))
 NOT_CONDENSED: Final = Refused(code="not_condensed", message="The conversation was not condensed and stays as it is.")
@@ -41,7 +50,7 @@ NOTHING_TO_CONDENSE: Final = Refused(
 
 
 class ContextCommands:
-    """Handles the context commands for the running task, or for the one that waits to be resumed."""
+    """Decides on the context commands, for the running task or the one that waits to be resumed."""
 
     def __init__(
         self,
@@ -49,87 +58,92 @@ class ContextCommands:
         asks: AskTable,
         journal: Journal,
         bus: EventBus,
-        open_task: Callable[[], Awaitable[Task | Refused]],
+        changes: Changes,
+        open_task: Callable[[], Task | Refused | ToolsNeeded],
     ) -> None:
-        """`open_task` returns the task to act on, or the refusal if there is none."""
+        """`open_task` returns the task to act on, or why there is none yet."""
         self._runner = runner
         self._asks = asks
         self._journal = journal
         self._bus = bus
+        self._changes = changes
         self._open_task = open_task
-
-    async def handle(self, command: ContextCommand) -> Receipt:
-        """Carry the command out, or refuse it and change nothing."""
-        match command:
-            case ContextRequest():
-                return self._emit(await self.update())
-            case CondensePreviewRequest():
-                return self._emit(await self.preview())
-            case CondenseContext():
-                return await self._condense(command)
-            case RestoreContext():
-                return await self._restore(command)
-            case PinTurn():
-                return await self._pin(command)
-            case _:
-                assert_never(command)
 
     async def update(self) -> ContextUpdate | Refused:
         """What fills the context window, entry by entry."""
-        task = await self._open_task()
-        return task if isinstance(task, Refused) else task.context_update()
+
+        async def decide() -> Decision[ContextUpdate]:
+            task = self._open_task()
+            return _returning(task.context_update()) if isinstance(task, Task) else task
+
+        return await self._changes.make(decide)
 
     async def preview(self) -> CondensePreview | Refused:
         """What condensing would do to the conversation now."""
-        task = await self._open_task()
-        return task if isinstance(task, Refused) else task.condense_preview() or NOTHING_TO_CONDENSE
 
-    def _emit(self, event: ContextUpdate | CondensePreview | Refused) -> Receipt:
-        if isinstance(event, Refused):
-            return event
-        self._bus.emit(event)
-        return Accepted()
+        async def decide() -> Decision[CondensePreview]:
+            task = self._open_task()
+            if not isinstance(task, Task):
+                return task
+            preview = task.condense_preview()
+            return NOTHING_TO_CONDENSE if preview is None else _returning(preview)
 
-    async def _condense(self, command: CondenseContext) -> Receipt:
-        """A task that waits for a prompt condenses now; any other does so before its next request."""
-        task = await self._open_task()
-        if isinstance(task, Refused):
+        return await self._changes.make(decide)
+
+    async def decide(self, command: ContextCommand) -> Decision[Accepted]:
+        """What the command does."""
+        task = self._open_task()
+        if not isinstance(task, Task):
             return task
-        if await self._runner.has_ended():
+        match command:
+            case ContextRequest():
+                update = task.context_update()
+                return accepting(lambda: self._bus.emit(update))
+            case CondensePreviewRequest():
+                preview = task.condense_preview()
+                return NOTHING_TO_CONDENSE if preview is None else accepting(lambda: self._bus.emit(preview))
+            case CondenseContext():
+                return self._condensing(task, command)
+            case RestoreContext():
+                return await self._restoring(task, command)
+            case PinTurn():
+                return self._pinning(task, command)
+            case _:
+                assert_never(command)
+
+    def _condensing(self, task: Task, command: CondenseContext) -> Decision[Accepted]:
+        """A task that waits for a prompt condenses now; any other does so before its next request."""
+        if self._runner.is_over:
             return NO_TASK
         pending = self._asks.newest
         if self._is_answering(task):
             return ANSWERING
         if pending is not None and pending.takes_commands:
-            pending.future.set_result(command)
-            return Accepted()
+            return accepting(lambda: self._asks.settle(pending, command))
         if self._runner.current is None and not task.runtime.options.attended:
             paused = self._runner.paused
             if paused is not None and paused.task.waiting_ask is not None and paused.task.open_calls:
                 return CALL_WAITS
-            # Print mode ends after the command, so there is no next request.
-            return CONDENSED if await task.context.condense_now(command.text or "") else NOT_CONDENSED
-        task.context.request_condensing(command.text or "")
-        return Accepted(is_deferred=True)
+            return SessionChange(lambda: _condense_now(task, command))
 
-    async def _restore(self, command: RestoreContext) -> Receipt:
-        """Undo a reduction from the log. The task may start a request while the log is read, so check again after."""
-        task = await self._open_task()
-        if isinstance(task, Refused):
-            return task
+        async def later() -> Accepted:
+            task.context.request_condensing(command.text or "")
+            return Accepted(is_deferred=True)
+
+        return SessionChange(later)
+
+    async def _restoring(self, task: Task, command: RestoreContext) -> Decision[Accepted]:
+        """Undo a reduction from the log. The task may start a request while the log is read, so check after."""
         try:
             recorded = await asyncio.to_thread(recorded_turns, self._journal.path, task.runtime.task_id)
             if self._is_answering(task):
                 return ANSWERING
-            task.context.restore(command.id, recorded)
+            restore = task.context.restoration(command.id, recorded)
         except (CannotRestore, LogError) as refusal:
             return Refused(code="cannot_restore", message=str(refusal))
-        return Accepted()
+        return accepting(restore)
 
-    async def _pin(self, command: PinTurn) -> Receipt:
-        task = await self._open_task()
-        if isinstance(task, Refused):
-            return task
+    def _pinning(self, task: Task, command: PinTurn) -> Decision[Accepted]:
         history = task.runtime.history
         shown = {piece.number for piece in history.pieces if piece.reduction is None}
         if command.is_pinned and command.turn not in shown:
@@ -138,10 +152,24 @@ class ContextCommands:
                 "numbers."
             )
             return Refused(code="unknown_turn", message=message)
-        history.pin(command.turn, command.is_pinned)
-        return Accepted()
+        return accepting(lambda: history.pin(command.turn, command.is_pinned))
 
     def _is_answering(self, task: Task) -> bool:
         """Whether a request runs or is about to start, so that the conversation must not change."""
-        pending = self._asks.newest
-        return task.runtime.rows.info.is_streaming or (pending is not None and pending.is_settled)
+        return task.runtime.rows.info.is_streaming or self._asks.has_unread_answer
+
+
+async def _condense_now(task: Task, command: CondenseContext) -> Accepted:
+    """Print mode ends after the command, so there is no next request to condense before."""
+    if not await task.context.condense_now(command.text or ""):
+        raise ChangeFailed(NOT_CONDENSED)
+    return CONDENSED
+
+
+def _returning(value: T) -> SessionChange[T]:
+    """The value; nothing is changed."""
+
+    async def make() -> T:
+        return value
+
+    return SessionChange(make)

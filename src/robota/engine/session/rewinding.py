@@ -8,6 +8,7 @@ import msgspec
 
 from robota.contracts.rewind import RewindError, RewindService
 from robota.engine.record.journal import Journal
+from robota.engine.session.decision import ChangeFailed, Changes, Decision, SessionChange
 from robota.log.kinds.session import EndRecord
 from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession
@@ -28,13 +29,17 @@ T = TypeVar("T")
 BUSY: Final = Refused(
     code="task_busy", message="The agent is working. Nothing was changed; stop it first, or wait until it has finished."
 )
+CHANGED: Final = Refused(
+    code="no_rewind", message="Files have changed since this preview. Nothing was changed; review it again."
+)
 CANNOT_REWIND: Final = Refused(code="no_rewind", message="This session cannot be rewound. Nothing was changed.")
 
 
 class RewoundSession(Protocol):
     """The part of `Session` that rewinding uses."""
 
-    async def is_idle(self) -> bool:
+    @property
+    def is_idle(self) -> bool:
         """Whether nothing runs: there is no task, or it only waits for the next prompt."""
         ...
 
@@ -65,9 +70,11 @@ class SessionRewind:
         self,
         session: RewoundSession,
         make_service: Callable[[], RewindService] | None,
+        changes: Changes,
         emit: Callable[[Event], None],
     ) -> None:
         self._session = session
+        self._changes = changes
         self._make_service = make_service
         self._emit = emit
         self._service: RewindService | None = None
@@ -86,13 +93,7 @@ class SessionRewind:
 
     async def go(self, order: RewindRequest) -> RewindResult | Refused:
         """Rewind, tell every client, and offer to resume the task."""
-        if not await self._session.is_idle():
-            return BUSY
-        result = await self._answer(lambda service: self._rewind(service, order))
-        if not isinstance(result, Refused):
-            self._emit(Rewound(result=result, request_id=order.request_id))
-            await asyncio.sleep(0)  # lets the reloaded task ask, so that the next command finds the session idle
-        return result
+        return await self._changes.make(lambda: self._decide(order))
 
     async def handle(self, command: RewindCommand) -> Receipt:
         """Answer a command with an event."""
@@ -108,19 +109,34 @@ class SessionRewind:
                     return diff
                 self._emit(RewindDiff(diff=diff, request_id=command.request_id))
             case _:
-                return await self._handle_request(command)
+                result = await (self.preview(command) if command.is_preview else self.go(command))
+                if isinstance(result, Refused):
+                    return result
+                if command.is_preview:
+                    self._emit(RewindPreview(result=result, request_id=command.request_id))
         return Accepted()
 
-    async def _handle_request(self, order: RewindRequest) -> Receipt:
-        result = await (self.preview(order) if order.is_preview else self.go(order))
+    async def _decide(self, order: RewindRequest) -> Decision[RewindResult]:
+        """The preview finds everything that speaks against the rewind, while the task still waits as it did."""
+        if not self._session.is_idle:
+            return BUSY
+        preview = await self.preview(order)
+        if isinstance(preview, Refused):
+            return preview
+        if order.state and order.state != preview.state:
+            return CHANGED
+        # The task may have gone on by itself while the log was read.
+        return SessionChange(lambda: self._make(order, preview)) if self._session.is_idle else BUSY
+
+    async def _make(self, order: RewindRequest, preview: RewindResult) -> RewindResult:
+        result = await self._answer(lambda service: self._rewind(service, order, preview))
         if isinstance(result, Refused):
-            return result
-        if order.is_preview:
-            self._emit(RewindPreview(result=result, request_id=order.request_id))
-        return Accepted()
+            raise ChangeFailed(result)
+        self._emit(Rewound(result=result, request_id=order.request_id))
+        await asyncio.sleep(0)  # lets the reloaded task ask, so that the next command finds the session idle
+        return result
 
-    async def _rewind(self, service: RewindService, order: RewindRequest) -> RewindResult:
-        preview = await service.preview(order)
+    async def _rewind(self, service: RewindService, order: RewindRequest, preview: RewindResult) -> RewindResult:
         if not preview.changes_conversation:
             return await service.carry_out(order)
         # The records of the task's end must come before the rewind, on the branch that is abandoned.

@@ -1,10 +1,10 @@
 """`Session`, the façade that clients use: commands go in, events come out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
 
@@ -14,13 +14,13 @@ from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options, chosen_state, session_header
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.user_input import AskTable, MessageQueue, is_answered_by_queue
+from robota.engine.runtime.user_input import AskTable, MessageQueue
+from robota.engine.session.decision import NO_TASK, Changes, Decision, SessionChange, ToolsNeeded, accepting, answered
 from robota.engine.task.runner import TaskRunner
 from robota.log.kinds.session import NameRecord
-from robota.protocol.asks.answer import Approve, Reject, Say
-from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
+from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUMABLE_ASKS, RESUME_ASKS
-from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.calls import PastCall
 from robota.protocol.commands import (
     Accepted,
@@ -28,21 +28,33 @@ from robota.protocol.commands import (
     CancelTask,
     ClearTask,
     Command,
+    CompletePrompt,
     CondenseContext,
+    CondensePreviewRequest,
     ContextCommand,
+    ContextRequest,
     EditQueuedMessage,
+    InputCommand,
+    ListRewindPoints,
+    ListSlashCommands,
     NewTask,
     OlderRowsRequest,
+    PinTurn,
     QueueMessage,
     Receipt,
+    RedoRewind,
     Refused,
     RemoveQueuedMessage,
+    RestoreContext,
     RetryNow,
-    RewindCommand,
+    RewindTo,
+    RunSlashCommand,
     SetPermissionMode,
-    SlashCommand,
+    ShowRewindDiff,
     SwitchMode,
+    TaskCommand,
     TerminalOperation,
+    UndoRewind,
 )
 from robota.protocol.events import (
     Event,
@@ -61,6 +73,7 @@ from robota.protocol.permission_mode import PermissionMode
 if TYPE_CHECKING:
     from robota.engine.runtime.task_runtime import TaskRuntime
     from robota.engine.session.context_commands import ContextCommands
+    from robota.engine.session.input_commands import InputCommands
     from robota.engine.session.rewinding import SessionRewind
     from robota.engine.session.task_factory import TaskFactory
     from robota.engine.session.titling import Titling
@@ -85,8 +98,8 @@ SANDBOX_STAYS: Final = {
     False: "Commands still run without a sandbox, as at the start of the session. Start a new session to use one.",
 }
 STOPPED: Final = Refused(code="cancelled", message="Stopped before the task started. Nothing was sent to the model.")
+BUSY: Final = Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
 PAUSED: Final = Refused(code="task_paused", message="The task is paused. Decide first whether to resume it.")
-NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 
 
 class Session:
@@ -99,6 +112,7 @@ class Session:
         self._journal = Journal(services.log, self._bus)
         self._asks = AskTable()
         self._grants: list[str] = []
+        self._task_ids: set[str] = set()
         self._gathering: ToolGathering | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
@@ -106,24 +120,15 @@ class Session:
         self._rewind: SessionRewind | None = None
         self._titling: Titling | None = None
         self._wants_title = options.title_by_model and options.name is None
-        self._handlers: dict[type, Callable[[Any], Awaitable[Receipt]]] = {
-            NewTask: self._new_task,
-            ClearTask: self._clear_task,
-            CancelTask: self._cancel_task,
-            AskResponse: self._answer,
-            QueueMessage: self._queue_message,
-            EditQueuedMessage: self._edit_queued,
-            RemoveQueuedMessage: self._remove_queued,
-            TerminalOperation: self._terminal_operation,
-            SwitchMode: self._switch_mode,
-            SetPermissionMode: self._set_permission_mode,
-            RetryNow: self._retry_now,
-            OlderRowsRequest: self._send_older_rows,
-            **dict.fromkeys(get_args(ContextCommand), self._handle_context_command),
-            **dict.fromkeys(get_args(RewindCommand), self._handle_rewind_command),
-            **dict.fromkeys(get_args(SlashCommand), self._refuse_slash_command),
-        }
+        self._changes = Changes(self.gather_tools)
         self._journal.write(session_header(options))
+
+    @cached_property
+    def _input(self) -> "InputCommands":
+        """Imported with the first input: a prompt alone needs none."""
+        from robota.engine.session.input_commands import InputCommands
+
+        return InputCommands(self._runner, self._asks, self._queue, self._services.processes)
 
     @cached_property
     def _tasks(self) -> "TaskFactory":
@@ -134,7 +139,41 @@ class Session:
         return TaskFactory(*shared, self._runner.delegate)
 
     async def submit(self, command: Command) -> Receipt:
-        return await self._handlers[type(command)](command)
+        """Answer a command: decide, and only then change something. Whatever happens, there is a receipt."""
+        return await answered(self._receipt(command))
+
+    async def _receipt(self, command: Command) -> Receipt:
+        match command:
+            case OlderRowsRequest():
+                return await self._send_older_rows(command)
+            case ListRewindPoints() | ShowRewindDiff() | RewindTo() | UndoRewind() | RedoRewind():
+                return await self.rewind.handle(command)
+            case RunSlashCommand() | ListSlashCommands() | CompletePrompt():
+                return Refused(code="no_commands", message="This session has no slash commands.")
+            case _:
+                return await self._changes.make(lambda: self._decide(command))
+
+    async def _decide(self, command: TaskCommand | InputCommand | ContextCommand) -> Decision[Accepted]:
+        """What a command does. Nothing is changed before that is decided."""
+        match command:
+            case NewTask():
+                return self._starting(command)
+            case ClearTask():
+                return SessionChange(self._clear_task)
+            case CancelTask():
+                return self._cancelling()
+            case SwitchMode():
+                return self._switching_mode(command.text)
+            case SetPermissionMode():
+                return self._setting_permission_mode(command.permission_mode)
+            case RetryNow():
+                return self._retrying()
+            case AskResponse() | QueueMessage() | EditQueuedMessage() | RemoveQueuedMessage() | TerminalOperation():
+                return self._input.decide(command, is_starting=self._is_gathering)
+            case CondenseContext() | ContextRequest() | CondensePreviewRequest() | RestoreContext() | PinTurn():
+                return await self.context.decide(command)
+            case _:
+                assert_never(command)
 
     async def resume(self, replayed: "ReplayedSession", left_ms: int) -> None:
         """Restore a session from its log: show its task and ask whether to continue it.
@@ -146,6 +185,7 @@ class Session:
         from robota.engine.task.resumption import PausedTask
 
         self._queue.restore(replayed.queue)
+        self._task_ids.update(replayed.tasks)
         self._wants_title = False
         task = replayed.root
         if task is not None:
@@ -194,8 +234,7 @@ class Session:
     @property
     def is_working(self) -> bool:
         """Whether a task is running and not just waiting for the next prompt."""
-        pending = self._asks.newest
-        return self._runner.is_running and (pending is None or pending.message.ask not in NOTHING_TO_DO_ASKS)
+        return not self.is_idle
 
     @property
     def grants(self) -> tuple[str, ...]:
@@ -220,6 +259,9 @@ class Session:
 
     async def close(self) -> None:
         """Stop the task and end every subscription. The session can be resumed from its log."""
+        if self._gathering is not None:
+            self._gathering.stop()
+        await self._changes.close()
         if self._titling is not None:
             await self._titling.finish()
         await self._runner.stop(is_leaving=True)
@@ -238,15 +280,19 @@ class Session:
         if self._rewind is None:
             from robota.engine.session.rewinding import SessionRewind
 
-            self._rewind = SessionRewind(self, self._services.rewind, self._bus.emit)
+            self._rewind = SessionRewind(self, self._services.rewind, self._changes, self._bus.emit)
         return self._rewind
 
-    async def is_idle(self) -> bool:
+    @property
+    def is_idle(self) -> bool:
         """Whether nothing runs: there is no task, or it only waits for the next prompt."""
         pending = self._asks.newest
-        if pending is None:
-            return await self._runner.has_ended()
-        return pending.message.ask in NOTHING_TO_DO_ASKS and not pending.is_settled
+        return self._runner.is_over or (pending is not None and pending.message.ask in NOTHING_TO_DO_ASKS)
+
+    @property
+    def takes_prompt(self) -> bool:
+        """Whether a task waits for the next prompt; otherwise a prompt starts a new one."""
+        return self.is_idle and not self._runner.is_over
 
     async def stop_task(self) -> None:
         """Stop the task immediately."""
@@ -273,25 +319,32 @@ class Session:
         self._services.files.recall(logged.files)
         if asks_again and logged.waiting_ask is not None and logged.waiting_ask.ask in INTERACTIVE_ASKS:
             await self.resume(replayed, last_ts)
-            await self._answer(AskResponse(answer=Approve()))  # "resume", which asks the open question again
+            if (offer := self._asks.newest) is not None:
+                self._asks.settle(offer, Approve())  # "resume", which asks the open question again
             return
         options = msgspec.structs.replace(self._options, mode=logged.mode or self._options.mode)
         task = self._tasks.new(options, logged.task_id, replayed=logged)
         self._runner.offer_resumption(task, ResumeAsk(is_completed=logged.is_complete))
 
-    async def _new_task(self, command: NewTask) -> Receipt:
-        if not await self.gather_tools():
-            return STOPPED
-        if not await self._end_idle_task():
-            return Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
+    def _starting(self, command: NewTask) -> Decision[Accepted]:
         if not command.text.strip() and not command.images:
             return Refused(code="empty_task", message="A task needs text or an image.")
         if command.mode is not None and command.mode not in self._services.modes.roles:
             return self._no_such_mode(command.mode)
+        if command.task_id in self._task_ids:
+            return Refused(code="task_exists", message=f"This session has a task {command.task_id} already.")
+        if not self.is_idle:
+            return BUSY
+        return SessionChange(lambda: self._start(command)) if self._services.tools.is_complete else ToolsNeeded(STOPPED)
+
+    async def _start(self, command: NewTask) -> Accepted:
+        """Start a task, after the end of one that only waits for the next prompt."""
+        await self._runner.stop()
         options = msgspec.structs.replace(self._options, mode=command.mode or self._options.mode)
         task = self._tasks.new(options, command.task_id)
-        self._runner.start(task, command.text, command.images, is_command=command.is_command)
+        self._task_ids.add(task.runtime.task_id)
         self._start_titling(task, command.text)
+        await self._runner.start(task, command.text, command.images, is_command=command.is_command)
         return Accepted(id=task.runtime.task_id)
 
     def _start_titling(self, task: "Task", prompt: str) -> None:
@@ -300,6 +353,11 @@ class Session:
             from robota.engine.session.titling import Titling
 
             self._titling, self._wants_title = Titling(task.runtime, prompt), False
+
+    @property
+    def _is_gathering(self) -> bool:
+        """Whether a task waits for the tools of MCP servers."""
+        return self._gathering is not None and self._gathering.is_under_way
 
     async def gather_tools(self) -> bool:
         """Start the MCP servers, once, so that their tools are known.
@@ -314,22 +372,9 @@ class Session:
             self._gathering = ToolGathering(self._services, self._bus.emit)
         return await self._gathering.finish()
 
-    async def _end_idle_task(self) -> bool:
-        """End a task that only waits for a prompt. Returns whether a new task may start now."""
-        pending = self._asks.newest
-        if pending is None:
-            return await self._runner.has_ended()
-        if pending.message.ask not in NOTHING_TO_DO_ASKS:
-            return False
-        if not pending.is_settled:
-            await self._runner.stop()
-        else:
-            settled = pending.future.result()
-            if isinstance(settled, CondenseContext) or settled.has_words:
-                return False
-        return await self._runner.has_ended(wait=True)
-
-    async def _clear_task(self, command: ClearTask) -> Receipt:
+    async def _clear_task(self) -> Accepted:
+        if self._gathering is not None:
+            self._gathering.stop()  # the task that waits for tools is not started
         runtime = self._visible_runtime
         await self._runner.stop()
         self._runner.forget()
@@ -339,84 +384,48 @@ class Session:
         self._send_state()
         return Accepted()
 
-    async def _cancel_task(self, command: CancelTask) -> Receipt:
-        if self._gathering is not None and self._gathering.stop():
-            return Accepted()
+    def _cancelling(self) -> Decision[Accepted]:
+        if self._gathering is not None and self._is_gathering:
+            return accepting(self._gathering.stop)
         pending = self._asks.newest
-        is_at_rest = pending is not None and pending.message.ask in AT_REST_ASKS and not pending.is_settled
-        if not is_at_rest and self._runner.interrupt():
-            return Accepted()
-        return Refused(code="no_active_task", message="Nothing is running.")
+        if self._runner.is_over or (pending is not None and pending.message.ask in AT_REST_ASKS):
+            return Refused(code="no_active_task", message="Nothing is running.")
+        return accepting(self._runner.interrupt)
 
-    async def _answer(self, command: AskResponse) -> Receipt:
-        if not self._asks.is_about_output(command.ts):
-            return self._asks.answer(command)
-        try:
-            answer = answer_in(command)
-        except UnknownResponse as unknown:
-            return Refused(code="unknown_response", message=str(unknown))
-        if isinstance(answer, Reject):
-            return await self._terminal_operation(TerminalOperation(terminal_operation="abort"))
-        return self._queue.add(QueueMessage(text=answer.text, images=answer.images)) if answer.has_words else Accepted()
-
-    async def _queue_message(self, command: QueueMessage) -> Receipt:
-        """Deliver the message at once if an open ask takes it as its answer; otherwise queue it."""
-        pending = self._asks.newest
-        asked = None if pending is None else pending.message.asked
-        is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
-        if is_answered_by_queue(asked) and not is_for_later:
-            answer = Say(text=command.text, images=command.images, is_command=command.is_command)
-            return self._asks.answer(AskResponse(answer=answer))
-        is_starting = self._gathering is not None and self._gathering.is_under_way
-        if not is_starting and await self._runner.has_ended():
-            return NO_TASK
-        return self._queue.add(command)
-
-    async def _edit_queued(self, command: EditQueuedMessage) -> Receipt:
-        return self._queue.edit(command)
-
-    async def _remove_queued(self, command: RemoveQueuedMessage) -> Receipt:
-        return self._queue.remove(command.id)
-
-    async def _terminal_operation(self, command: TerminalOperation) -> Receipt:
-        if command.terminal_operation == "continue":
-            return Accepted()
-        if command.terminal_operation != "abort":
-            return Refused(code="unknown_operation", message="The operation must be continue or abort.")
-        if self._services.processes.abort_running():
-            return Accepted()
-        return Refused(code="no_command", message="No command is running.")
-
-    async def _switch_mode(self, command: SwitchMode) -> Receipt:
+    def _switching_mode(self, mode: str) -> Decision[Accepted]:
         """Switch the mode of the task, or of the next one if there is none."""
-        if command.text not in self._services.modes.roles:
-            return self._no_such_mode(command.text)
+        if mode not in self._services.modes.roles:
+            return self._no_such_mode(mode)
+        return accepting(lambda: self._switch_mode(mode))
+
+    def _switch_mode(self, mode: str) -> None:
         task = self._runner.current
-        if task is None:
-            self._options = msgspec.structs.replace(self._options, mode=command.text)
-            if self._runner.paused is not None:
-                self._runner.paused.runtime.mode = command.text
+        if task is None or self._runner.is_over:
+            self._options = msgspec.structs.replace(self._options, mode=mode)
+            if (runtime := self._visible_runtime) is not None:
+                runtime.mode = mode
             self._send_state()
-        elif command.text != task.runtime.mode:
-            task.runtime.switch_mode(command.text)
-            task.remind(f"The user switched the task to {command.text} mode. Your role and tools changed with it.")
-        return Accepted()
+        elif mode != task.runtime.mode:
+            task.runtime.switch_mode(mode)
+            task.remind(f"The user switched the task to {mode} mode. Your role and tools changed with it.")
 
     def _no_such_mode(self, mode: str) -> Refused:
         modes = ", ".join(self._services.modes.roles)
         return Refused(code="unknown_mode", message=f"There is no mode {mode!r}. The modes are {modes}.")
 
-    async def _open_task(self) -> "Task | Refused":
+    def _open_task(self) -> "Task | Refused | ToolsNeeded":
         """The task whose conversation commands act on: the running one, or the one that waits to be resumed."""
         paused = self._runner.paused
-        if paused is not None and self._runner.current is None:
-            return self._tasks.opened(self._options, paused) if await self.gather_tools() else PAUSED
-        return self._runner.current or NO_TASK
+        if paused is None or self._runner.current is not None:
+            return self._runner.current or NO_TASK
+        return self._tasks.opened(self._options, paused) if self._services.tools.is_complete else ToolsNeeded(PAUSED)
 
-    async def _set_permission_mode(self, command: SetPermissionMode) -> Receipt:
-        mode = command.permission_mode
+    def _setting_permission_mode(self, mode: PermissionMode) -> Decision[Accepted]:
         if mode is PermissionMode.BYPASS and not self._options.may_bypass:
             return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
+        return accepting(lambda: self._set_permission_mode(mode))
+
+    def _set_permission_mode(self, mode: PermissionMode) -> None:
         before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
         for task in self._runner.stack:
             task.runtime.permission_mode = mode
@@ -424,7 +433,6 @@ class Session:
         self._send_state()
         if PermissionMode.BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
             self._bus.emit(Notice(level="info", text=SANDBOX_STAYS[self._services.processes.is_sandboxed]))
-        return Accepted()
 
     async def older_rows(self, request: OlderRowsRequest) -> OlderRows | Refused:
         """A page of older rows of the task, from memory or from the log."""
@@ -443,28 +451,19 @@ class Session:
 
     @property
     def context(self) -> "ContextCommands":
-        """Handles the commands about the model's context window."""
+        """Decides on the commands about the model's context window."""
         # Imported here because most sessions never need it.
         from robota.engine.session.context_commands import ContextCommands
 
-        return ContextCommands(self._runner, self._asks, self._journal, self._bus, self._open_task)
+        return ContextCommands(self._runner, self._asks, self._journal, self._bus, self._changes, self._open_task)
 
-    async def _handle_context_command(self, command: ContextCommand) -> Receipt:
-        return await self.context.handle(command)
-
-    async def _handle_rewind_command(self, command: RewindCommand) -> Receipt:
-        return await self.rewind.handle(command)
-
-    async def _retry_now(self, command: RetryNow) -> Receipt:
+    def _retrying(self) -> Decision[Accepted]:
         task = self._runner.current
         if task is None:
             return NO_TASK
-        if not task.requester.retry_now():
+        if not task.requester.is_pausing:
             return Refused(code="nothing_to_retry", message="No request is waiting to be retried.")
-        return Accepted()
-
-    async def _refuse_slash_command(self, command: SlashCommand) -> Receipt:
-        return Refused(code="no_commands", message="This session has no slash commands.")
+        return accepting(task.requester.retry_now)
 
     def _new_subtask(self, parent: "Task", order: Delegate) -> "Task":
         return self._tasks.subtask(self._options, parent, order)

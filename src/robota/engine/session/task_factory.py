@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.contracts.tool import Delegate
+from robota.contracts.tool import Delegate, ToolResult
 from robota.engine.model.reply import CallFormat, NativeCallFormat
 from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
@@ -35,7 +35,7 @@ class TaskFactory:
         asks: AskTable,
         queue: MessageQueue,
         grants: list[str],
-        delegate: Callable[[Delegate], Awaitable[str]],
+        delegate: Callable[[Delegate], Awaitable[ToolResult]],
     ) -> None:
         """`grants` are the permission rules granted for the session; `delegate` runs subtasks."""
         self._services = services
@@ -64,7 +64,7 @@ class TaskFactory:
             runtime.meter.context_tokens = replayed.context_tokens
         runtime.agent_type = None if parent_id is None else options.mode
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
-        task = Task(runtime, call_format, self._delegate, is_subtask=parent_id is not None)
+        task = Task(runtime, call_format, self._delegate)
         if replayed is not None:
             task.todos = replayed.todos
             task.context.recall(replayed.context_tokens)

@@ -8,11 +8,11 @@ import msgspec
 
 from robota.contracts.tool import ToolCall
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.engine.runtime.user_input import ResumedAnswer, UserInput, input_from
+from robota.engine.runtime.user_input import ResumedAnswer, UserInput, ends_task, input_from
 from robota.engine.task.task import Task
 from robota.log.replay.context import interrupted_result
 from robota.log.replay.task import ReplayedTask
-from robota.protocol.asks.answer import Answer, Approve
+from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import RESUME_ASKS
 from robota.protocol.asks.seed import ask_of
@@ -55,6 +55,10 @@ class PausedTask:
     def todos(self) -> tuple[TodoItem, ...]:
         return self.task.todos
 
+    @property
+    def is_complete(self) -> bool:
+        return self.task.is_complete
+
     async def decision(self) -> ResumeDecision:
         """Ask whether to resume. A client may answer the ask that was left open instead, by its own `ts`."""
         left_open = asyncio.create_task(self._left_open())
@@ -66,15 +70,13 @@ class PausedTask:
             left_open.cancel()
             offered.cancel()
 
-    def goes_on_after(self, decision: ResumeDecision) -> bool:
+    def goes_on_after(self, row: Message | None, answer: Answer) -> bool:
         """Whether the task continues. The answer to an open call always does: even a rejection goes to the model.
 
         Otherwise a yes continues an incomplete task, and text continues any.
         """
-        if decision.row is not None and decision.row.call_id is not None:
-            return True
-        is_wanted = isinstance(decision.answer, Approve) and not self.task.is_complete
-        return is_wanted or decision.answer.has_words
+        is_about_call = row is not None and row.call_id is not None
+        return is_about_call or not ends_task(ResumeAsk(is_completed=self.task.is_complete), answer)
 
     def decline(self, decision: ResumeDecision) -> None:
         """The task does not continue; record the answer to the ask that was left open, if it was one."""

@@ -2,30 +2,35 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from robota.contracts.hook import HookEvent
-from robota.contracts.tool import Delegate
+from robota.contracts.tool import Delegate, ToolResult
 from robota.engine.record.journal import EventBus, Journal
-from robota.engine.runtime.user_input import UserInput, input_from
+from robota.engine.runtime.user_input import PendingAsk, UserInput, ends_task, input_from
+from robota.engine.task.steps import Ended, Outcome
 from robota.log.kinds.session import EndRecord
-from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.events import Notice, TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 
 if TYPE_CHECKING:
     from robota.engine.runtime.task_runtime import TaskRuntime
     from robota.engine.task.resumption import PausedTask
-    from robota.engine.task.steps import Ended
     from robota.engine.task.task import Task
 
-RESUMPTION = "[TASK RESUMPTION] The task was interrupted. Check its current state and continue."
-
-BUG = "This is a bug in Robota. The turn has ended; the conversation and completed work are kept."
+RESUMPTION: Final = "[TASK RESUMPTION] The task was interrupted. Check its current state and continue."
+BUG: Final = "This is a bug in Robota. The turn has ended; the conversation and completed work are kept."
+# The user gave it up, which clients see as an abort.
+ABORTED: Final = frozenset({Outcome.GIVEN_UP, Outcome.FAILED})
 
 
 class TaskRunner:
-    """Holds the stack of open tasks: the one the user started, and on top of it the subtasks it waits for."""
+    """Holds the stack of open tasks: the one the user started, and on top of it the subtasks it waits for.
+
+    The driver takes the task through interruptions to its end; the work is what it does between two of them.
+    """
 
     def __init__(
         self,
@@ -51,30 +56,34 @@ class TaskRunner:
         self._is_leaving = False
         self._driver: asyncio.Task[None] | None = None
         self._work: asyncio.Task[Ended] | None = None
+        self._is_interrupted = False  # before its work could begin
 
     @property
     def current(self) -> "Task | None":
         return self.stack[-1] if self.stack else None
 
     @property
-    def is_running(self) -> bool:
-        """Whether there is a task that has not ended, including one that waits for the user."""
-        return self._driver is not None and not self._driver.done()
+    def is_over(self) -> bool:
+        """Whether there is no task, or it has ended. One that waits for the user has not."""
+        return self._driver is None or self._driver.done()
 
-    async def has_ended(self, *, wait: bool = False) -> bool:
-        """Whether no task runs. Waits for a task that has finished its work, or with `wait` for any."""
-        if self._driver is None:
-            return True
-        if wait or (self._work is not None and self._work.done() and not self._work.cancelled()):
+    def ends_with(self, pending: PendingAsk, answer: Answer) -> bool:
+        """Whether the task of the user ends with this answer. The parent of a subtask goes on."""
+        if self.paused is not None:
+            return not self.paused.goes_on_after(pending.message, answer)
+        return len(self.stack) == 1 and ends_task(pending.message.asked, answer)
+
+    async def end(self) -> None:
+        """Wait until the task has ended and its records are complete."""
+        if self._driver is not None:
             await asyncio.wait([self._driver])
-        return self._driver.done()
 
     async def resume(self, paused: "PausedTask") -> None:
         """Show a task from an earlier process and ask whether to continue it. Returns once that is asked."""
-        self.stack.clear()
+        self.forget()
         self.paused = paused
         self._on_change()
-        self._driver = asyncio.create_task(self._drive_paused(paused))
+        self._drive(paused.runtime, lambda: self._until_paused_ends(paused))
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # the driver has started the asking task, and that has asked
 
@@ -83,24 +92,26 @@ class TaskRunner:
         self.stack.clear()
         self.paused = None
 
-    def start(self, task: "Task", text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
+    async def start(self, task: "Task", text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
+        """Start a task with its prompt. Returns once it works."""
         self.forget()
         self._open(task, text, images, is_command=is_command)
-        self._driver = asyncio.create_task(self._drive(task))
+        self._drive(task.runtime, lambda: self._until_end(task, source="startup"))
+        await asyncio.sleep(0)
 
     def offer_resumption(self, task: "Task", offer: ResumeAsk) -> None:
-        """Ask whether to continue a task that was reloaded from the log."""
+        """Ask, as soon as the caller waits for something, whether to continue a task that was reloaded from the log."""
         self.forget()
         self.stack.append(task)
         self._on_change()
-        self._driver = asyncio.create_task(self._drive(task, offer))
+        self._drive(task.runtime, lambda: self._until_end(task, offer=offer))
 
-    def interrupt(self) -> bool:
-        """Cancel the running step; the task can be resumed. False if nothing runs."""
-        if self._work is None or self._work.done():
-            return False
-        self._work.cancel()
-        return True
+    def interrupt(self) -> None:
+        """Cancel the running step, or the one that is about to begin; the task can be resumed."""
+        if self._work is not None and not self._work.done():
+            self._work.cancel()
+        else:
+            self._is_interrupted = True
 
     async def stop(self, *, is_leaving: bool = False) -> None:
         """Stop the task and wait until its records are complete.
@@ -109,13 +120,12 @@ class TaskRunner:
         the session is resumed.
         """
         self._is_leaving = is_leaving
-        driver, self._driver = self._driver, None
-        if driver is not None and not driver.done():
-            driver.cancel()
-            await asyncio.wait([driver])
+        if self._driver is not None:
+            self._driver.cancel()
+            await self.end()
 
-    async def delegate(self, order: Delegate) -> str:
-        """Run a subtask while its parent waits; returns the result text for the parent's model."""
+    async def delegate(self, order: Delegate) -> ToolResult:
+        """Run a subtask while its parent waits; returns the result for the parent's model."""
         parent = self.stack[-1]
         parent_id = parent.runtime.task_id
         child = self._new_subtask(parent, order)
@@ -124,59 +134,114 @@ class TaskRunner:
         self._bus.emit(TaskSpawned(task_id=parent_id, child_task_id=child_id))
         self._bus.emit(TaskPaused(task_id=parent_id))
         self._open(child, order.message)
-        await self._fire_start(child, HookEvent.SUBAGENT_START, order.mode)
-        ended = await child.work()
+        ended = await self._worked(child, order)
         self.stack.remove(child)
-        self._record_end(child_id, _outcome(ended))
+        self._record_end(child_id, ended.outcome)
         self._bus.emit(TaskUnpaused(task_id=parent_id))
         self._on_change()
-        if ended.result is None:
-            return f"Subtask {child_id} was abandoned before it was complete."
-        parent.runtime.rows.say("subtask_result", ended.result)
-        return f"Subtask {child_id} completed.\n\nResult:\n{ended.result}"
+        if ended.outcome is not Outcome.COMPLETED:
+            text = f"Subtask {child_id} was abandoned before it was complete. {ended.text}".rstrip()
+            return ToolResult(content=text, is_error=True)
+        parent.runtime.rows.say("subtask_result", ended.text)
+        return ToolResult(content=f"Subtask {child_id} completed.\n\nResult:\n{ended.text}")
+
+    async def _worked(self, child: "Task", order: Delegate) -> Ended:
+        """The end of a subtask, whatever happens in it: its parent goes on."""
+        try:
+            await self._fire_start(child, HookEvent.SUBAGENT_START, order.mode)
+            return await child.work()
+        except Exception as error:  # noqa: BLE001 - a bug in a subtask must not end its parent
+            reason = _describe(error)
+            child.runtime.rows.interrupt()
+            child.runtime.rows.say("error", f"{reason} The subtask has ended.")
+            return Ended(Outcome.FAILED, reason)
 
     def _open(self, task: "Task", text: str, images: tuple[str, ...] = (), *, is_command: bool = False) -> None:
         self.stack.append(task)
         self._on_change()
         self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
-        first = UserInput(text=text, images=images, is_prompt=not task.is_subtask, is_command=is_command)
+        first = UserInput(text=text, images=images, is_prompt=not task.runtime.is_subtask, is_command=is_command)
         task.runtime.rows.say("text", first.as_typed, images=images or None)
         task.add_input(first)
 
-    async def _drive_paused(self, paused: "PausedTask") -> None:
+    def _drive(self, runtime: "TaskRuntime", until_end: Callable[[], Awaitable[Outcome]]) -> None:
+        self._work, self._is_interrupted = None, False
+        self._driver = asyncio.create_task(self._driven(runtime, until_end))
+
+    async def _driven(self, runtime: "TaskRuntime", until_end: Callable[[], Awaitable[Outcome]]) -> None:
+        """Take a task to its end. However it ends, its end is recorded."""
+        try:
+            outcome = await until_end()
+        except asyncio.CancelledError:
+            outcome = await self._stopped()
+        except Exception as error:  # noqa: BLE001 - a bug must not leave a task that looks as if it were running
+            runtime.rows.say("error", f"{_describe(error)} This is a bug in Robota. Completed work is kept.")
+            runtime.rows.change(runtime.rows.ask("resume_task", asked=ResumeAsk()), is_answered=True)
+            outcome = Outcome.FAILED
+        self._close_open_work()
+        if self.paused is None or not self._is_leaving:
+            self._record_end(runtime.task_id, outcome)
+
+    async def _stopped(self) -> Outcome:
+        """Stop the work; the outcome of a task that is stopped now."""
+        if self._work is not None and not self._work.done():
+            self._work.cancel()
+            await asyncio.wait([self._work])
+        stopped = self.stack[0] if self.stack else self.paused
+        is_complete = stopped is not None and stopped.is_complete
+        return Outcome.COMPLETED if is_complete else Outcome.INTERRUPTED
+
+    async def _until_paused_ends(self, paused: "PausedTask") -> Outcome:
         """Wait for the decision about a paused task; then drive it on."""
         task: Task | None = None
         while task is None:
             decision = await paused.decision()
-            if not paused.goes_on_after(decision):
+            if not paused.goes_on_after(decision.row, decision.answer):
                 paused.decline(decision)
-                self._record_end(paused.task.task_id, "completed" if paused.task.is_complete else "abandoned")
-                return
+                return Outcome.COMPLETED if paused.task.is_complete else Outcome.ABANDONED
             task = await self._reopen(paused)
         self.paused = None
         self.stack.append(task)
         paused.go_on(task, decision)
         self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
-        await self._drive(task, source="resume")
+        return await self._until_end(task, source="resume")
 
-    async def _drive(self, task: "Task", offer: ResumeAsk | None = None, source: str = "startup") -> None:
-        """Run the task to its end, offering to resume it after each interruption; with `offer`, also before."""
-        outcome = None
-        try:
-            if offer is None:
-                await self._begin_session(task, source)
-            outcome = await self._until_end(task, offer)
-        finally:
-            outcome = outcome or ("completed" if task.is_complete else "interrupted")
-            if self._work is not None and not self._work.done():
-                self._work.cancel()
-                await asyncio.wait([self._work])
-            self._close_open_work(task)
-            self._record_end(task.runtime.task_id, outcome)
+    async def _until_end(self, task: "Task", *, source: str = "", offer: ResumeAsk | None = None) -> Outcome:
+        """Run the task to its end, offering to resume it after each interruption; with `offer`, also before.
 
-    def _record_end(self, task_id: str, outcome: str) -> None:
+        `source` is what SessionStart hooks are told, if it begins now.
+        """
+        while True:
+            self._is_interrupted = False
+            if offer is not None and not await self._is_resumed(task, offer):
+                return Outcome.COMPLETED if offer.is_completed else Outcome.ABANDONED
+            ended = await self._work_on(task, source)
+            if ended is not None and ended.outcome is Outcome.COMPLETED:
+                return ended.outcome
+            # Only the turn is over: the user gave it up or interrupted it, or Robota failed.
+            source, offer = "", ResumeAsk()
+            self._close_open_work()
+            task.requester.close_unanswered()
+            self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
+
+    async def _work_on(self, task: "Task", source: str) -> Ended | None:
+        """Let the task work until it ends; None if the user, or a bug, interrupted it."""
+        self._work = asyncio.create_task(task.work(partial(self._begin_session, task, source) if source else None))
+        if self._is_interrupted:
+            self._work.cancel()
+        await asyncio.wait([self._work])
+        if self._work.cancelled():
+            return None
+        error = self._work.exception()
+        if error is None:
+            return self._work.result()
+        task.runtime.rows.interrupt()
+        task.runtime.rows.say("error", f"{_describe(error)} {BUG}")
+        return None
+
+    def _record_end(self, task_id: str, outcome: Outcome) -> None:
         self._journal.write(EndRecord(task_id=task_id, outcome=outcome))
-        if outcome == "given_up":
+        if outcome in ABORTED:
             self._bus.emit(TaskAborted(task_id=task_id))
         self._bus.emit(TaskEnded(task_id=task_id, outcome=outcome))
 
@@ -207,24 +272,9 @@ class TaskRunner:
         if hook_result.stopped is not None:
             task.halt(hook_result.stopped)
 
-    async def _until_end(self, task: "Task", offer: ResumeAsk | None) -> str:
-        if offer is not None and not await self._is_resumed(task, offer):
-            return "completed" if offer.is_completed else "abandoned"
-        while True:
-            self._work = asyncio.create_task(task.work())
-            await asyncio.wait([self._work])
-            outcome = None if self._work.cancelled() else self._outcome_of(task, self._work)
-            if outcome is not None:
-                return outcome
-            self._close_open_work(task)
-            task.requester.close_unanswered()
-            self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
-            if not await self._is_resumed(task, ResumeAsk()):
-                return "abandoned"
-
     async def _is_resumed(self, task: "Task", offer: ResumeAsk) -> bool:
         answer = await task.runtime.ask(offer)
-        if not isinstance(answer, Approve) and not answer.has_words:
+        if ends_task(offer, answer):
             return False
         if answer.has_words:
             task.runtime.end_turn_rules()
@@ -233,34 +283,20 @@ class TaskRunner:
             task.add_input(UserInput(text=RESUMPTION, is_prompt=False))
         return True
 
-    def _outcome_of(self, task: "Task", work: "asyncio.Task[Ended]") -> str | None:
-        """How the task ended; None if only its turn did, because the user gave it up or Robota failed.
-
-        Then the conversation is kept, and the next prompt goes on from there.
-        """
-        from robota.engine.model.request import RequestGivenUp
-
-        error = work.exception()
-        if error is None:
-            return None if work.result().result is None else "completed"
-        if isinstance(error, RequestGivenUp):
-            return None
-        task.runtime.rows.say("error", f"Robota failed: {type(error).__name__}: {error}. {BUG}")
-        if task.runtime.options.attended:
-            return None
-        self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
-        return "failed"
-
-    def _close_open_work(self, task: "Task") -> None:
-        """After an interruption: finish streaming rows, close calls without a result, drop orphaned subtasks."""
+    def _close_open_work(self) -> None:
+        """After an interruption: finish streaming rows, close calls without a result, end orphaned subtasks."""
         for open_task in self.stack:
             open_task.runtime.rows.interrupt()
             if not self._is_leaving:
                 open_task.runtime.history.close_calls()
-        if self.current is not task and task in self.stack:
-            del self.stack[self.stack.index(task) + 1 :]
+        orphans = self.stack[1:]
+        del self.stack[1:]
+        if orphans and not self._is_leaving:
+            for orphan in reversed(orphans):
+                self._record_end(orphan.runtime.task_id, Outcome.INTERRUPTED)
+        if orphans:
             self._on_change()
 
 
-def _outcome(ended: "Ended") -> str:
-    return "given_up" if ended.result is None else "completed"
+def _describe(error: BaseException) -> str:
+    return f"Robota failed: {type(error).__name__}: {error}."

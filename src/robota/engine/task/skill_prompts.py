@@ -39,7 +39,7 @@ class SkillPrompts:
     """Replaces prompts and calls that name a skill with its instructions, and adds what prompts mention."""
 
     def __init__(
-        self, runtime: TaskRuntime, executor: ToolExecutor, delegate: Callable[[Delegate], Awaitable[str]]
+        self, runtime: TaskRuntime, executor: ToolExecutor, delegate: Callable[[Delegate], Awaitable[ToolResult]]
     ) -> None:
         self._runtime = runtime
         self._executor = executor
@@ -72,7 +72,7 @@ class SkillPrompts:
             return PromptContent(text, mentioned.images)
         if mentioned.images:
             self._runtime.bus.emit(Notice(level="warning", text=IMAGES_LEFT_OUT))
-        answer = await self._in_subtask(text, expanded, expanded.subtask)
+        answer = (await self._in_subtask(text, expanded, expanded.subtask)).content
         return PromptContent(
             f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}"
         )
@@ -105,9 +105,9 @@ class SkillPrompts:
         if skill.subtask is None:
             self._runtime.turn_denials.extend(skill.denied)
             return ToolResult(content=skill.text)
-        return ToolResult(content=await self._in_subtask(skill.text, skill, skill.subtask))
+        return await self._in_subtask(skill.text, skill, skill.subtask)
 
-    async def _in_subtask(self, text: str, skill: ExpandedPrompt, wanted: SubtaskWanted) -> str:
+    async def _in_subtask(self, text: str, skill: ExpandedPrompt, wanted: SubtaskWanted) -> ToolResult:
         return await self._delegate(
             Delegate(
                 mode=self._runtime.mode,

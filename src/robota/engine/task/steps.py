@@ -1,5 +1,7 @@
 """The steps of the task loop: what a task does next."""
 
+from enum import StrEnum
+
 import msgspec
 
 from robota.contracts.tool import ToolCall
@@ -27,10 +29,21 @@ class Halted(msgspec.Struct, frozen=True):
     message: str
 
 
-class Ended(msgspec.Struct, frozen=True):
-    """The task is over. `result` is None if it was given up."""
+class Outcome(StrEnum):
+    """How a task ended, as clients and the log are told."""
 
-    result: str | None = None
+    COMPLETED = "completed"
+    GIVEN_UP = "given_up"  # a no at a limit, or too many mistakes in a subtask
+    FAILED = "failed"  # a no at a failed request, or a bug in a subtask
+    ABANDONED = "abandoned"  # a no at the offer to resume it
+    INTERRUPTED = "interrupted"  # cleared, or the session was closed
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """The task is over. `text` is its result, or why it has none."""
+
+    outcome: Outcome
+    text: str = ""
 
 
 Step = AskModel | RunCalls | HandBack | Halted | Ended

@@ -22,15 +22,15 @@ from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.environment import Environment
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
-from robota.engine.model.request import AnsweredWithPrompt, Requester, RequestRetry
+from robota.engine.model.request import AnsweredWithPrompt, Requester, RequestGivenUp, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
 from robota.engine.runtime.options import Completion
-from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.engine.runtime.user_input import UserInput, input_from
-from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, RunCalls, Step
+from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts, is_used_up
+from robota.engine.runtime.user_input import UserInput, ends_task, input_from
+from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, Outcome, RunCalls, Step
 from robota.log.kinds.session import TodosRecord
-from robota.protocol.asks.answer import Answer, Approve
-from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, LimitAsk, LimitKind, MistakesAsk, QuestionAsk
+from robota.protocol.asks.answer import Approve
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, UserBlock
@@ -51,11 +51,6 @@ if TYPE_CHECKING:
     from robota.engine.task.skill_prompts import SkillPrompts
 
 STOP_HOOK_LIMIT: Final = 8
-COST_UNKNOWN: Final = "The model server does not report costs, so the budget cannot be enforced."
-MISTAKES_TEXT: Final = (
-    "The model made several mistakes in a row: invalid tool calls, or replies without progress. "
-    "Tell it how to continue, or start a new task."
-)
 
 
 class Task:
@@ -65,21 +60,17 @@ class Task:
         self,
         runtime: TaskRuntime,
         call_format: CallFormat,
-        delegate: Callable[[Delegate], Awaitable[str]],
-        *,
-        is_subtask: bool = False,
+        delegate: Callable[[Delegate], Awaitable[ToolResult]],
     ) -> None:
         self.runtime = runtime
         self.todos: tuple[TodoItem, ...] = ()
-        self.is_subtask = is_subtask
         self.is_complete = False
         self._delegate = delegate
         self._inputs: list[UserInput] = []
         self._pending: list[UserBlock] = []
         self._halted: str | None = None
         self._stop_hook_blocks = 0
-        self._mistakes = 0
-        self._requests = 0
+        self._counts = TurnCounts()
         self._cut_text = ""
         self._first_calls: tuple[ToolCall, ...] = ()
         self._environment = Environment(runtime)
@@ -133,7 +124,10 @@ class Task:
         """Start with these calls of the last reply, which an earlier process left open."""
         self._first_calls = tuple(calls)
 
-    async def work(self) -> Ended:
+    async def work(self, begin: Callable[[], Awaitable[None]] | None = None) -> Ended:
+        """Run the task to its end; `begin` is what comes before its first step."""
+        if begin is not None:
+            await begin()
         calls, self._first_calls = self._first_calls, ()
         step: Step = RunCalls(calls) if calls else AskModel()
         while not isinstance(step, Ended):
@@ -148,45 +142,65 @@ class Task:
                 return await self._run_calls(calls)
             case Halted(message):
                 self.runtime.rows.say("error", message)
-                return Ended() if self.is_subtask else await self._wait_for_user("")
+                return Ended(Outcome.GIVEN_UP, message) if self.runtime.is_subtask else await self._wait_for_user("")
             case HandBack(result):
                 return await self._hand_back(result)
             case _:
                 assert_never(step)
 
     async def _ask_model(self) -> Step:
-        if self._requests == self.runtime.options.own_requests:
+        if self._counts.requests == self.runtime.options.own_requests:
             return await self._wait_for_user(self._stopped_at_own_limit())
-        if not await self._within_limits():
-            return Ended()
+        if self._is_at_limit:
+            # Imported here because few tasks reach one.
+            from robota.engine.task.limits import guidance_at_limit
+
+            guidance = await guidance_at_limit(self.runtime, self._counts)
+            if isinstance(guidance, Ended):
+                return guidance
+            if guidance is not None:
+                self.add_feedback(guidance)
         has_input = await self._process_inputs()
         if self._halted is not None:
             from robota.engine.calls.call_stopped import halted_by_hook
 
             reason, self._halted = self._halted, None
             return Halted(halted_by_hook(reason))
-        if not has_input and self._requests == 0:
+        if not has_input and self._counts.requests == 0:
             return await self._wait_for_user("")
         await self._add_environment_details()
         self.runtime.history.add_user(self._pending)
         self._pending.clear()
         self.runtime.journal.sync_soon()
-        self._requests += 1
+        self._counts.requests += 1
         self.runtime.meter.spent.requests += 1
         try:
             reply = await self.requester.reply()
         except AnsweredWithPrompt as prompt:
             self.add_feedback(input_from(prompt.answer))
             return AskModel()
+        except RequestGivenUp as failed:
+            return Ended(Outcome.FAILED, f"The request to the model failed: {failed}")
         if reply.calls:
             self._cut_text = ""
             return RunCalls(reply.calls)
         return self._without_calls(reply)
 
+    @property
+    def _is_at_limit(self) -> bool:
+        """Whether the task made too many mistakes, or has used up its requests or its budget, or that is unknown."""
+        options, spent = self.runtime.options, self.runtime.meter.spent
+        return (
+            0 < options.mistake_limit <= self._counts.mistakes
+            or is_used_up(options.max_requests, spent.requests)
+            or is_used_up(options.max_cost, spent.cost)
+        )
+
     def _stopped_at_own_limit(self) -> str:
         replies = (turn.text for turn in reversed(self.runtime.history.turns) if isinstance(turn, AssistantTurn))
         last = next((text for text in replies if text.strip()), "")
-        return f"It was stopped after {self._requests} requests, before it was complete. Its last words: {last}"
+        count = self._counts.requests
+        return f"It was stopped after {count} requests, before it was complete. Its last words: {last}"
 
     async def _add_environment_details(self) -> None:
         details, replay = await self._environment_details(), self.runtime.services.replay_environment
@@ -209,13 +223,16 @@ class Task:
         if self._cut_text:
             self.runtime.rows.say("completion_result", text)
         self._cut_text = ""
-        if self.runtime.options.completion is Completion.EXPLICIT:
+        # A subtask that keeps answering in words has nothing else to give: they are its result.
+        is_last = self._counts.mistakes + 1 == self.runtime.options.mistake_limit
+        is_result = self.runtime.is_subtask and is_last and bool(text.strip())
+        if self.runtime.options.completion is Completion.EXPLICIT and not is_result:
             return self._correct(NO_TOOL_USED)
-        self._mistakes = 0
+        self._counts.mistakes = 0
         return HandBack(text)
 
     def _correct(self, message: str) -> AskModel:
-        self._mistakes += 1
+        self._counts.mistakes += 1
         self._pending.append(TextBlock(text=message))
         return AskModel()
 
@@ -243,9 +260,9 @@ class Task:
     def _count_mistakes(self, executed: "Sequence[Executed]") -> None:
         """Count a reply without a successful call as one mistake, however many calls it had."""
         if any(each.status == "success" for each in executed):
-            self._mistakes = 0
+            self._counts.mistakes = 0
         elif any(each.is_mistake for each in executed):
-            self._mistakes += 1
+            self._counts.mistakes += 1
 
     async def _hand_back(self, result: str) -> Step:
         if await self._is_blocked_by_stop_hook(result):
@@ -261,12 +278,12 @@ class Task:
                 token_usage=meter.totals,
                 tool_usage={name: dict(counts) for name, counts in meter.tools.items()},
                 usage=meter.usage,
-                is_subtask=self.is_subtask,
+                is_subtask=runtime.is_subtask,
             )
         )
         runtime.journal.sync_soon()
-        if self.is_subtask:
-            return Ended(result)
+        if self.runtime.is_subtask:
+            return Ended(Outcome.COMPLETED, result)
         if runtime.services.checkpoint is not None:
             await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.warn)
         runtime.end_turn_rules()
@@ -274,11 +291,14 @@ class Task:
         while isinstance(answer, CondenseContext):
             await self.context.condense_now(answer.text or "")
             answer = await runtime.ask_or_command(CompletionAsk())
-        return self._after(answer, Ended(result))
+        if ends_task(CompletionAsk(), answer):
+            return Ended(Outcome.COMPLETED, result)
+        self.begin_turn(input_from(answer))
+        return AskModel()
 
     async def _is_blocked_by_stop_hook(self, result: str) -> bool:
         """Whether a Stop hook wants the model to continue. Limited to `STOP_HOOK_LIMIT` times in a row."""
-        event = HookEvent.SUBAGENT_STOP if self.is_subtask else HookEvent.STOP
+        event = HookEvent.SUBAGENT_STOP if self.runtime.is_subtask else HookEvent.STOP
         active = self._stop_hook_blocks > 0
         hook_result = await self.runtime.fire(
             event,
@@ -296,16 +316,9 @@ class Task:
         self.remind(reminder)
         return True
 
-    def _after(self, answer: Answer, ended: Ended) -> Step:
-        """An answer with text continues the task; a plain yes or no ends it."""
-        if not answer.has_words:
-            return ended
-        self.begin_turn(input_from(answer))
-        return AskModel()
-
     def begin_turn(self, user_input: UserInput) -> None:
         """Begin a new turn of the user with this input."""
-        self._requests, self._mistakes, self.is_complete = 0, 0, False
+        self._counts, self.is_complete = TurnCounts(), False
         self.runtime.meter.spent.requests = 0
         if "_executor" in vars(self):  # else no call was made yet
             self._executor.begin_turn()
@@ -382,34 +395,6 @@ class Task:
         self.runtime.prompt_id = f"prompt-{self.runtime.journal.next_ts()}"
         return await self.runtime.fire(HookEvent.USER_PROMPT_SUBMIT, prompt=user_input.text)
 
-    async def _within_limits(self) -> bool:
-        """Whether the loop may go on; asks if a limit is reached."""
-        options = self.runtime.options
-        if 0 < options.mistake_limit <= self._mistakes:
-            answer = await self.runtime.ask(MistakesAsk(message=MISTAKES_TEXT))
-            if not isinstance(answer, Approve) and not answer.has_words:
-                return False
-            self._mistakes = 0
-            if answer.has_words:
-                guidance = json.dumps({"status": "guidance", "feedback": answer.text})
-                self.add_feedback(UserInput(text=guidance, images=answer.images))
-        spent = self.runtime.meter.spent
-        if not await self._within(options.max_requests, spent.requests, LimitKind.REQUESTS):
-            return False
-        return await self._within(options.max_cost, spent.cost, LimitKind.COST)
-
-    async def _within(self, limit: float | None, used: float | None, kind: LimitKind) -> bool:
-        """Whether `used` is below the limit. If not, or if it is unknown, ask; a yes resets the counters."""
-        if limit is None or (used is not None and used < limit):
-            return True
-        if used is None:
-            self.runtime.rows.say("error", COST_UNKNOWN)
-        answer = await self.runtime.ask(LimitAsk(limit=kind, count=limit))
-        if isinstance(answer, Approve):
-            self._requests = self.runtime.meter.spent.requests = 0
-            self.runtime.meter.spent.cost = 0.0
-        return isinstance(answer, Approve)
-
     async def _handle(self, control: Control, call: ToolCall) -> ToolResult:
         """Do what a tool asked of the engine."""
         match control:
@@ -463,7 +448,7 @@ class Task:
             )
             if refusal is not None:
                 return refusal
-        return ToolResult(content=await self._delegate(order))
+        return await self._delegate(order)
 
     async def _change_mode(self, change: ChangeMode, call: ToolCall) -> ToolResult:
         """Switch the mode with approval, because another mode may do other things."""

@@ -131,11 +131,15 @@ class LocalProcesses:
         """The background process with that id, such as `bg1`."""
         return next((process for process in self.background if process.id == name), None)
 
-    def abort_running(self) -> bool:
-        """Stop every foreground command, as Ctrl+C would. False if none runs."""
+    @property
+    def is_running(self) -> bool:
+        """Whether a foreground command runs."""
+        return bool(self._running)
+
+    def abort_running(self) -> None:
+        """Stop every foreground command, as Ctrl+C would."""
         for started in self._running:
             started.abort()
-        return bool(self._running)
 
     async def end_background(self) -> None:
         """Stop all background processes; TERM lets them clean up."""

@@ -1,0 +1,57 @@
+"""The limits of a task: mistakes in a row, requests and cost. The user decides whether it may go beyond them."""
+
+import json
+from typing import Final
+
+from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts, is_used_up
+from robota.engine.runtime.user_input import UserInput, ends_turn
+from robota.engine.task.steps import Ended, Outcome
+from robota.protocol.asks.ask import LimitAsk, LimitKind, MistakesAsk
+
+COST_UNKNOWN: Final = "The model server does not report costs, so the budget cannot be enforced."
+MISTAKES_TEXT: Final = (
+    "The model made several mistakes in a row: invalid tool calls, or replies without progress. "
+    "Tell it how to continue, or start a new task."
+)
+
+
+async def guidance_at_limit(runtime: TaskRuntime, counts: TurnCounts) -> UserInput | Ended | None:
+    """Ask whether the task may go beyond its limits: the user's words for the model, or the end of the task."""
+    options, spent = runtime.options, runtime.meter.spent
+    words = await _after_mistakes(runtime, counts) if 0 < options.mistake_limit <= counts.mistakes else None
+    if isinstance(words, Ended):
+        return words
+    if is_used_up(options.max_requests, spent.requests) and not await _may_go_on(runtime, counts, LimitKind.REQUESTS):
+        return Ended(Outcome.GIVEN_UP, "The limit of requests is reached.")
+    if is_used_up(options.max_cost, spent.cost):
+        if spent.cost is None:
+            runtime.rows.say("error", COST_UNKNOWN)
+        if not await _may_go_on(runtime, counts, LimitKind.COST):
+            return Ended(Outcome.GIVEN_UP, "The budget is used up.")
+    return words
+
+
+async def _after_mistakes(runtime: TaskRuntime, counts: TurnCounts) -> UserInput | Ended | None:
+    """A subtask is not asked about: its parent is told, and can go another way."""
+    if runtime.is_subtask:
+        return Ended(Outcome.GIVEN_UP, f"It made {counts.mistakes} mistakes in a row.")
+    asked = MistakesAsk(message=MISTAKES_TEXT)
+    answer = await runtime.ask(asked)
+    if ends_turn(asked, answer):
+        return Ended(Outcome.GIVEN_UP)
+    counts.mistakes = 0
+    if not answer.has_words:
+        return None
+    guidance = json.dumps({"status": "guidance", "feedback": answer.text})
+    return UserInput(text=guidance, images=answer.images)
+
+
+async def _may_go_on(runtime: TaskRuntime, counts: TurnCounts, kind: LimitKind) -> bool:
+    """Whether the user lets the task go on. A yes resets the counters."""
+    options = runtime.options
+    asked = LimitAsk(limit=kind, count=(options.max_requests if kind is LimitKind.REQUESTS else options.max_cost) or 0)
+    if ends_turn(asked, await runtime.ask(asked)):
+        return False
+    counts.requests = runtime.meter.spent.requests = 0
+    runtime.meter.spent.cost = 0.0
+    return True
