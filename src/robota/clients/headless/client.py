@@ -114,6 +114,7 @@ class HeadlessRun:
         self._command_outcome: CommandOutcome | None = None  # of a finished slash command
         self._newest_before: int | None = None
         self._prompt_ts: int | None = None
+        self._task_id: str | None = None  # the task of the prompt
 
     async def until_end(self, task: Opening) -> None:
         """Return when the task has ended, or a second signal says not to wait for that."""
@@ -178,7 +179,7 @@ class HeadlessRun:
                 return
             # Events may arrive before it is accepted, such as a notice about what it waits for.
             self._handing_over = asyncio.create_task(self._hand_over(task))
-            await self._follow_task(events)
+            await self._follow_task(events, task)
         finally:
             if isinstance(events, AsyncGenerator):
                 await events.aclose()
@@ -196,7 +197,7 @@ class HeadlessRun:
             self._command_outcome = receipt.outcome
             self._leave()
 
-    async def _follow_task(self, events: AsyncIterator[Event]) -> None:
+    async def _follow_task(self, events: AsyncIterator[Event], opening: Opening) -> None:
         handlers = self._handlers
         async for event in events:
             if type(event) not in handlers:
@@ -206,10 +207,7 @@ class HeadlessRun:
             if isinstance(event, MessageCreated | MessageUpdated):
                 if await self._is_end(event.message):
                     return
-            elif isinstance(event, TaskAborted) and not self._cancelling:
-                return
-            elif isinstance(event, TaskEnded) and self._prompt_ts is None:
-                self._refusal = NOTHING_MORE  # the command to the resumed session has ended its task
+            elif isinstance(event, TaskAborted | TaskEnded) and self._is_end_of_task(event, opening):
                 return
 
     def _take(self, event: Event) -> None:
@@ -236,6 +234,13 @@ class HeadlessRun:
         await self._session.submit(AskResponse(answer=Reject(), ts=message.ts))
         return False
 
+    def _is_end_of_task(self, event: TaskAborted | TaskEnded, opening: Opening) -> bool:
+        """Whether our task is over, and not an earlier one of the session or a subtask."""
+        if self._task_id is None and isinstance(event, TaskEnded) and isinstance(opening, AskResponse):
+            self._refusal = NOTHING_MORE  # the answer has ended the task of the resumed session
+            return True
+        return event.task_id == self._task_id and not self._cancelling
+
     def _is_old(self, message: Message) -> bool:
         """Whether a row is older than our prompt: the ask at which an earlier run of this session ended."""
         return self._newest_before is not None and message.ts <= self._newest_before
@@ -251,7 +256,7 @@ class HeadlessRun:
     def _fold(self, event: Event) -> None:
         self._view = reduce(self._view, event)
         if isinstance(event, MessageCreated) and self._prompt_ts is None:
-            self._prompt_ts = event.message.ts
+            self._prompt_ts, self._task_id = event.message.ts, event.task_id
 
     def _start_cancel(self) -> None:
         job = asyncio.create_task(self._cancel())

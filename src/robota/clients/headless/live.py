@@ -7,6 +7,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from robota.clients.headless.outcome import PARAGRAPH
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
 from robota.clients.headless.text_format import TextPrinter
@@ -24,6 +25,7 @@ from robota.protocol.events import (
     ToolStart,
 )
 from robota.protocol.message import Message
+from robota.protocol.state import is_request_row
 from robota.text.counted import counted
 
 if TYPE_CHECKING:
@@ -156,6 +158,7 @@ class StreamedWords:
         self._subtasks: set[str] = set()
         self._row: int | None = None
         self._written = ""  # of the last row
+        self._before = ""  # of the rows before it in the same reply, as paragraphs
         self.is_open = False  # whether the current line contains text
 
     @property
@@ -169,7 +172,7 @@ class StreamedWords:
 
     def end_with(self, answer: str) -> bool:
         """Whether the answer was streamed as the last text; if so, its line is ended."""
-        stands_there = bool(answer.strip()) and self._written.strip() == answer.strip()
+        stands_there = bool(answer.strip()) and (self._before + self._written).strip() == answer.strip()
         self.break_line()
         return stands_there
 
@@ -184,10 +187,16 @@ class StreamedWords:
 
     def _created(self, event: MessageCreated) -> None:
         message = event.message
+        if is_request_row(message) and event.task_id not in self._subtasks:
+            self._written = self._before = ""
         if message.say == "text" and message.partial is True and event.task_id not in self._subtasks:
             self._begin(message)
 
     def _begin(self, message: Message) -> None:
+        if self._written:
+            self._before += self._written + PARAGRAPH
+            self._output.text(PARAGRAPH)
+            self.is_open = False
         self.break_line()
         self._row, self._written = message.ts, ""
         self._write(message.text or "")

@@ -30,13 +30,13 @@ ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
 
 NO_ANSWER: Final = "The task ended without a complete answer. The session is saved; run the prompt again."
+PARAGRAPH: Final = "\n\n"
 TO_A_PERSON: Final = "Tell it how to continue, or start a new task."
 WRONG_COMMANDS: Final = {
     "unknown_command": exit_codes.USAGE,
     "wrong_arguments": exit_codes.USAGE,
     "no_provider": exit_codes.CONFIGURATION,
 }
-ANSWERS: Final = frozenset({"text", "completion_result"})
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +73,7 @@ def outcome_of(
     end by itself.
     """
     last = messages[-1] if messages else None
-    so_far = _newest_answer(messages, prompt_ts)
-    partial = (so_far.text or "") if so_far is not None else ""
+    partial = _newest_answer(messages, prompt_ts)
     if last is None or last.type != "ask" or last.partial is True or last.ask is None:
         return _broken_off(partial, aborted_during, interruption)
     match asked := ask_of(last):
@@ -130,9 +129,9 @@ def command_done(outcome: CommandOutcome) -> RunOutcome:
 
 def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message, partial: str) -> RunOutcome:
     """Success only with a complete answer: an empty or truncated one must never look like success."""
-    answer = _answer_of_last_request(messages, prompt_ts)
-    text = (answer.text if answer is not None else None) or last.text or ""
-    if not text.strip() or (answer is not None and answer.interrupted):
+    rows = _answer_rows(_last_reply(messages, prompt_ts))
+    text = _joined(rows) or last.text or ""
+    if not text.strip() or any(row.interrupted for row in rows):
         stopped = _stopped_by(messages)
         return _failed("hook_stopped" if stopped else "model_error", partial, stopped or NO_ANSWER)
     return RunOutcome(
@@ -225,19 +224,30 @@ def _failed(reason: str, partial: str, error_text: str) -> RunOutcome:
     return RunOutcome(exit_code=exit_codes.TASK_FAILED, terminal_reason=reason, result=partial, errors=(error_text,))
 
 
-def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> Message | None:
-    for row in reversed(messages):
-        if row.ts == prompt_ts:
-            return None
-        if row.say in ANSWERS and row.text:
-            return row
-    return None
+def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> str:
+    """The answer in the newest reply after the prompt that has one."""
+    while messages and messages[-1].ts != prompt_ts:
+        reply = _last_reply(messages, prompt_ts)
+        if text := _joined(_answer_rows(reply)):
+            return text
+        messages = messages[: max(0, len(messages) - len(reply) - 1)]  # also without the row of its request
+    return ""
 
 
-def _answer_of_last_request(messages: Sequence[Message], prompt_ts: int | None) -> Message | None:
-    for row in reversed(messages):
-        if row.ts == prompt_ts or is_request_row(row):
-            return None
-        if row.say in ANSWERS:
-            return row
-    return None
+def _last_reply(messages: Sequence[Message], prompt_ts: int | None) -> Sequence[Message]:
+    """The rows after the last request, or after the prompt."""
+    for place in range(len(messages) - 1, -1, -1):
+        if messages[place].ts == prompt_ts or is_request_row(messages[place]):
+            return messages[place + 1 :]
+    return messages
+
+
+def _answer_rows(reply: Sequence[Message]) -> Sequence[Message]:
+    """The result that the task was completed with; without one, all text of the reply."""
+    completed = [row for row in reply if row.say == "completion_result"]
+    return completed[-1:] or [row for row in reply if row.say == "text" and row.text]
+
+
+def _joined(rows: Sequence[Message]) -> str:
+    """The texts as paragraphs: the model thought between them."""
+    return PARAGRAPH.join(row.text or "" for row in rows)

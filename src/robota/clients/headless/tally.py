@@ -32,6 +32,18 @@ class ModelShare(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None = 0.0
 
 
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task has used. The cost is None if a price is unknown."""
+
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+
+    def since(self, before: "Spending") -> "Spending":
+        """Without what was used before."""
+        cost = None if self.cost is None or before.cost is None else self.cost - before.cost
+        return Spending(usage=self.usage - before.usage, cost=cost)
+
+
 class Tally:
     """Counts events. It has no handler for deltas, so that a long stream costs nothing here."""
 
@@ -43,10 +55,9 @@ class Tally:
         self.stop_reason: str | None = None
         self.models: dict[str, ModelShare] = {}
         self.denials: list[PermissionDenial] = []
-        self._reported_usage = Usage()
-        # The usage of a resumed task before this run; reported before anything else.
-        self._used_before = Usage()
-        self._cost_before: float | None = 0.0
+        # What each task has used, and what a resumed one had used before this run, which is reported first.
+        self._used: dict[str, Spending] = {}
+        self._used_before: dict[str, Spending] = {}
         self._has_begun = True
         self._started = time.monotonic()
         self._request_started: float | None = None
@@ -66,9 +77,8 @@ class Tally:
     @property
     def usage(self) -> Usage:
         """The engine's total, which includes requests without a reply; else the sum of the replies."""
-        if self._reported_usage != Usage():
-            return self._reported_usage
-        return sum((share.usage for share in self.models.values()), Usage())
+        reported = sum((spending.usage for spending in self._used.values()), Usage())
+        return reported if reported != Usage() else sum((share.usage for share in self.models.values()), Usage())
 
     @property
     def duration_ms(self) -> int:
@@ -110,12 +120,14 @@ class Tally:
             )
 
     def _usage_updated(self, event: TaskTokenUsageUpdated) -> None:
-        cost = event.token_usage.total_cost
+        spending = Spending(usage=event.usage, cost=event.token_usage.total_cost)
         if not self._has_begun:
-            self._has_begun, self._used_before, self._cost_before = True, event.usage, cost
+            self._has_begun = True
+            self._used_before[event.task_id] = spending
             return
-        self.total_cost = None if cost is None or self._cost_before is None else cost - self._cost_before
-        self._reported_usage = event.usage - self._used_before
+        self._used[event.task_id] = spending.since(self._used_before.get(event.task_id, Spending()))
+        costs = [each.cost for each in self._used.values()]
+        self.total_cost = None if None in costs else sum(cost for cost in costs if cost is not None)
 
     def _context_update(self, event: ContextUpdate) -> None:
         self.context_window = event.max_tokens
