@@ -47,6 +47,32 @@ def ask(robota: Robota, answering: Answering, *arguments: str, **fields: Any) ->
     return asyncio.run(run())
 
 
+def events(*payloads: dict[str, Any]) -> Answering:
+    return sending(STREAM_HEAD + b"".join(b"data: " + json.dumps(payload).encode() + b"\n\n" for payload in payloads))
+
+
+REFUSALS: dict[str, list[dict[str, Any]]] = {
+    "openai-compatible": [{"choices": [{"delta": {"refusal": "I will not."}, "finish_reason": "stop"}]}],
+    "openai": [
+        {"type": "response.refusal.delta", "delta": "I will not."},
+        {"type": "response.completed", "response": {"status": "completed", "output": []}},
+    ],
+    "anthropic": [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 1}}},
+        {"type": "message_delta", "delta": {"stop_reason": "refusal"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ],
+    "gemini": [{"candidates": [{"content": {"parts": [{"text": "I"}]}, "finishReason": "SAFETY"}]}],
+}
+
+
+@pytest.mark.parametrize("kind", REFUSALS)
+def test_a_refusal_of_the_model_is_the_same_error_in_every_dialect(robota: Robota, kind: str) -> None:
+    done, server = ask(robota, events(*REFUSALS[kind]), type=kind)
+    assert done.code == 4 and "Rephrase the request" in done.stderr, done
+    assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("answering", "code", "said", "requests"),
     [
@@ -54,7 +80,7 @@ def ask(robota: Robota, answering: Answering, *arguments: str, **fields: Any) ->
         (status(404, NO_MODEL), 4, "--model", 1),
         (status(400, b'{"error":{"message":"prompt is too long"}}'), 4, "context window", 1),
         (status(500, b"down"), 75, "server", 3),
-        (status(429, b"", "retry-after: 3600"), 75, "too many requests", 1),
+        (status(429, b"", "retry-after: 3600"), 75, "wait about 1 hour before", 1),
         (sending(STREAM_HEAD + text("Half an ans")), 75, "cut short", 3),
     ],
     ids=["key", "model", "too long", "down", "limit", "cut"],

@@ -20,9 +20,9 @@ from robota.protocol.conversation import AssistantTurn, TextBlock
 from robota.protocol.events import Notice
 from robota.protocol.message import Message, TodoItem
 from robota.protocol.state import is_request_row
+from robota.text.duration import duration_in_words
 
 FILES_NAMED: Final = 50
-UNITS: Final = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000))
 OUTPUT: Final = "command_output"
 GO_ON: Final = "Check its current state and continue."
 
@@ -195,15 +195,6 @@ def _ask_text(row: Message) -> str:
             return f"{asked.title}."
         case _:
             return f"{row.ask}."
-
-
-def duration_in_words(milliseconds: int) -> str:
-    """A duration in the largest unit that fits, such as "3 hours"."""
-    for name, length in UNITS:
-        count = milliseconds // length
-        if count >= 1:
-            return f"{count} {name}{'s' if count > 1 else ''}"
-    return "a moment"
 
 
 def _cut_answer(messages: Sequence[Message]) -> str:

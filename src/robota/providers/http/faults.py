@@ -7,9 +7,11 @@ from typing import Any, Final
 import msgspec
 
 from robota.providers.fault import FaultKind, ProviderFault
+from robota.text.duration import duration_in_words
 
 SERVER_MESSAGE_LIMIT: Final = 500
 LONGEST_WAIT_S: Final = 30 * 24 * 3600.0
+NAMED_WAIT_S: Final = 60.0
 
 # Compiled when they are first needed, which in most sessions is never.
 CONTEXT_TOO_LONG: Final = (
@@ -77,14 +79,15 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: bytes, now: f
     """The fault for a status that is not 200. `headers` must be lower case; `now` is in seconds since 1970."""
     text = body.decode("utf-8", "replace")
     kind = _kind(status, text)
+    wait = retry_after_s(headers, text, now)
     redirected = 300 <= status < 400
     said = f"it redirects to {headers.get('location', 'nowhere')}" if redirected else server_message(text)
     return ProviderFault(
         kind,
-        sentence(kind, said, status),
+        sentence(kind, said, status) + _wait_sentence(wait),
         reason=f"HTTP {status}" + (f": {said}" if said else ""),
         status=status,
-        retry_after_s=retry_after_s(headers, text, now),
+        retry_after_s=wait,
     )
 
 
@@ -94,7 +97,15 @@ def fault_of_error_object(error: Any) -> ProviderFault:
     status = _status_in(error)
     kind = _kind(status, text) if status is not None else _kind_by_words(text)
     wait = retry_after_s({}, text, now=0)
-    return ProviderFault(kind, sentence(kind, server_message(text), status), status=status, retry_after_s=wait)
+    message = sentence(kind, server_message(text), status) + _wait_sentence(wait)
+    return ProviderFault(kind, message, status=status, retry_after_s=wait)
+
+
+def _wait_sentence(wait_s: float | None) -> str:
+    """Names a wait that is too long to be sat out; a shorter one is shown while it lasts."""
+    if wait_s is None or wait_s < NAMED_WAIT_S:
+        return ""
+    return f" The server asks to wait about {duration_in_words(int(wait_s * 1000))} before the next request."
 
 
 def sentence(kind: FaultKind, said: str, status: int | None) -> str:

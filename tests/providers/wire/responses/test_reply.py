@@ -91,7 +91,8 @@ def test_a_call_cut_before_its_first_argument_does_not_pass_for_one_without_argu
 
 def test_a_refusal_is_said() -> None:
     stream = event({"type": "response.refusal.delta", "delta": "I will not."}) + ended()
-    assert text_of(read(responses_reply, stream).chunks) == "I will not."
+    chunks = read(responses_reply, stream).chunks
+    assert text_of(chunks) == "I will not." and chunks[-1] == FinishChunk("content_filter")
 
 
 def test_a_server_that_sends_a_call_whole_and_at_its_end_only() -> None:

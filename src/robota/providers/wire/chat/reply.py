@@ -77,6 +77,7 @@ class _ChatParser:
         self.complete = False
         self._calls = CallAssembly()
         self._reason: str | None = None
+        self._is_refusal = False
 
     def take(self, event: _Event, batch: ChunkBatch) -> None:
         if event.error:
@@ -109,7 +110,9 @@ class _ChatParser:
     def finish(self, batch: ChunkBatch) -> None:
         self._calls.finish(batch)
         reason = REASONS.get(self._reason or "stop", self._reason or "end_turn")
-        if reason in ("end_turn", "tool_use"):
+        if self._is_refusal:
+            reason = "content_filter"
+        elif reason in ("end_turn", "tool_use"):
             # Servers disagree on this one; what was called is what counts.
             reason = "tool_use" if self._calls.any else "end_turn"
         batch.add(FinishChunk(reason))
@@ -125,6 +128,7 @@ class _ChatParser:
             _take_parts(delta.content, batch)
         if delta.refusal:
             batch.text(delta.refusal)
+            self._is_refusal = True
         for call in delta.tool_calls or ():
             self._calls.add(_piece(call), batch)
         if delta.function_call is not None:

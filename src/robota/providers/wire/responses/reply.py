@@ -11,7 +11,8 @@ from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.wire.reply import ChunkBatch, WireReply, fault_of_named_error, read_counts
 from robota.providers.wire.responses.thinking import ReasoningItem, sealed
 
-TEXT_DELTAS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+REFUSAL_DELTA: Final = "response.refusal.delta"
+TEXT_DELTAS: Final = frozenset({"response.output_text.delta", REFUSAL_DELTA})
 THOUGHT_DELTAS: Final = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 INCOMPLETE: Final = {"max_output_tokens": "max_tokens", "content_filter": "content_filter"}
 ERRORS: Final = {
@@ -88,10 +89,12 @@ class _ResponsesParser:
         self._calls: dict[int, _OpenCall] = {}
         # The items of the stretch of reasoning that the reply is in.
         self._reasoning: list[ReasoningItem] = []
+        self._is_refusal = False
 
     def take(self, event: _Event, batch: ChunkBatch) -> None:
         kind = event.type
         if kind in TEXT_DELTAS:
+            self._is_refusal |= kind == REFUSAL_DELTA
             self._say(event.delta, batch)
         elif kind == "response.function_call_arguments.delta":
             self._take_arguments(event.output_index, event.delta, batch)
@@ -155,6 +158,8 @@ class _ResponsesParser:
             batch.add(UsageChunk(_usage(usage)))
         stopped = response.incomplete_details.reason if response.incomplete_details else None
         reason = INCOMPLETE.get(stopped, stopped) if stopped else "tool_use" if self._calls else "end_turn"
+        if self._is_refusal:
+            reason = "content_filter"
         last = next(reversed(self._calls.values()), None)
         if stopped and last is not None and not last.has_arguments:
             # Cut before its first argument, it would pass for a call that has none.
