@@ -9,6 +9,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from contextlib import suppress
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
@@ -125,12 +126,17 @@ def said_by(command: list[str], home: Path, **more: str) -> str:
 def other_python(version: str) -> str | None:
     """A Python of this version that starts, on the PATH or kept by pyenv."""
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    candidates = [shutil.which(f"python{version}"), *map(str, kept.glob(f"{version}.*/bin/python{version}"))]
+    candidates = [shutil.which(f"python{version}")]
+    with suppress(OSError):  # another user's
+        candidates += map(str, kept.glob(f"{version}.*/bin/python{version}"))
     return next((found for found in candidates if found is not None and starts(found)), None)
 
 
 def starts(python: str) -> bool:
-    return subprocess.run([python, "-c", "pass"], capture_output=True, check=False).returncode == 0
+    try:
+        return subprocess.run([python, "-c", "pass"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def test_the_man_page_of_the_repository_is_that_of_the_program() -> None:

@@ -96,8 +96,16 @@ def test_an_interactive_start_asks_once_a_day_and_shows_it_at_the_next(robota: R
                 assert terminal.hang_up() == 0
             assert (f"Robota {NEWER} is available" in terminal.screen) is (round == 1)
         assert len(there.asked) == 1
+
+
+@pytest.mark.parametrize("hours", [-25, 25], ids=["yesterday", "a clock that was ahead"])
+def test_an_interactive_start_looks_again_after_an_old_or_a_future_look(robota: Robota, hours: int) -> None:
+    script(robota, {"text": "ok"})
+    cache = robota.home / ".robota/update-check.json"
+    with index(NEWER) as there:
+        assert robota("--check-update", env={"PIP_INDEX_URL": there.url}).code == 0
         old = json.loads(cache.read_text())
-        cache.write_text(json.dumps({**old, "checkedAt": old["checkedAt"] - 25 * 60 * 60 * 1000}))
+        cache.write_text(json.dumps({**old, "checkedAt": old["checkedAt"] + hours * 60 * 60 * 1000}))
         with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
             terminal.wait_until(lambda: len(there.asked) == 2)
             terminal.hang_up()
