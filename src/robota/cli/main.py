@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 HELP = frozenset({"-h", "--help"})
 # These run a session, whose clients write control sequences and sanitise text themselves.
 RUNNING_SESSIONS = frozenset({"demo", "answer"})
+STANDARD_STREAMS = (0, 1, 2)
+HUNG_UP = 129  # 128 + SIGHUP: the terminal was closed
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
@@ -58,21 +60,24 @@ def entry() -> None:
     gc.disable()
     _replace_closed_streams()
     _ensure_utf8_mode()
+    terminals = [stream for stream in STANDARD_STREAMS if os.isatty(stream)]
     try:
         code = main()
         sys.stdout.flush()
     except BrokenPipeError:
         code = 141
     except OSError as error:
-        if error.errno != errno.ENOSPC or error.filename is not None:
-            raise
         code = 1
-        sys.stderr.write(f"robota: Cannot write to standard output: {error.strerror}.\n")
+        if all(map(os.isatty, terminals)):
+            if error.errno != errno.ENOSPC or error.filename is not None:
+                raise
+            sys.stderr.write(f"robota: Cannot write to standard output: {error.strerror}.\n")
     except KeyboardInterrupt:
         code = 130
     except SystemExit as leaving:
         code = 0 if leaving.code is None else leaving.code if isinstance(leaving.code, int) else 1
-    _leave(code)
+    # A window that was closed is seen in many ways: a signal, the end of the input, an error in writing.
+    _leave(code if all(map(os.isatty, terminals)) else HUNG_UP)
 
 
 def _ensure_utf8_mode() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.screen import ScreenTerminal
 from tests.harness.session_log import log_records
 from tests.harness.terminal import Terminal
 
@@ -111,6 +112,17 @@ def test_a_closed_window_ends_commands_and_keeps_the_session(robota: Robota, ign
     verified = robota("sessions", "verify", sessions(robota)[0].name)
     assert verified.code == 0 and "chain    ok" in verified.stdout
     assert {".claude", ".mcp.json"}.isdisjoint(path.name for path in robota.workspace.iterdir())
+
+
+@pytest.mark.parametrize("words", [(), ("go",)], ids=["before a prompt", "after an answer"])
+def test_a_window_closed_while_nothing_runs_is_told_by_the_exit_code(robota: Robota, words: tuple[str, ...]) -> None:
+    script(robota, DONE)
+    with Terminal(robota, "--plain", *words) as terminal:
+        terminal.wait_for("> ")
+        assert terminal.vanish() == 129
+    with ScreenTerminal(robota, *words) as screen:
+        screen.sees("done." if words else "default")
+        assert screen.vanish() == 129
 
 
 def test_the_path_is_shown_whatever_argument_comes_first_and_nothing_in_it_is_hidden(robota: Robota) -> None:
