@@ -48,7 +48,6 @@ from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
 from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
-from robota.workspace.output.capture import plain_terminal_text
 
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
@@ -274,6 +273,8 @@ class ToolExecutor:
         block = interrupted_result(call.id, admitted.context.shown_output)
         view = admitted.prepared.preview.view
         if isinstance(view, TerminalView):
+            from robota.workspace.output.capture import plain_terminal_text
+
             view = msgspec.structs.replace(view, output=plain_terminal_text(admitted.context.shown_output))
         self.cut_off[call.id] = Executed(
             call=call,

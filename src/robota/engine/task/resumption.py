@@ -20,7 +20,7 @@ from robota.protocol.conversation import AssistantTurn, TextBlock
 from robota.protocol.events import Notice
 from robota.protocol.message import Message, TodoItem
 from robota.protocol.state import is_request_row
-from robota.text.duration import duration_in_words
+from robota.text.counted import duration_in_words
 
 FILES_NAMED: Final = 50
 OUTPUT: Final = "command_output"

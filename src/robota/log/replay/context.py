@@ -18,7 +18,6 @@ from robota.protocol.conversation import (
     UserBlock,
     UserTurn,
 )
-from robota.workspace.output.capture import plain_terminal_text
 
 INTERRUPTED: Final = "The task was interrupted before this call finished."
 OUTPUT_SIDE: Final = 15_000
@@ -93,6 +92,9 @@ def with_results(turn: UserTurn, results: Sequence[ToolResultBlock], reply: Turn
 
 def interrupted_result(call_id: str, output: str = "") -> ToolResultBlock:
     """The result of an interrupted call, with what it had printed by then."""
+    # Imported only for a command that was interrupted.
+    from robota.workspace.output.capture import plain_terminal_text
+
     printed = plain_terminal_text(output)
     if len(printed) > 2 * OUTPUT_SIDE:
         cut = len(printed) - 2 * OUTPUT_SIDE

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.providers.fault import FaultKind, ProviderFault
-from robota.text.duration import duration_in_words
+from robota.text.counted import duration_in_words
 
 SERVER_MESSAGE_LIMIT: Final = 500
 LONGEST_WAIT_S: Final = 30 * 24 * 3600.0
