@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.workspace.checkpoints.private_git import CheckpointError
+from robota.workspace.checkpoints.restore import JOURNAL_NAME
 from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, plan_restore
 from robota.workspace.checkpoints.store import CheckpointStore
 from tests.workspace.checkpoints.dying import run_until
@@ -234,6 +235,24 @@ class TestAllOrNothing:
         run_until(stop_at, lambda: restore(store, first))
         store.capture()
         assert tree_of(workspace) in (before, {**before, **_old()})
+
+    def test_the_record_of_an_interrupted_restore_counts_only_as_it_was_written(
+        self, store: CheckpointStore, workspace: Path, tmp_path: Path
+    ) -> None:
+        """It says what to put back from a directory in the workspace, which commands can write."""
+        first = self.changed(store, workspace)
+        store.capture()
+        record = tmp_path / "store" / JOURNAL_NAME
+        for stop_at in range(1, 60):
+            run_until(stop_at, lambda: restore(store, first))
+            if record.exists() and list(workspace.glob(".robota-restore-*")):
+                break
+        record.write_bytes(record.read_bytes().replace(b'"old":true', b'"old":false'))
+        before = tree_of(workspace)
+        with pytest.raises(CheckpointError, match="was refused"):
+            store.capture()
+        assert tree_of(workspace) == before
+        store.capture()
 
     def test_a_file_that_somebody_else_writes_meanwhile_is_theirs(
         self, store: CheckpointStore, workspace: Path, tmp_path: Path

@@ -13,8 +13,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import msgspec
 import pytest
 
+from robota.workspace.files.change_journal import ChangeJournal
 from robota.workspace.files.change_set import Change, Link, Remove, Write, make_changes
 from robota.workspace.files.drafts import journal_directory, remove_abandoned_drafts
 from robota.workspace.files.files import LocalFiles
@@ -189,6 +191,45 @@ def test_r13_a_journal_of_a_living_session_is_not_touched(tmp_path: Path) -> Non
     make_changes(watching, patch(files))
     assert looked == ["looked", "looked"]
     assert (tmp_path / "a").read_bytes() == b"new a" and not (tmp_path / "gone").exists()
+
+
+def planted_by_hand(journal: Path) -> None:
+    journal.write_bytes(msgspec.msgpack.encode(ChangeJournal(root=b"/", changes=())))
+
+
+def edited(journal: Path) -> None:
+    journal.write_bytes(journal.read_bytes().replace(b"old a", b"evil!"))
+
+
+def under_another_name(journal: Path) -> None:
+    journal.rename(journal.with_name(f"another{journal.suffix}"))
+
+
+@pytest.mark.parametrize("plant", [planted_by_hand, edited, under_another_name])
+def test_a_journal_that_robota_did_not_write_there_is_refused_and_reported(
+    tmp_path: Path, plant: Callable[[Path], None]
+) -> None:
+    root, home = tmp_path / "ws", tmp_path / "home"
+    workspace_before(root)
+    files, journals = LocalFiles(root, journals_in=home), journal_directory(home, root)
+    assert killed_when(content_is(root / "sub" / ODD, b"new b"), partial(make_changes, files, patch(files)))
+    plant(next(journals.iterdir()))
+    after = tree(root)
+    [notice] = undo_interrupted_changes(root, journals)
+    assert "was refused" in notice and "No file was changed" in notice
+    assert tree(root) == after
+
+
+def test_a_journal_of_another_workspace_is_refused(tmp_path: Path) -> None:
+    root, other, home = tmp_path / "ws", tmp_path / "other", tmp_path / "home"
+    workspace_before(root)
+    workspace_before(other)
+    files = LocalFiles(root, journals_in=home)
+    assert killed_when(content_is(root / "sub" / ODD, b"new b"), partial(make_changes, files, patch(files)))
+    before = tree(other)
+    journal_directory(home, root).rename(journal_directory(home, other))
+    [notice] = undo_interrupted_changes(other, journal_directory(home, other))
+    assert "was refused" in notice and tree(other) == before
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])

@@ -17,6 +17,7 @@ from typing import IO, Final, Literal
 
 import msgspec
 
+from robota.config.sealed_state import ForeignState, seal, unseal
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
 from robota.workspace.checkpoints.checkpoint_details import CheckpointDetails
 from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
@@ -26,6 +27,7 @@ from robota.workspace.files.exchange_names import exchange_names
 from robota.workspace.files.open_for_writing import is_open_for_writing
 
 JOURNAL_NAME: Final = "restore.json"
+REFUSED_NAME: Final = "refused-restore.json"
 READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -63,7 +65,7 @@ def apply_changes(
     steps = tuple(map(_step, ordered))
     there = tuple(os.fsencode(each) for each in _directories_of(steps) if (git.workspace / each).is_dir())
     journal = _Journal(staging=staging.name, steps=steps, directories=there)
-    _write_journal(store, journal)
+    _write_journal(store, git.workspace, journal)
     try:
         staging.mkdir(mode=0o700)
         _write_drafts(git, ordered, staging, details)
@@ -78,7 +80,7 @@ def apply_changes(
             header = f"{error.strerror or error}{path}. Nothing was changed"
             raise CheckpointError(header) from error
         raise
-    _write_journal(store, msgspec.structs.replace(journal, state="done"))
+    _write_journal(store, git.workspace, msgspec.structs.replace(journal, state="done"))
     _remove_empty_directories(git.workspace, [step for step in steps if step.new is None])
     recover(store, git.workspace)
 
@@ -109,12 +111,15 @@ def _is_as_before(places: "_Places", change: CheckpointChange, details: Checkpoi
 def recover(store: Path, workspace: Path) -> None:
     """Undo a restore that was interrupted, or clean up after one that was complete."""
     try:
-        journal = msgspec.json.decode((store / JOURNAL_NAME).read_bytes(), type=_Journal)
+        journal = _read_journal(store, workspace)
     except FileNotFoundError:
         return
-    except msgspec.DecodeError:  # the journal was still being written, so no file had been changed yet
-        (store / JOURNAL_NAME).unlink(missing_ok=True)
-        return
+    except (ForeignState, msgspec.DecodeError) as problem:
+        (store / JOURNAL_NAME).rename(store / REFUSED_NAME)
+        raise CheckpointError(
+            f"The record of an interrupted restore was refused: {problem}. No file was changed. It is kept as "
+            f"{str(store / REFUSED_NAME)!r}; try again"
+        ) from problem
     staging = workspace / journal.staging
     if staging.is_dir() and not staging.is_symlink():
         if journal.state == "under way":
@@ -127,10 +132,19 @@ def recover(store: Path, workspace: Path) -> None:
     (store / JOURNAL_NAME).unlink(missing_ok=True)
 
 
-def _write_journal(store: Path, journal: _Journal) -> None:
+def _read_journal(store: Path, workspace: Path) -> _Journal:
+    data = unseal(store, _purpose(workspace), (store / JOURNAL_NAME).read_bytes())
+    return msgspec.json.decode(data, type=_Journal)
+
+
+def _purpose(workspace: Path) -> str:
+    return f"restore {workspace}"
+
+
+def _write_journal(store: Path, workspace: Path, journal: _Journal) -> None:
     draft = store / f"{JOURNAL_NAME}.new"
     with draft.open("wb") as file:
-        file.write(msgspec.json.encode(journal))
+        file.write(seal(store, _purpose(workspace), msgspec.json.encode(journal)))
         file.flush()
         os.fsync(file.fileno())
     draft.rename(store / JOURNAL_NAME)

@@ -2,7 +2,7 @@
 
 A process that is killed in between leaves its journal, and the next session undoes the changes that were made
 (`interrupted_changes.py`). Journals are kept outside the workspace: otherwise a repository could ship one and have
-arbitrary files written at the next start.
+arbitrary files written at the next start. They are sealed, so that nothing else is taken for one.
 """
 
 import fcntl
@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from robota.config.durable_file import make_private_directory
+from robota.config.sealed_state import ForeignState, seal, unseal
 
 SUFFIX: Final = ".journal"
 
@@ -75,7 +76,8 @@ def journaled(directory: Path, root: Path, changes: Sequence[JournaledChange]) -
         # Locked before it gets its name: an unlocked journal means that its writer is dead.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with os.fdopen(os.dup(descriptor), "wb") as file:
-            file.write(msgspec.msgpack.encode(ChangeJournal(root=os.fsencode(root), changes=tuple(changes))))
+            data = msgspec.msgpack.encode(ChangeJournal(root=os.fsencode(root), changes=tuple(changes)))
+            file.write(seal(_user_directory(directory), _purpose(journal), data))
             file.flush()
             os.fsync(file.fileno())
         draft.rename(journal)
@@ -84,3 +86,20 @@ def journaled(directory: Path, root: Path, changes: Sequence[JournaledChange]) -
         draft.unlink(missing_ok=True)
         journal.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def read_journal(file: Path, data: bytes, root: Path) -> ChangeJournal:
+    """The journal with this content. Raises `ForeignState`, `msgspec.DecodeError` or `OSError`."""
+    journal = msgspec.msgpack.decode(unseal(_user_directory(file.parent), _purpose(file), data), type=ChangeJournal)
+    if journal.root != os.fsencode(root):
+        raise ForeignState("it belongs to another workspace")
+    return journal
+
+
+def _user_directory(directory: Path) -> Path:
+    """Journals are two levels below it: see `drafts.journal_directory`."""
+    return directory.parent.parent
+
+
+def _purpose(journal: Path) -> str:
+    return f"patch {journal.parent.name}/{journal.name}"

@@ -10,6 +10,7 @@ from typing import Final, assert_never
 
 import msgspec
 
+from robota.config.sealed_state import ForeignState
 from robota.workspace.files.change_journal import (
     SUFFIX,
     ChangeJournal,
@@ -18,6 +19,7 @@ from robota.workspace.files.change_journal import (
     JournaledChange,
     LinkMade,
     LinkRemoved,
+    read_journal,
 )
 from robota.workspace.files.change_set import put_back_file, remove_directories
 from robota.workspace.files.files import LocalFiles
@@ -51,11 +53,13 @@ def _undo_journal(root: Path, file: Path) -> list[str]:
             file.unlink()
             return []
         with os.fdopen(os.dup(descriptor), "rb") as stream:
-            journal = msgspec.msgpack.decode(stream.read(), type=ChangeJournal)
+            journal = read_journal(file, stream.read(), root)
         notices = _undo(LocalFiles(root), journal)
         file.unlink()
     except BlockingIOError:
         return []
+    except ForeignState as problem:
+        return [f"An interrupted patch was refused: {problem}. No file was changed; see {str(file)!r}."]
     except (OSError, msgspec.DecodeError) as error:
         return [f"An interrupted patch could not be read ({error}). It was not changed; see {str(file)!r}."]
     finally:
