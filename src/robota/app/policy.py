@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.config.launch_options import LaunchOptions
-from robota.config.paths import home_directory
+from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
 from robota.config.settings.schema import Permissions
 from robota.policy.decide import SessionPolicy
@@ -155,7 +155,7 @@ def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Ca
     @cache
     def works() -> bool:
         network = settings.values.sandbox.network
-        sandbox = SessionSandbox(root, home=home_directory(env), secrets=(), network=network)
+        sandbox = SessionSandbox(root, home=home_directory(env), user_directory=user_directory(env), network=network)
         try:
             return sandbox.works()
         finally:

@@ -22,7 +22,7 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
     return SessionSandbox(
         root,
         home=home_directory(env),
-        secrets=(user_directory(env),),
+        user_directory=user_directory(env),
         home_settings=HomeSettings(readable=values.sandbox.readable, as_workspace=values.sandbox.home_as_workspace),
         network=values.sandbox.network,
         allowed_hosts=values.sandbox.allowed_hosts,

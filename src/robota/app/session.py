@@ -302,11 +302,23 @@ def _mentions(
     return expand
 
 
+def _report_sandbox(sandbox: SessionSandbox | None, session: Session, parts: SessionParts, log: SessionLog) -> None:
+    """Let the clients know what the sandbox finds out."""
+    settings = parts.settings
+    if sandbox is None:
+        session.report_sandbox("off", "the settings or the permission mode say so")
+        return
+    sandbox.on_detected(lambda kind, reason: session.report_sandbox(kind, reason, kept_out(kind, settings)))
+    sandbox.on_reached(_host_logger(log))
+    sandbox.on_left_over(session.warn)
+    sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
+
+
 def _build(
     parts: SessionParts, new: NewSession, redactor: Redactor, env: Mapping[str, str], replace_services: ReplaceServices
 ) -> OpenSession:
     sandbox, settings = parts.sandbox, parts.settings
-    left_by_killed = clear_up_after_killed(parts.root, parts.kept_in, user_directory(env), env.get("TMPDIR", ""))
+    left_by_killed = clear_up_after_killed(parts.root, parts.kept_in, user_directory(env))
     options = msgspec.structs.replace(parts.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
@@ -342,12 +354,7 @@ def _build(
     services = replace_services(services)
     session = Session(options, services)
     instructions.on_undecided(session.warn)
-    if sandbox is None:
-        session.report_sandbox("off", "the settings or the permission mode say so")
-    else:
-        sandbox.on_detected(lambda kind, reason: session.report_sandbox(kind, reason, kept_out(kind, settings)))
-        sandbox.on_reached(_host_logger(new.log))
-        sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
+    _report_sandbox(sandbox, session, parts, new.log)
     return OpenSession(
         session=session,
         log=new.log,

@@ -129,13 +129,14 @@ def test_r13_what_a_killed_robota_left_goes_with_the_next_start(tmp_path: Path, 
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
         other.send_signal(signal.SIGKILL)
-    (tmp_path / "tmp" / "robota-tmp-old").mkdir(parents=True)
-    os.utime(tmp_path / "tmp" / "robota-tmp-old", (1e9, 1e9))
+    private = robota.home / ".robota" / "tmp"
+    (private / "robota-tmp-old").mkdir(parents=True)
+    os.utime(private / "robota-tmp-old", (1e9, 1e9))
     assert (robota.workspace / ".claude").is_dir()
     script(robota, {"text": "ok"})
-    assert robota("-p", "go", env={"TMPDIR": str(tmp_path / "tmp")}).code == 0
+    assert robota("-p", "go").code == 0
     assert not (robota.workspace / ".claude").exists()
-    assert not list((tmp_path / "tmp").iterdir())
+    assert not list(private.iterdir())
 
 
 def test_between_commands_placeholders_wait_in_our_own_directory(strong: Cell) -> None:

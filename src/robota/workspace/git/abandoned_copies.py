@@ -1,20 +1,32 @@
-"""Copies of git data left by a killed Robota: the command's results are written back, so that no stash is lost."""
+"""Copies of git data left by a killed Robota: the command's results are written back, so that no stash is lost.
+
+Copies are kept in the user's directory, where commands cannot write; commands change only what is mounted from there.
+"""
 
 import fcntl
 import os
-import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from robota.config.durable_file import make_private_directory, read_file
+from robota.config.sealed_state import ForeignState, seal, unseal
 from robota.workspace.files.remove_tree import remove_tree
 from robota.workspace.git.git_directories import GitDirectories
 from robota.workspace.git.write_back import CopiedDirectory, write_back
 
-PREFIX: Final = "robota-git-"
-STATE: Final = "state.json"
+COPIES: Final = "git-copies"
+STATE: Final = "state"
+TRIES: Final = 5
+# Those of other repositories wait for their next session, but not for ever.
+MAX_AGE_S: Final = 30 * 86_400
+FOREIGN: Final = (
+    "The state of an interrupted git command in {} was refused: {}. Nothing of it was written to the repository. "
+    "If you do not know where it comes from, delete that directory."
+)
 
 
 class CopyState(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +40,82 @@ class CopyState(msgspec.Struct, frozen=True, kw_only=True):
         return write_back(self.directories.top, own=self.copied[0], common=self.copied[-1])
 
 
-def lock_copy(place: Path) -> int | None:
+def new_copy_directory(user_directory: Path) -> tuple[Path, int]:
+    """A new private directory for a copy, and a descriptor that marks it as in use while it is open."""
+    make_private_directory(user_directory / COPIES)
+    for _ in range(TRIES):
+        place = _copies(user_directory) / os.urandom(8).hex()
+        place.mkdir(mode=0o700)
+        # Until it is locked, a session that starts just now may take it for an abandoned one.
+        with suppress(FileNotFoundError):
+            lock = _lock(place)
+            if lock is not None and os.path.lexists(place):
+                return place, lock
+    raise OSError(f"no directory could be locked in {user_directory / COPIES}")
+
+
+def write_state(place: Path, user_directory: Path, state: CopyState) -> None:
+    """Write the state beside the copy that it describes."""
+    data = msgspec.json.encode(state, enc_hook=str)
+    (place / STATE).write_bytes(seal(user_directory, _purpose(place), data))
+
+
+def take_over_abandoned(directories: GitDirectories, user_directory: Path) -> tuple[str, ...]:
+    """Write back and remove the copies of this repository that no process holds any more.
+
+    Returns a sentence for each thing that was not written back.
+    """
+    told: list[str] = []
+    with suppress(OSError):
+        for place in sorted(_copies(user_directory).iterdir()):
+            with suppress(OSError):
+                told += _take_over(place, directories, user_directory)
+    return tuple(told)
+
+
+def _copies(user_directory: Path) -> Path:
+    return Path(os.path.realpath(user_directory)) / COPIES
+
+
+def _take_over(place: Path, directories: GitDirectories, user_directory: Path) -> tuple[str, ...]:
+    lock = _lock(place)
+    if lock is None:
+        return ()
+    try:
+        try:
+            sealed = read_file(place / STATE, follow=False)
+        except FileNotFoundError:
+            remove_tree(place)  # killed before the command was started
+            return ()
+        try:
+            state = _read_state(sealed, place, user_directory)
+        except (ForeignState, msgspec.DecodeError) as problem:
+            return (FOREIGN.format(place, problem),)
+        is_of_this_repository = state.directories == directories
+        told = state.take_over() if is_of_this_repository else ()
+        if is_of_this_repository or time.time() - (place / STATE).stat().st_mtime > MAX_AGE_S:
+            remove_tree(place)
+        return told
+    finally:
+        os.close(lock)
+
+
+def _read_state(sealed: bytes, place: Path, user_directory: Path) -> CopyState:
+    data = unseal(user_directory, _purpose(place), sealed)
+    state = msgspec.json.decode(data, type=CopyState, dec_hook=lambda kind, value: Path(str(value)))
+    places = {(each.real, each.copy.parent) for each in state.copied}
+    if not state.copied or places != {(real, place) for real in (state.directories.own, state.directories.common)}:
+        raise ForeignState("it is about other directories")
+    return state
+
+
+def _purpose(place: Path) -> str:
+    """The state belongs to this very directory: it is worth nothing under another name or in a copy."""
+    status = place.lstat()
+    return f"git copy {place.name} {status.st_dev} {status.st_ino}"
+
+
+def _lock(place: Path) -> int | None:
     """A descriptor that marks the copy as in use while it is open; None if another process has it."""
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -37,35 +124,3 @@ def lock_copy(place: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
-
-
-def take_over_abandoned(directories: GitDirectories) -> None:
-    """Write back and remove the copies of this repository that no process holds any more."""
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
-        for entry in entries:
-            # Only we can write to a directory that we own, and commands do not see this one.
-            if entry.name.startswith(PREFIX) and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
-                with suppress(OSError, msgspec.DecodeError):
-                    _take_over(Path(entry.path), directories)
-
-
-def _take_over(place: Path, directories: GitDirectories) -> None:
-    lock = lock_copy(place)
-    if lock is None:
-        return
-    try:
-        state = msgspec.json.decode((place / STATE).read_bytes(), type=CopyState, dec_hook=_path)
-        if state.directories == directories:
-            state.take_over()
-            remove_tree(place)
-    finally:
-        os.close(lock)
-
-
-def encoded(state: CopyState) -> bytes:
-    """The state as it is kept beside the copy."""
-    return msgspec.json.encode(state, enc_hook=str)
-
-
-def _path(kind: type, value: object) -> Path:
-    return Path(str(value))

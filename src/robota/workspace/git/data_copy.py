@@ -2,30 +2,29 @@
 
 Inside the sandbox the copy is mounted in place of the git directory, with everything that is not data read-only on top;
 existing objects are only read. So the real git directory is never writable from inside, and whatever a hook or another
-program leaves there besides data is discarded.
+program leaves there besides data is discarded. A git directory may come from an archive: no link in it is followed.
 """
 
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from robota.workspace.files.remove_tree import remove_tree
-from robota.workspace.git.abandoned_copies import PREFIX, STATE, CopyState, encoded, lock_copy
-from robota.workspace.git.data_names import INDEX, LOGS, OBJECTS, OF_REPOSITORY, OF_WORKING_TREE, REFS, TREES
+from robota.workspace.git.abandoned_copies import CopyState, new_copy_directory, write_state
+from robota.workspace.git.data_names import INDEX, LFS, LOGS, OBJECTS, OF_REPOSITORY, OF_WORKING_TREE, REFS, TREES
 from robota.workspace.git.git_directories import GitDirectories
 from robota.workspace.git.hidden_entries import with_marks
 from robota.workspace.git.index_gitlinks import UnreadableIndex
+from robota.workspace.git.plain_directory import PlainDirectory, UnsafeEntry, require_plain
 from robota.workspace.git.write_back import CopiedDirectory, Stamp, stamp
 
-# Where the existing objects are mounted inside the sandbox.
-EARLIER_OBJECTS: Final = "objects-before"
+# Where the existing objects are mounted inside the sandbox. git-lfs looks for its files beside them.
+BEFORE: Final = "before"
 MOST_FILES: Final = 5000
 MOST_BYTES: Final = 512 << 20
 # Formats with their own rules for writing, or with more than one file.
@@ -55,24 +54,30 @@ class NotCopied(Exception):
 class GitDataCopy:
     """Made before a command starts. `keep` writes its results back, once; `discard` must follow."""
 
-    def __init__(self, directories: GitDirectories, hidden: tuple[Path, ...] = ()) -> None:
-        """`hidden` are paths in the working tree that the command does not see. Raises `NotCopied`."""
+    def __init__(self, directories: GitDirectories, user_directory: Path, hidden: tuple[Path, ...] = ()) -> None:
+        """`hidden` are paths in the working tree that the command does not see. Raises `NotCopied`.
+
+        The copy is kept in `user_directory`, which commands must not be able to write.
+        """
         self._hidden = tuple(
             str(place.relative_to(directories.top)) for place in hidden if place.is_relative_to(directories.top)
         )
         self._directories = directories
         # A caller that gave up waiting for `keep`, which runs in a thread, must not remove the copy while it is used.
         self._in_use = threading.Lock()
-        self._place = Path(tempfile.mkdtemp(prefix=PREFIX))
-        self._lock = lock_copy(self._place)
         self._state: CopyState | None = None
         try:
-            if self._lock is None or self._place.is_relative_to(directories.top):
-                raise NotCopied("there is no place for the copy that commands cannot reach")
+            self._place, self._lock = new_copy_directory(user_directory)
+        except OSError as error:
+            raise NotCopied(f"there is no room for a copy ({_words(error)})") from error
+        try:
             copied, self.mounts = self._copy()
             self._state = CopyState(directories=directories, copied=copied)
-            (self._place / STATE).write_bytes(encoded(self._state))
-        except (OSError, ValueError, UnreadableIndex) as error:
+            write_state(self._place, user_directory, self._state)
+        except OSError as error:
+            self.discard()
+            raise NotCopied(_words(error)) from error
+        except (ValueError, UnsafeEntry, UnreadableIndex) as error:
             self.discard()
             raise NotCopied(str(error)) from error
         except BaseException:
@@ -89,85 +94,116 @@ class GitDataCopy:
         """Remove the copy after it was written back. Calling it twice is harmless."""
         with self._in_use:
             self._state = None
-            remove_tree(self._place)
-            if self._lock is not None:
+            if self._lock >= 0:
+                remove_tree(self._place)
                 os.close(self._lock)
-                self._lock = None
+                self._lock = -1
 
     def _copy(self) -> tuple[tuple[CopiedDirectory, ...], tuple[Mount, ...]]:
         own, common = self._directories.own, self._directories.common
         if not self._directories.is_worktree:
-            only = _copied(own, self._place / "own", OF_WORKING_TREE | OF_REPOSITORY, self._hidden)
-            return (only,), tuple(_mounts(only, holds_objects=True))
-        shared = _copied(common, self._place / "common", OF_REPOSITORY)
-        single = _copied(own, self._place / "own", OF_WORKING_TREE, self._hidden)
+            only, mounts = self._copied("own", own, OF_WORKING_TREE | OF_REPOSITORY, holds_objects=True)
+            return (only,), mounts
+        shared, shared_mounts = self._copied("common", common, OF_REPOSITORY, holds_objects=True)
+        single, single_mounts = self._copied("own", own, OF_WORKING_TREE, holds_objects=False)
         # The git directory of a worktree is inside that of the repository, so it is mounted later, on top.
-        return (single, shared), (*_mounts(shared, holds_objects=True), *_mounts(single, holds_objects=False))
+        return (single, shared), (*shared_mounts, *single_mounts)
+
+    def _copied(
+        self, name: str, place: Path, names: frozenset[str], *, holds_objects: bool
+    ) -> tuple[CopiedDirectory, tuple[Mount, ...]]:
+        copy = self._place / name
+        copy.mkdir()
+        hidden = self._hidden if INDEX in names else ()
+        with PlainDirectory.at(place) as real:
+            stamps = _copy_data(real, copy, names, hidden)
+            mounts = tuple(_mounts(real, place, copy, names, holds_objects=holds_objects))
+            status = copy.lstat()
+            copied = CopiedDirectory(
+                real=place,
+                real_identity=real.identity,
+                copy=copy,
+                copy_identity=(status.st_dev, status.st_ino),
+                names=names,
+                stamps=stamps,
+                hidden=hidden,
+            )
+        return copied, mounts
 
 
-def _copied(real: Path, copy: Path, names: frozenset[str], hidden: tuple[str, ...] = ()) -> CopiedDirectory:
-    copy.mkdir()
+def _words(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def _copy_data(real: PlainDirectory, copy: Path, names: frozenset[str], hidden: tuple[str, ...]) -> dict[str, Stamp]:
+    """Copy the data files. Returns how each of them and its copy look."""
     stamps: dict[str, Stamp] = {}
     left = MOST_BYTES
-    for name in (*sorted(names), *(name for tree in TREES for name in _files_below(real, tree, copy))):
-        source = real / name
-        with suppress(FileNotFoundError):
-            status = source.lstat()
-            if not stat.S_ISREG(status.st_mode):
-                raise NotCopied(f"{name} is no regular file")
-            left -= status.st_size
-            if left < 0 or len(stamps) >= MOST_FILES:
-                raise NotCopied("there is too much of it")
-            data = source.read_bytes()
-            (copy / name).write_bytes(with_marks(data, hidden) if name == INDEX else data)
-            # git tells by the time of its index which files may have changed since.
-            os.utime(copy / name, ns=(status.st_mtime_ns, status.st_mtime_ns))
-            stamps[name] = Stamp(before=stamp(status), copied=stamp((copy / name).lstat()))
-    return CopiedDirectory(real=real, copy=copy, names=names, stamps=stamps, hidden=hidden)
+    for name, parent in _data_files(real, copy, names):
+        data, status = parent.read(name.rpartition("/")[2], left)
+        left -= len(data)
+        if len(stamps) >= MOST_FILES:
+            raise NotCopied(f"it has more than {MOST_FILES} refs and logs")
+        (copy / name).write_bytes(with_marks(data, hidden) if name == INDEX else data)
+        # git tells by the time of its index which files may have changed since.
+        os.utime(copy / name, ns=(status.st_mtime_ns, status.st_mtime_ns))
+        stamps[name] = Stamp(before=stamp(status), copied=stamp((copy / name).lstat()))
+    return stamps
 
 
-def _files_below(real: Path, tree: str, copy: Path) -> Iterator[str]:
-    """The files of a tree; its directories are created in the copy on the way."""
-    waiting = [tree]
-    while waiting:
-        directory = waiting.pop()
-        (copy / directory).mkdir()
-        try:
-            entries = list(os.scandir(real / directory))
-        except FileNotFoundError:
+def _data_files(real: PlainDirectory, copy: Path, names: frozenset[str]) -> Iterator[tuple[str, PlainDirectory]]:
+    """Each data file, with its open directory; the directories are created in the copy on the way."""
+    for name in sorted(names):
+        if real.status(name) is not None:
+            yield name, real
+    for tree in TREES:
+        (copy / tree).mkdir()
+        if real.status(tree) is None:
             continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(f"{directory}/{entry.name}")
-            elif not entry.name.endswith(".lock"):
-                yield f"{directory}/{entry.name}"
+        for found in real.tree(tree):
+            if found.is_directory:
+                (copy / found.name).mkdir()
+            elif not found.name.endswith(".lock"):
+                yield found.name, found.parent
 
 
-def _mounts(copied: CopiedDirectory, *, holds_objects: bool) -> Iterator[Mount]:
-    real, copy = copied.real, copied.copy
-    yield Mount(source=copy, target=real, writable=True)
-    for entry in os.scandir(real):
-        if entry.name.startswith(UNKNOWN_STORES):
-            raise NotCopied(f"{entry.name} is written in a way of its own")
-        if entry.name in copied.names or entry.name in (REFS, LOGS):
+def _mounts(
+    real: PlainDirectory, place: Path, copy: Path, names: frozenset[str], *, holds_objects: bool
+) -> Iterator[Mount]:
+    """The copy in place of the git directory, and on top of it, read-only, everything that is not data."""
+    yield Mount(source=copy, target=place, writable=True)
+    for name, status in real.entries():
+        if name.startswith(UNKNOWN_STORES):
+            raise NotCopied(f"{name} is written in a way of its own")
+        if stat.S_ISSOCK(status.st_mode) or name in names or name in (REFS, LOGS):
             continue
-        if holds_objects and entry.name == OBJECTS:
-            yield from _objects(Path(entry.path), copy, real)
-        elif entry.is_dir() or entry.is_file():
-            if entry.is_dir():
-                (copy / entry.name).mkdir()
-            else:
-                (copy / entry.name).touch()
-            # git-lfs stores files here by content hash; nothing here is executed.
-            yield Mount(source=Path(entry.path), target=real / entry.name, writable=entry.name == "lfs")
+        require_plain(name, status)
+        if holds_objects and name in (OBJECTS, LFS):
+            _require_plain_store(real, name)
+            (copy / name).mkdir()
+            (copy / BEFORE / name).mkdir(parents=True)
+            yield Mount(source=place / name, target=place / BEFORE / name)
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            (copy / name).mkdir()
+        else:
+            (copy / name).touch()
+        yield Mount(source=place / name, target=place / name)
+    if holds_objects:
+        _make_store(copy, place)
 
 
-def _objects(objects: Path, copy: Path, real: Path) -> Iterator[Mount]:
+def _require_plain_store(real: PlainDirectory, name: str) -> None:
+    """What is taken over is written below these directories."""
+    with real.directory(name) as store:
+        for entry, status in store.entries():
+            require_plain(f"{name}/{entry}", status)
+
+
+def _make_store(copy: Path, real: Path) -> None:
     """An object store for the command, with the existing store as its alternate."""
-    if objects.is_symlink() or "\n" in str(real):
-        raise NotCopied("the objects are elsewhere")
-    (copy / OBJECTS / "info").mkdir(parents=True)
-    (copy / OBJECTS / "pack").mkdir()
-    (copy / OBJECTS / "info" / "alternates").write_text(f"{real / EARLIER_OBJECTS}\n")
-    (copy / EARLIER_OBJECTS).mkdir()
-    yield Mount(source=objects, target=real / EARLIER_OBJECTS)
+    if "\n" in str(real):
+        raise NotCopied("there is a line break in its path")
+    for name in ("info", "pack"):
+        (copy / OBJECTS / name).mkdir(parents=True, exist_ok=True)
+    (copy / OBJECTS / "info" / "alternates").write_text(f"{real / BEFORE / OBJECTS}\n")

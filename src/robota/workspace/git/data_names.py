@@ -16,6 +16,7 @@ PACKED_REFS: Final = "packed-refs"
 OBJECTS: Final = "objects"
 REFS: Final = "refs"
 LOGS: Final = "logs"
+LFS: Final = "lfs"
 
 # Of a working tree: the current commit, what is staged, and a merge, pick or bisection in progress.
 OF_WORKING_TREE: Final = frozenset(
@@ -37,6 +38,10 @@ OBJECT_ID: Final = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: refs/(?!.*\.\.)[^\x00-\x20]+)\n")
 PACKED_LINE: Final = rb"#[^\n]*|" + OBJECT_ID + rb" refs/[^\x00-\x20]+|\^" + OBJECT_ID
 PACKED_FILE: Final = re.compile(rb"(?:(?:" + PACKED_LINE + rb")\n)*")
+# Two commits, who, when, and a message, which `git stash` and `git commit` take from anywhere.
+REFLOG: Final = re.compile(rb"(?:" + OBJECT_ID + rb" " + OBJECT_ID + rb" [^\n\x00]*\n)*")
+LOGGED: Final = re.compile(r"logs/(?:[A-Z_]+|refs/.+)")
+NOTHING: Final = re.compile(rb"(?!)")
 COMMITS: Final = re.compile(rb"(?:" + OBJECT_ID + rb"\n?)*")
 # A word as git quotes it for a shell: until 2.30 `git bisect` was a script that evaluates the content of these files.
 QUOTED: Final = rb"'(?:[^'\n]|'\\['!]')*'"
@@ -65,11 +70,14 @@ SYMLINK: Final = 0o120000
 
 def problem_with(name: str, data: bytes) -> str | None:
     """Why a file with this content must not be written back; None if it may be. Submodules are not judged here."""
-    if name.startswith(f"{REFS}/") and NO_REF.search(name):
+    if name.startswith((f"{REFS}/", f"{LOGS}/")) and NO_REF.search(name):
         return f"{name!r} is no name of a branch or tag"
     if name == INDEX:
         return _problem_with_index(data)
-    pattern = HEAD_FILE if name.startswith(f"{REFS}/") else CONTENTS.get(name)
+    if name.startswith(f"{LOGS}/"):
+        pattern: re.Pattern[bytes] | None = REFLOG if LOGGED.fullmatch(name) else NOTHING
+    else:
+        pattern = HEAD_FILE if name.startswith(f"{REFS}/") else CONTENTS.get(name)
     if pattern is not None and pattern.fullmatch(data) is None:
         return f"{name} does not hold what git writes there"
     return None

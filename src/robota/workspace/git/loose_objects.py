@@ -1,78 +1,138 @@
-"""Copy loose objects into the object store of a repository after verifying each against its hash."""
+"""Copy what a command stored by content hash (git's loose objects, files of git-lfs) after verifying each of them."""
 
 import hashlib
 import os
 import re
 import secrets
-import shutil
 import stat
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import IO, Final
+
+from robota.workspace.git.plain_directory import FILE_FLAGS, PlainDirectory, require_plain
 
 FAN_OUT: Final = re.compile(r"[0-9a-f]{2}")
 REST_OF_NAME: Final = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}")
+LFS_NAME: Final = re.compile(r"[0-9a-f]{64}")
+LFS_FILES: Final = "objects"
+# git-lfs removes what is left over here.
+LFS_DRAFTS: Final = "tmp"
 READ_ONLY: Final = 0o444
 PIECE: Final = 1 << 20
 MOST_UNPACKED: Final = 4 << 30  # for all objects of one command together
+MAX_LFS_BYTES: Final = 16 << 30  # likewise
+WRONG_NAME: Final = "the object {} is not what its name says"
+
+# Copies a stream to another one and returns its size. Raises `BadObject` unless the content has this name.
+Verify = Callable[[IO[bytes], IO[bytes], str, int], int]
 
 
 class BadObject(ValueError):
     """A file among the objects does not match its hash, or is not an object."""
 
 
-def take_objects(source: Path, store: Path) -> int:
-    """Copy all loose objects into the store; returns how many were new. Raises `BadObject` or `OSError`."""
-    taken, left = 0, MOST_UNPACKED
-    for file, fan_out in _objects(source):
-        target = store / fan_out / file.name
-        if target.exists():
-            continue
-        if not stat.S_ISREG(file.lstat().st_mode):
-            raise BadObject(f"the object {file.name} is no file")
-        target.parent.mkdir(exist_ok=True)
-        # git uses this prefix for its own temporary files, and removes those that are left over.
-        draft = target.with_name(f"tmp_obj_{secrets.token_hex(6)}")
-        try:
-            shutil.copyfile(file, draft, follow_symlinks=False)
-            left -= _verify(draft, fan_out + file.name, left)
-            draft.chmod(READ_ONLY)
-            draft.rename(target)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
-        taken += 1
-    return taken
+def take_objects(source: PlainDirectory, store: PlainDirectory) -> None:
+    """Copy all loose objects into the store. Raises `BadObject`, `UnsafeEntry` or `OSError`."""
+    left = MOST_UNPACKED
+    for directory, fan_out, name in _objects(source):
+        with store.directory(fan_out, make=True) as target:
+            if target.status(name) is None:
+                # git uses this prefix for its own temporary files, and removes those that are left over.
+                draft = (target, f"tmp_obj_{secrets.token_hex(6)}")
+                left -= _take(directory, name, draft, target, _unpacked, fan_out + name, left)
 
 
-def _objects(source: Path) -> Iterator[tuple[Path, str]]:
-    for directory in os.scandir(source):
-        if directory.name == "pack":
-            if any(entry.name.endswith(".pack") for entry in os.scandir(directory.path)):
-                raise BadObject("it wrote a pack of objects, which is not taken over")
-        elif FAN_OUT.fullmatch(directory.name) and directory.is_dir(follow_symlinks=False):
-            for entry in os.scandir(directory.path):
-                if REST_OF_NAME.fullmatch(entry.name):
-                    yield Path(entry.path), directory.name
+def take_lfs_files(source: PlainDirectory, store: PlainDirectory) -> None:
+    """Copy all files that git-lfs stored. Raises `BadObject`, `UnsafeEntry` or `OSError`."""
+    left = MAX_LFS_BYTES
+    for directory, fan_out, name in _lfs_files(source):
+        with (
+            store.directory(f"{LFS_FILES}/{fan_out}", make=True) as target,
+            store.directory(LFS_DRAFTS, make=True) as drafts,
+        ):
+            if target.status(name) is None:
+                draft = (drafts, f"{name}-{secrets.token_hex(6)}")
+                left -= _take(directory, name, draft, target, _hashed, name, left)
 
 
-def _verify(file: Path, name: str, most: int) -> int:
+def _take(
+    directory: PlainDirectory,
+    name: str,
+    draft: tuple[PlainDirectory, str],
+    target: PlainDirectory,
+    verify: Verify,
+    hashed: str,
+    most: int,
+) -> int:
+    """Copy one file, verifying what is copied, and return its size."""
+    drafts, temporary = draft
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, FILE_FLAGS, dir_fd=directory.descriptor), "rb") as stream:
+        require_plain(name, os.fstat(stream.fileno()), directory=False)
+        with os.fdopen(os.open(temporary, flags, READ_ONLY, dir_fd=drafts.descriptor), "wb") as copy:
+            try:
+                size = verify(stream, copy, hashed, most)
+                copy.flush()
+                os.rename(temporary, name, src_dir_fd=drafts.descriptor, dst_dir_fd=target.descriptor)
+            except BaseException:
+                os.unlink(temporary, dir_fd=drafts.descriptor)
+                raise
+    return size
+
+
+def _objects(source: PlainDirectory) -> Iterator[tuple[PlainDirectory, str, str]]:
+    """The directory, fan-out directory and name of each object."""
+    for name, status in source.entries():
+        if name == "pack" or FAN_OUT.fullmatch(name):
+            require_plain(name, status)
+            with source.directory(name) as directory:
+                for entry, _ in directory.entries():
+                    if name == "pack" and entry.endswith(".pack"):
+                        raise BadObject("it wrote a pack of objects, which is not taken over")
+                    if name != "pack" and REST_OF_NAME.fullmatch(entry):
+                        yield directory, name, entry
+
+
+def _lfs_files(source: PlainDirectory) -> Iterator[tuple[PlainDirectory, str, str]]:
+    if source.status(LFS_FILES) is None:
+        return
+    for found in source.tree(LFS_FILES):
+        name = found.name.rpartition("/")[2]
+        if stat.S_ISREG(found.status.st_mode) and LFS_NAME.fullmatch(name):
+            yield found.parent, f"{name[:2]}/{name[2:4]}", name
+
+
+def _unpacked(stream: IO[bytes], copy: IO[bytes], name: str, most: int) -> int:
     """Verify an object and return its unpacked size. git trusts the names in its store, so a wrong one would spread."""
     digest = hashlib.sha1(usedforsecurity=False) if len(name) == 40 else hashlib.sha256()
     unpack, length = zlib.decompressobj(), 0
     try:
-        with file.open("rb") as stream:
-            while piece := stream.read(PIECE):
-                data = unpack.decompress(piece, PIECE)
-                while data:
-                    digest.update(data)
-                    length += len(data)
-                    if length > most:
-                        raise BadObject(f"the objects are larger than {MOST_UNPACKED >> 30} GiB")
-                    data = unpack.decompress(unpack.unconsumed_tail, PIECE)
+        while piece := stream.read(PIECE):
+            copy.write(piece)
+            data = unpack.decompress(piece, PIECE)
+            while data:
+                digest.update(data)
+                length += len(data)
+                if length > most:
+                    raise BadObject(f"the objects are larger than {MOST_UNPACKED >> 30} GiB")
+                data = unpack.decompress(unpack.unconsumed_tail, PIECE)
+            if unpack.unused_data:
+                raise BadObject(WRONG_NAME.format(name))
     except zlib.error as error:
         raise BadObject(f"the object {name} cannot be unpacked") from error
     if not unpack.eof or digest.hexdigest() != name:
-        raise BadObject(f"the object {name} is not what its name says")
+        raise BadObject(WRONG_NAME.format(name))
+    return length
+
+
+def _hashed(stream: IO[bytes], copy: IO[bytes], name: str, most: int) -> int:
+    digest, length = hashlib.sha256(), 0
+    while piece := stream.read(PIECE):
+        digest.update(piece)
+        length += len(piece)
+        if length > most:
+            raise BadObject(f"the files of git-lfs are larger than {MAX_LFS_BYTES >> 30} GiB")
+        copy.write(piece)
+    if digest.hexdigest() != name:
+        raise BadObject(WRONG_NAME.format(name))
     return length

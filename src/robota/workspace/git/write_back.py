@@ -1,20 +1,25 @@
-"""Write back what a command did to its copy of git data: objects first, then everything else under git's own locks."""
+"""Write back what a command did to its copy of git data: objects first, then everything else under git's own locks.
+
+Both sides are held by descriptor and no link is followed on either: the copy was in the hands of the command, and the
+git directory may come from an archive that somebody prepared. Each file is read once, and what was read is checked.
+"""
 
 import os
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.workspace.git.data_names import HEAD, INDEX, LOGS, MOST_BYTES, OBJECTS, TREES, problem_with
+from robota.workspace.git.data_names import HEAD, INDEX, LFS, LOGS, MOST_BYTES, OBJECTS, TREES, problem_with
 from robota.workspace.git.hidden_entries import without_marks
 from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index
-from robota.workspace.git.loose_objects import BadObject, take_objects
+from robota.workspace.git.loose_objects import BadObject, take_lfs_files, take_objects
+from robota.workspace.git.plain_directory import PlainDirectory, UnsafeEntry
 
 NOT_KEPT: Final = "The command's changes to the git data were discarded: {}."
 ANOTHER_GIT: Final = "another git process has changed {} meanwhile, or is about to. Check git status, then try again"
@@ -22,6 +27,7 @@ SUBMODULE: Final = (
     "it adds {!r} as a submodule, and the repository that lies there can be changed by commands. "
     "Run it without the sandbox"
 )
+REPLACED: Final = "the git directory was replaced while the command ran. Check what is there now, then try again"
 LEFT_BEHIND: Final = ("rebase-merge", "rebase-apply", "sequencer")
 UNFINISHED: Final = "Discarded, because it can name programs to run: {}. Do that step by step instead."
 
@@ -40,30 +46,47 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopiedDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """A git directory and the copy of its data. `names` are the data files in it, besides `TREES`.
+    """A git directory and the copy of its data, each with its device and inode when the copy was made.
 
-    `hidden` are paths of the working tree that commands do not see; the index of the copy marks them as unchanged.
+    `names` are the data files in it, besides `TREES`. `hidden` are paths of the working tree that commands do not see;
+    the index of the copy marks them as unchanged.
     """
 
     real: Path
+    real_identity: tuple[int, int]
     copy: Path
+    copy_identity: tuple[int, int]
     names: frozenset[str]
     stamps: dict[str, Stamp]
     hidden: tuple[str, ...] = ()
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class _Sides(msgspec.Struct, frozen=True, kw_only=True):
+    """A git directory and its copy, both open."""
+
+    real: PlainDirectory
+    copy: PlainDirectory
+    known: CopiedDirectory
+
+
+class _Change(msgspec.Struct, frozen=True, kw_only=True):
     """The new content of a file; None to delete it. `before` is None for a new file."""
 
-    directory: Path
+    real: PlainDirectory
     name: str
     before: Times | None
     data: bytes | None
     mtime_ns: int = 0
 
     @property
-    def file(self) -> Path:
-        return self.directory / self.name
+    def place(self) -> str:
+        """The directory of the file."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def base(self) -> str:
+        """The name of the file in its directory."""
+        return self.name.rpartition("/")[2]
 
 
 class NotTakenOver(Exception):
@@ -77,74 +100,76 @@ def stamp(status: os.stat_result) -> Times:
 
 def write_back(top: Path, own: CopiedDirectory, common: CopiedDirectory) -> tuple[str, ...]:
     """Write back everything, or only the objects, which are harmless. Returns sentences about what was not."""
-    directories = (own,) if own is common else (common, own)
     try:
-        changes = [change for each in directories for change in _changes(each)]
-        for change in changes:
-            _check(change)
-            if change.name == INDEX and change.data is not None:
-                for path in _new_submodules(change.data, own.real):
-                    _check_submodule(path, top, common.real)
-        take_objects(common.copy / OBJECTS, common.real / OBJECTS)
-        _apply(changes)
-    except (NotTakenOver, BadObject, UnreadableIndex) as problem:
+        with _opened(own) as own_sides, _opened(common) as common_sides:
+            each_once = (own_sides,) if own is common else (common_sides, own_sides)
+            changes = [change for sides in each_once for change in _changes(sides)]
+            for change in changes:
+                _check(change)
+                if change.name == INDEX and change.data is not None:
+                    for path in _new_submodules(change.data, own.real):
+                        _check_submodule(path, top, common.real)
+            _take_stored(common_sides)
+            _apply(changes)
+            unfinished = [name for name in LEFT_BEHIND if _is_new(own_sides, name)]
+    except (NotTakenOver, UnsafeEntry, BadObject, UnreadableIndex) as problem:
         return (NOT_KEPT.format(problem),)
     except OSError as error:
         return (NOT_KEPT.format(f"{error.filename}: {error.strerror}"),)
-    unfinished = [name for name in LEFT_BEHIND if (own.copy / name).exists() and not (own.real / name).exists()]
     return (UNFINISHED.format(", ".join(unfinished)),) if unfinished else ()
 
 
-def _changes(directory: CopiedDirectory) -> Iterator[Change]:
-    found = dict(islice(_files(directory), MOST_FILES + 1))
-    if len(found) > MOST_FILES:
-        raise NotTakenOver(f"there are more than {MOST_FILES} files")
-    for name, known in directory.stamps.items():
-        if name not in found:
-            yield Change(directory=directory.real, name=name, before=known.before, data=None)
-    for name, status in found.items():
-        was = directory.stamps.get(name)
+@contextmanager
+def _opened(known: CopiedDirectory) -> Iterator[_Sides]:
+    with PlainDirectory.at(known.real) as real, PlainDirectory.at(known.copy) as copy:
+        if (real.identity, copy.identity) != (known.real_identity, known.copy_identity):
+            raise NotTakenOver(REPLACED)
+        yield _Sides(real=real, copy=copy, known=known)
+
+
+def _is_new(sides: _Sides, name: str) -> bool:
+    return sides.copy.status(name) is not None and sides.real.status(name) is None
+
+
+def _take_stored(sides: _Sides) -> None:
+    """Take over what is stored by content hash."""
+    with sides.copy.directory(OBJECTS) as source, sides.real.directory(OBJECTS) as store:
+        take_objects(source, store)
+    if sides.copy.status(LFS) is not None:
+        with sides.copy.directory(LFS) as source, sides.real.directory(LFS, make=True) as store:
+            take_lfs_files(source, store)
+
+
+def _changes(sides: _Sides) -> Iterator[_Change]:
+    gone = set(sides.known.stamps)
+    for number, (name, directory, status) in enumerate(islice(_files(sides), MOST_FILES + 1)):
+        if number == MOST_FILES:
+            raise NotTakenOver(f"there are more than {MOST_FILES} files")
+        gone.discard(name)
+        was = sides.known.stamps.get(name)
         if was is None or was.copied != stamp(status):
-            data = (directory.copy / name).read_bytes()
+            data, status = directory.read(name.rpartition("/")[2], MOST_BYTES)
             if name == INDEX:
-                data = without_marks(data, directory.hidden)
+                data = without_marks(data, sides.known.hidden)
             before = was.before if was else None
-            yield Change(directory=directory.real, name=name, before=before, data=data, mtime_ns=status.st_mtime_ns)
+            yield _Change(real=sides.real, name=name, before=before, data=data, mtime_ns=status.st_mtime_ns)
+    for name in gone:
+        yield _Change(real=sides.real, name=name, before=sides.known.stamps[name].before, data=None)
 
 
-def _files(directory: CopiedDirectory) -> Iterator[tuple[str, os.stat_result]]:
-    """The data files in the copy. The command has ended, so no process can swap them meanwhile."""
-    for name in directory.names:
-        with suppress(FileNotFoundError):
-            yield name, _regular(directory.copy / name)
-    waiting = [tree for tree in TREES if stat.S_ISDIR(_mode(directory.copy / tree))]
-    while waiting:
-        place = waiting.pop()
-        for entry in os.scandir(directory.copy / place):
-            name = f"{place}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(name)
-            elif not entry.name.endswith(".lock"):
-                yield name, _regular(directory.copy / name)
+def _files(sides: _Sides) -> Iterator[tuple[str, PlainDirectory, os.stat_result]]:
+    """The data files in the copy."""
+    for name in sides.known.names:
+        status = sides.copy.status(name)
+        if status is not None:
+            yield name, sides.copy, status
+    for tree in TREES:
+        for found in sides.copy.tree(tree):
+            if not found.is_directory and not found.name.endswith(".lock"):
+                yield found.name, found.parent, found.status
 
 
-def _regular(file: Path) -> os.stat_result:
-    status = file.lstat()
-    if not stat.S_ISREG(status.st_mode):
-        raise NotTakenOver(f"{file.name} is no regular file any more")
-    if status.st_size > MOST_BYTES:
-        raise NotTakenOver(f"{file.name} is too large")
-    return status
-
-
-def _mode(place: Path) -> int:
-    try:
-        return place.lstat().st_mode
-    except OSError:
-        return 0
-
-
-def _check(change: Change) -> None:
+def _check(change: _Change) -> None:
     if change.data is None:
         if change.name == HEAD:
             raise NotTakenOver("it removed HEAD")
@@ -174,57 +199,80 @@ def _after_gitdir(git: Path) -> str:
         return ""
 
 
-def _apply(changes: Sequence[Change]) -> None:
+def _apply(changes: Sequence[_Change]) -> None:
+    removed = [change for change in changes if change.data is None]
     with ExitStack() as locks:
-        removed = [change for change in changes if change.data is None]
         for change in removed:
             _lock(change, locks)
         for change in changes:
             _require_unchanged(change)
         for change in removed:
-            change.file.unlink()
+            with change.real.directory(change.place) as directory:
+                os.unlink(change.base, dir_fd=directory.descriptor)
     for change in removed:
         if change.name.count("/") >= NESTED:
-            _remove_empty(change.file.parent)
+            place, _, name = change.place.rpartition("/")
+            with change.real.directory(place) as directory:
+                _remove_empty(directory, name)
     with ExitStack() as locks:
-        written = [(change, _lock(change, locks)) for change in changes if change.data is not None]
-        for change, _ in written:
+        drafts = [(change, _lock(change, locks)) for change in changes if change.data is not None]
+        for change, _ in drafts:
             _require_unchanged(change)
-        for change, draft in written:
-            if change.file.is_dir():
-                _remove_empty(change.file)
-            draft.rename(change.file)
+        for change, draft in drafts:
+            _put_in_place(change, draft)
 
 
-def _lock(change: Change, locks: ExitStack) -> Path:
-    """Create git's lock file with the new content; a reflog is covered by the lock of its ref."""
-    name = f"tmp_{secrets.token_hex(6)}" if change.name.startswith(f"{LOGS}/") else f"{change.name}.lock"
-    draft = change.directory / name
-    for place in (draft.parent, change.file.parent):
-        place.mkdir(parents=True, exist_ok=True)
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    except FileExistsError as error:
-        raise NotTakenOver(ANOTHER_GIT.format(change.name)) from error
-    locks.callback(draft.unlink, missing_ok=True)
+def _lock(change: _Change, locks: ExitStack) -> str:
+    """Create git's lock file with the new content, and return its name; a reflog is covered by the lock of its ref."""
+    is_log = change.name.startswith(f"{LOGS}/")
+    draft = f"tmp_{secrets.token_hex(6)}" if is_log else f"{change.name}.lock"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with change.real.directory(change.place, make=True) as directory:
+        around = change.real if is_log else directory
+        try:
+            descriptor = os.open(draft.rpartition("/")[2], flags, 0o666, dir_fd=around.descriptor)
+        except FileExistsError as error:
+            raise NotTakenOver(ANOTHER_GIT.format(change.name)) from error
+    locks.callback(_remove_draft, change.real, draft)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(change.data or b"")
-    os.utime(draft, ns=(change.mtime_ns, change.mtime_ns))
+        stream.flush()
+        os.utime(descriptor, ns=(change.mtime_ns, change.mtime_ns))
     return draft
 
 
-def _require_unchanged(change: Change) -> None:
+def _remove_draft(real: PlainDirectory, draft: str) -> None:
+    place, _, name = draft.rpartition("/")
+    with suppress(FileNotFoundError, UnsafeEntry), real.directory(place) as directory:
+        os.unlink(name, dir_fd=directory.descriptor)
+
+
+def _put_in_place(change: _Change, draft: str) -> None:
+    place, _, name = draft.rpartition("/")
+    with change.real.directory(place) as drafts, change.real.directory(change.place) as directory:
+        found = directory.status(change.base)
+        if found is not None and stat.S_ISDIR(found.st_mode):
+            _remove_empty(directory, change.base)
+        os.rename(name, change.base, src_dir_fd=drafts.descriptor, dst_dir_fd=directory.descriptor)
+
+
+def _require_unchanged(change: _Change) -> None:
     try:
-        now: Times | None = stamp(change.file.lstat())
-    except (FileNotFoundError, NotADirectoryError):
-        now = None
-    is_empty_place = change.before is None and change.file.is_dir()
+        with change.real.directory(change.place) as directory:
+            status = directory.status(change.base)
+    except (FileNotFoundError, UnsafeEntry):  # a branch `topic` may give way to `topic/new`; writing follows no link
+        status = None
+    now = None if status is None else stamp(status)
+    is_empty_place = change.before is None and status is not None and stat.S_ISDIR(status.st_mode)
     if now != change.before and not is_empty_place:
         raise NotTakenOver(ANOTHER_GIT.format(change.name))
 
 
-def _remove_empty(directory: Path) -> None:
-    """Remove an empty directory of refs: git leaves them behind, and they block a ref of the same name."""
-    for place, _, _ in os.walk(directory, topdown=False):
-        with suppress(OSError):
-            Path(place).rmdir()
+def _remove_empty(parent: PlainDirectory, name: str) -> None:
+    """Remove the directories in which there is no file: git leaves them behind, and they block a ref of that name."""
+    for _, directories, _, place in os.fwalk(name, topdown=False, dir_fd=parent.descriptor):
+        for each in directories:
+            with suppress(OSError):
+                os.rmdir(each, dir_fd=place)
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=parent.descriptor)

@@ -43,7 +43,8 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `home` says what is
     visible of the home, and which credentials are hidden elsewhere. `kept_from_model` are files and directories of the
     workspace that are hidden, where the sandbox supports it. `unprotectable` says why commands cannot be given a
-    writable workspace.
+    writable workspace. `user_directory` is where Robota keeps state of its own, out of reach for commands; None if
+    there is no such place.
     """
 
     root: Path
@@ -59,6 +60,7 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     network: Network = Network.OWN
     sockets: Sockets = Sockets.ORDINARY
     unprotectable: str = ""
+    user_directory: Path | None = None
 
 
 def build_border(

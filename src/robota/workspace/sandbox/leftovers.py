@@ -17,21 +17,18 @@ BARE_REPOSITORY: Final = ("commondir", "refs", "HEAD")
 DRAFTS: Final = "drafts"
 JOURNALS: Final = "patches"
 PLACEHOLDER_POOL: Final = "placeholders"
-PRIVATE_PREFIX: Final = "robota-tmp-"
-ALWAYS_THERE: Final = "/tmp"
+# See `private_tmp.py`.
+TEMPORARY: Final = "tmp"
 
 
-def clear_up_after_killed(root: Path, kept_in: Path, user_directory: Path, temporary: str) -> list[str]:
-    """Clean up in a workspace whose sessions are stored in `kept_in`. Returns messages for the user.
-
-    `temporary` is the directory for temporary files on this machine.
-    """
-    _remove_directories(root, temporary)
+def clear_up_after_killed(root: Path, kept_in: Path, user_directory: Path) -> list[str]:
+    """Clean up in a workspace whose sessions are stored in `kept_in`. Returns messages for the user."""
+    _remove_directories(root, user_directory)
     told = _remove_drafts(kept_in) if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS) else []
     return told + _undo_patches(root, user_directory) if os.path.lexists(user_directory / JOURNALS) else told
 
 
-def _remove_directories(root: Path, temporary: str) -> None:
+def _remove_directories(root: Path, user_directory: Path) -> None:
     with suppress(OSError):
         names = [root / name for name in (*names_guarded_by(Guard.KEPT_FREE), *BARE_REPOSITORY)]
         with os.scandir(root) as entries:
@@ -40,10 +37,8 @@ def _remove_directories(root: Path, temporary: str) -> None:
             _remove_placeholders(candidates, root / OWN_DIRECTORY)
         if OWN_DIRECTORY in there and os.path.lexists(root / OWN_DIRECTORY / PLACEHOLDER_POOL):
             _remove_pool(root / OWN_DIRECTORY)
-    with suppress(OSError), os.scandir(temporary or ALWAYS_THERE) as entries:
-        has_private = any(entry.name.startswith(PRIVATE_PREFIX) for entry in entries)
-        if has_private:
-            _remove_private(Path(temporary or ALWAYS_THERE))
+    if not _is_empty(user_directory / TEMPORARY) and os.path.lexists(user_directory / TEMPORARY):
+        _remove_private(user_directory / TEMPORARY)
 
 
 def _is_empty(directory: Path) -> bool:

@@ -22,6 +22,14 @@ MAX_HIDDEN: Final = 64
 NOT_ALL_HIDDEN: Final = (
     "too many files are hidden from the model to hide all of them from commands; list directories instead"
 )
+NOT_OUTSIDE: Final = (
+    "The command was not run: the directory of Robota ({}) and the workspace ({}) are one inside the other, so a "
+    "command could change Robota's own state. Set ROBOTA_HOME to a directory elsewhere, or work in another directory."
+)
+NO_TEMPORARY: Final = (
+    "The command was not run: there is no place for its temporary files ({}). Make room in the user's directory "
+    "(ROBOTA_HOME), or set TMPDIR to a directory outside the workspace."
+)
 HOME_IS_WORKSPACE: Final = (
     "The command was not run: the workspace is your home directory or contains it, so a command could change all "
     "that is yours. Start Robota in the directory of a project. If you mean it, set this in your user settings: "
@@ -47,7 +55,7 @@ class SessionSandbox:
         root: Path,
         *,
         home: Path | None,
-        secrets: Sequence[Path] = (),
+        user_directory: Path | None = None,
         protected: Sequence[Path] = (),
         home_settings: HomeSettings = NO_SETTINGS,
         network: bool = False,
@@ -55,11 +63,12 @@ class SessionSandbox:
     ) -> None:
         """With `allowed_hosts`, `network` is ignored: only they are allowed, or none if the list cannot be enforced.
 
-        `protected` are further paths in the workspace that commands must neither change nor create.
+        `protected` are further paths in the workspace that commands must neither change nor create. In
+        `user_directory`, which is hidden, is kept what commands must not be able to replace.
         """
         self._root = root
         self._home = home
-        self._secrets = tuple(secrets)
+        self._user_directory = user_directory
         self._protected = tuple(protected)
         self._home_settings = home_settings
         self._network = network and not allowed_hosts
@@ -72,8 +81,10 @@ class SessionSandbox:
         self._ports: PortForwarding | None = None
         self._on_detected: Callable[[str, str], None] = lambda kind, reason: None
         self._on_reached: Callable[[str], None] = lambda place: None
+        self._on_left_over: Callable[[str], None] = lambda message: None
         self._find_kept: Callable[[], tuple[str, ...] | None] = tuple
         self._kept: tuple[Path, ...] | None = None
+        self._has_taken_over = False
 
     @property
     def backend(self) -> "SandboxBackend":
@@ -81,20 +92,20 @@ class SessionSandbox:
         if self._backend is None:
             from robota.workspace.sandbox.backend import detect_backend
             from robota.workspace.sandbox.border import build_border
-            from robota.workspace.sandbox.private_tmp import PrivateTmp
 
-            self._private_tmp = self._private_tmp or PrivateTmp()
+            self._require_own_directory()
+            self._private_tmp = self._private_tmp or self._new_private_tmp()
             border = build_border(
                 self._root,
                 self._private_tmp.path,
                 home=self._home,
-                secrets=self._secrets,
+                secrets=() if self._user_directory is None else (self._user_directory,),
                 protected=self._protected,
                 readable=self._home_settings.readable,
                 network=self._network,
             )
+            border = msgspec.structs.replace(border, user_directory=self._user_directory)
             self._backend = detect_backend(border)
-            self._take_over_abandoned_git_data()
             self._on_detected(self._backend.kind, self._backend.reason)
         return self._backend
 
@@ -113,6 +124,10 @@ class SessionSandbox:
         """Call `tell` with host and port whenever a command connects to an allowed host."""
         self._on_reached = tell
 
+    def on_left_over(self, tell: Callable[[str], None]) -> None:
+        """Call `tell` with what a killed session left and could not be taken over."""
+        self._on_left_over = tell
+
     def hide_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
         """Hide the paths that `find` returns from commands; it is called for the first one. None means too many."""
         self._find_kept = find
@@ -123,6 +138,7 @@ class SessionSandbox:
         if not self.works():
             return unwrapped(command, cwd)
         # What was opened for one command must not be reachable for others, so that it has a network of its own.
+        self._take_over_abandoned_git_data()
         joins = access.session_network and not access.hosts
         backend = self._joined_backend() if joins else self.backend
         if backend.kind == "bubblewrap" and (kept := self._kept_places()):
@@ -174,13 +190,36 @@ class SessionSandbox:
                 self._on_detected(self.backend.kind, NOT_ALL_HIDDEN)
         return self._kept
 
+    def _require_own_directory(self) -> None:
+        """Commands could move a directory that contains ours, and read or write everything if they work in ours.
+
+        `.robota` at the top of the workspace, as in a home directory, cannot be moved.
+        """
+        if self._user_directory is None:
+            return
+        own, root = Path(os.path.realpath(self._user_directory)), Path(os.path.realpath(self._root))
+        if root.is_relative_to(own) or (own.is_relative_to(root) and own != root / ".robota"):
+            raise CommandNotStarted(NOT_OUTSIDE.format(str(own), str(root)))
+
+    def _new_private_tmp(self) -> "PrivateTmp":
+        from robota.workspace.sandbox.private_tmp import PrivateTmp, private_tmp_parents
+
+        try:
+            return PrivateTmp(private_tmp_parents(self._root, self._user_directory))
+        except OSError as error:
+            raise CommandNotStarted(NO_TEMPORARY.format(error)) from error
+
     def _take_over_abandoned_git_data(self) -> None:
+        if self._has_taken_over:
+            return
+        self._has_taken_over = True
         from robota.workspace.git.abandoned_copies import take_over_abandoned
         from robota.workspace.git.git_directories import find_git_directories
 
         directories = find_git_directories(self._root)
-        if directories is not None:
-            take_over_abandoned(directories)
+        if directories is not None and self._user_directory is not None:
+            for message in take_over_abandoned(directories, self._user_directory):
+                self._on_left_over(message)
 
     def _joined_backend(self) -> "SandboxBackend":
         """The sandbox in the network that commands of this session share; without sharing if that fails."""

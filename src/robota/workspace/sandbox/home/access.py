@@ -168,7 +168,7 @@ class _Search:
         """Why a place cannot be visible; None if it can."""
         if any(area.is_relative_to(real) for area in self._areas):
             return "it is the home directory, or contains it"
-        if not self._credentials.isdisjoint((real, *real.parents)):
+        if any(real.is_relative_to(each) for each in self._credentials):
             return "programs keep credentials there"
         return None
 
@@ -179,8 +179,8 @@ class _Search:
 
     def is_hidden(self, place: Path) -> bool:
         """Whether a place in an area is beneath no entry and is not the workspace."""
-        around = (place, *place.parents)
-        return self.in_area(str(place)) and self._root not in around and self._sources.keys().isdisjoint(around)
+        beneath = (*self._sources, self._root)
+        return self.in_area(str(place)) and not any(place.is_relative_to(each) for each in beneath)
 
     def visible(self) -> tuple[VisibleEntry, ...]:
         outermost = [place for place in _outermost(self._sources) if not place.is_relative_to(self._root)]
