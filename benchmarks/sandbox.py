@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, CommandWrapper, WrappedCommand, unwrapped
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.border import Border, build_border
@@ -41,7 +42,7 @@ def session_border(bench: Bench) -> Border:
         place.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         (bench.home / f"thing{number}").touch()
-    return build_border(bench.workspace, temporary, home=bench.home, secrets=(bench.home / ".robota",))
+    return build_border(HeldRoot(bench.workspace), temporary, home=bench.home, secrets=(bench.home / ".robota",))
 
 
 def works(kind: SandboxKind, border: Border) -> bool:

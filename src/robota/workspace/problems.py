@@ -66,3 +66,7 @@ class Overtaken(Exception):
 
 class CommandNotStarted(Exception):
     """The command could not be started, so nothing ran."""
+
+
+class RootReplaced(FileProblem, CommandNotStarted):
+    """The path of the workspace leads to another directory than at the start of the session, or to none."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.border import build_border
 from tests.agents.worktrees.repositories import (
@@ -192,7 +193,7 @@ def test_files_in_a_worktree_are_no_protected_files(robota: Robota) -> None:
 
 def test_git_of_the_repository_cannot_be_written_from_the_sandbox_of_a_worktree(robota: Robota) -> None:
     """P12: the real directory of git, which `.git` of a worktree only points to, lies outside and is read-only."""
-    border = build_border(robota.workspace, robota.home, home=robota.home)
+    border = build_border(HeldRoot(robota.workspace), robota.home, home=robota.home)
     if detect_backend(border).kind is SandboxKind.NONE:
         pytest.skip("no sandbox is available")
     run_in_worktree(robota, "x", "touch stay")

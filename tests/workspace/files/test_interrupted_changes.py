@@ -137,8 +137,8 @@ def test_r13_a_patch_killed_at_any_step_is_done_or_undone(in_memory: Path) -> No
     root, outcomes = in_memory / "ws", list[str]()
     home = in_memory / "home"
     journal = journal_directory(home, root)
-    files = LocalFiles(root, journals_in=home)
     workspace_before(root)
+    files = LocalFiles(root, journals_in=home)
     make_changes(files, patch(files))  # what is worked out only once is worked out
     shutil.rmtree(root)
     workspace_before(root)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.border import Border, build_border
 
@@ -32,7 +33,7 @@ class Cell:
 
     def renew(self) -> None:
         """Look again at what there is to protect, as a new session does."""
-        border = build_border(self.root, self.temporary, home=self.home, network=self.network)
+        border = build_border(HeldRoot(self.root), self.temporary, home=self.home, network=self.network)
         self.sandbox = make(self.kind, border)
 
     def run(self, command: str) -> "subprocess.CompletedProcess[str]":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.git.git_directories import find_git_directories
 from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.process.wrapped_command import SandboxAccess, WrappedCommand
@@ -72,7 +73,7 @@ class Place:
     @contextmanager
     def started(self, command: str, hidden: tuple[Path, ...] = (), secrets: tuple[Path, ...] = ()) -> Iterator[Running]:
         """A command that runs while the context lasts. `secrets` are hidden from it, `hidden` from the model too."""
-        border = build_border(self.root, self.temporary, home=None, secrets=secrets)
+        border = build_border(HeldRoot(self.root), self.temporary, home=None, secrets=secrets)
         border = msgspec.structs.replace(border, kept_from_model=hidden, user_directory=self.user)
         wrapped = make(SandboxKind.BUBBLEWRAP, border).wrap(["/bin/bash", "-c", command], self.root, GIT_DATA)
         try:

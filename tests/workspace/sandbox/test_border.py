@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.backend import SandboxKind
 from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.home.access import HomeAccess, VisibleEntry
@@ -43,7 +44,7 @@ def test_further_paths_are_neither_changed_nor_created(tmp_path: Path) -> None:
     cell = Cell(SandboxKind.BUBBLEWRAP, tmp_path)
     script, missing = cell.root / "check.sh", cell.root / "later.sh"
     script.write_text("old")
-    border = build_border(cell.root, cell.temporary, home=cell.home, protected=(script, missing))
+    border = build_border(HeldRoot(cell.root), cell.temporary, home=cell.home, protected=(script, missing))
     cell.sandbox = make(cell.kind, border)
     cell.run(
         "echo new > check.sh; rm -f check.sh; mv check.sh other; echo new > later.sh; mkdir later.sh; touch later.sh/x"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.border import build_border
 from tests.harness.programs import needs
@@ -151,7 +152,7 @@ def test_without_bubblewrap_landlock_is_found_and_the_reason_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    border = build_border(tmp_path, tmp_path, home=None)
+    border = build_border(HeldRoot(tmp_path), tmp_path, home=None)
     found = detect_backend(border)
     assert found.kind is SandboxKind.LANDLOCK and "not installed" in found.reason
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.landlock import LAUNCHER
@@ -67,9 +68,10 @@ def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) ->
 def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that may write in it could also write to ~/.ssh and to Robota's settings."""
     monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is
-    inside = detect_backend(build_border(weak.home, weak.temporary, home=weak.home))
+    inside = detect_backend(build_border(HeldRoot(weak.home), weak.temporary, home=weak.home))
     assert inside.kind is SandboxKind.NONE and str(weak.home) in inside.reason
-    assert detect_backend(build_border(weak.root, weak.temporary, home=weak.home)).kind is SandboxKind.LANDLOCK
+    beside = detect_backend(build_border(HeldRoot(weak.root), weak.temporary, home=weak.home))
+    assert beside.kind is SandboxKind.LANDLOCK
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Paths beneath a root: resolved by name first, then opened by descriptor without following links.
 
-Resolving by name answers *where* a path leads. Opening by descriptor makes sure that what is opened is what
-was resolved, even if a directory is swapped for a symbolic link in between.
+Resolving by name answers *where* a path leads. Opening by descriptor makes sure that what is opened is what was
+resolved, even if a directory is swapped for a symbolic link in between. The root itself is held from the beginning.
 """
 
 import os
@@ -16,8 +16,10 @@ from robota.workspace.problems import (
     InvalidPath,
     Missing,
     NotADirectory,
+    NotARegularFile,
     NotPermitted,
     OutsideWorkspace,
+    RootReplaced,
 )
 
 MAX_PATH_BYTES = 4096
@@ -29,8 +31,47 @@ RESOLVE_BENEATH = 0x08
 OPENAT2_TRIES = 8
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
+SPECIAL_FILES = (
+    (stat.S_ISFIFO, "named pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "character device"),
+    (stat.S_ISBLK, "block device"),
+)
+
 # Opens a directory, given a descriptor of the root and a resolved path relative to it; follows no link.
 DirectoryOpener = Callable[[int, str], int]
+
+
+class HeldRoot:
+    """An open directory, and the path under which it was opened; closed with its last user."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` must be a real path. Raises `OSError` if it is no directory that can be listed."""
+        self.path = path
+        self._descriptor = os.open(path, DIRECTORY_FLAGS)
+
+    @property
+    def descriptor(self) -> int:
+        """The open directory. Raises `RootReplaced` if its path leads elsewhere by now."""
+        self.check()
+        return self._descriptor
+
+    def check(self) -> None:
+        """Raise `RootReplaced` if the path no longer leads to this directory."""
+        try:
+            named = self.path.stat(follow_symlinks=False)
+        except OSError:
+            named = None
+        if named is None or not os.path.samestat(os.fstat(self._descriptor), named):
+            raise RootReplaced(
+                f"{str(self.path)!r} is no longer the directory in which this session began: it was moved, removed or "
+                "replaced. Nothing was done. Put it back, or start Robota again in the directory you mean."
+            )
+
+    def __del__(self) -> None:
+        """Close the descriptor."""
+        if hasattr(self, "_descriptor"):
+            os.close(self._descriptor)
 
 
 def resolve_beneath(root: Path, path: str) -> Path:
@@ -64,10 +105,24 @@ def directory_beneath(
     """Open `directory`, which must be a resolved path beneath `root`; yields its descriptor."""
     top = os.open(root, DIRECTORY_FLAGS)
     try:
-        relative = str(directory.relative_to(root))
-        descriptor = os.dup(top) if relative == "." else _open_or_make(top, relative, open_directory, create=create)
+        with directory_within(top, directory.relative_to(root), open_directory, create=create) as descriptor:
+            yield descriptor
     finally:
         os.close(top)
+
+
+@contextmanager
+def directory_within(
+    top: int, relative: Path, open_directory: DirectoryOpener, *, create: bool = False
+) -> Iterator[int]:
+    """Open a directory by its resolved path relative to an open one; yields its descriptor."""
+    # Even the top is opened anew: locks belong to an opening, and a duplicate would share them with the original.
+    at_top = relative == Path()
+    descriptor = (
+        os.open(".", DIRECTORY_FLAGS, dir_fd=top)
+        if at_top
+        else _open_or_make(top, str(relative), open_directory, create=create)
+    )
     try:
         yield descriptor
     finally:
@@ -151,6 +206,20 @@ def system_errors_as_problems(path: str) -> Iterator[None]:
         raise NotADirectory(f"{path!r}, or a part of it, is not a directory.") from error
     except OSError as error:
         raise NotPermitted(f"{path!r}: {error.strerror or error}. Nothing was changed.") from error
+
+
+def check_regular(path: str, mode: int) -> None:
+    """Raise `NotARegularFile` if `mode` is not that of a regular file."""
+    if not stat.S_ISREG(mode):
+        raise not_regular(path, mode)
+
+
+def not_regular(path: str, mode: int) -> NotARegularFile:
+    """The error for a path that exists and is not a regular file."""
+    if stat.S_ISDIR(mode):
+        return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
+    kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
+    return NotARegularFile(f"{path!r} is a {kind}, not a regular file, and was not opened.")
 
 
 def _check_spelling(path: str) -> None:

@@ -20,8 +20,11 @@ from robota.workspace.files.atomic_write import (
 )
 from robota.workspace.files.confined_paths import (
     DirectoryOpener,
+    HeldRoot,
     best_opener,
-    directory_beneath,
+    check_regular,
+    directory_within,
+    not_regular,
     resolve_beneath,
     resolve_name_beneath,
     system_errors_as_problems,
@@ -33,7 +36,6 @@ from robota.workspace.problems import (
     FileProblem,
     Ignored,
     NotADirectory,
-    NotARegularFile,
     NotPermitted,
     Overtaken,
     TooBig,
@@ -43,13 +45,6 @@ if TYPE_CHECKING:
     from robota.workspace.files.listing import Listing
 
 READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
-SPECIAL_FILES = (
-    (stat.S_ISFIFO, "named pipe"),
-    (stat.S_ISSOCK, "socket"),
-    (stat.S_ISCHR, "character device"),
-    (stat.S_ISBLK, "block device"),
-)
-
 Identity = tuple[int, int]  # device and inode number
 
 
@@ -150,7 +145,8 @@ class LocalFiles:
         self.journals_in = journals_in
         self._is_secret = is_secret
         self._is_forbidden = is_forbidden
-        self._root = Path(os.path.realpath(root))
+        self._held = HeldRoot(Path(os.path.realpath(root)))
+        self._root = self._held.path
         self._opener = open_directory
         self._tidied: set[Path] = set()
         self._places: dict[tuple[str, bool], Place] | None = None
@@ -334,7 +330,7 @@ class LocalFiles:
         rules = [self._kept]
         if recursive and not self._uninteresting.match(above, is_directory=True):
             rules.append(self._uninteresting)
-        with system_errors_as_problems(path), directory_beneath(self._root, real, self._open) as directory:
+        with system_errors_as_problems(path), self._directory(real) as directory:
             return list_directory(directory, recursive=recursive, limit=limit, above=above, rules=rules)
 
     def directory(self, path: str) -> Path:
@@ -365,6 +361,7 @@ class LocalFiles:
                 raise _ignored(path)
 
     def _place(self, path: str, *, follow: bool = True) -> Place:
+        self._held.check()
         known = self._places.get((path, follow)) if self._places is not None else None
         if known is None:
             real = resolve_beneath(self._root, path) if follow else resolve_name_beneath(self._root, path)
@@ -376,13 +373,17 @@ class LocalFiles:
     @contextmanager
     def _parent(self, place: Place, *, create: bool = False) -> Iterator[int]:
         """Open the directory of a place without following links; it must be the directory that was judged."""
-        with directory_beneath(self._root, place.real.parent, self._open, create=create) as parent:
+        with self._directory(place.real.parent, create=create) as parent:
             if place.directory is not None and _identity(os.fstat(parent)) != place.directory:
                 raise FileChanged(
                     f"The directory of {str(place.real.relative_to(self._root))!r} was replaced meanwhile. Nothing "
                     "was changed. Try again."
                 )
             yield parent
+
+    def _directory(self, directory: Path, *, create: bool = False) -> AbstractContextManager[int]:
+        """Open a directory, given by its resolved path, starting at the root that was there from the beginning."""
+        return directory_within(self._held.descriptor, directory.relative_to(self._root), self._open, create=create)
 
     def _open(self, root: int, relative: str) -> int:
         # Chosen when first needed: finding the best way takes longer than listing a directory.
@@ -412,20 +413,6 @@ def _problems(path: str) -> Iterator[None]:
             yield
     except Overtaken as error:
         raise _changed_just_now(path, error.kept) from error
-
-
-def check_regular(path: str, mode: int) -> None:
-    """Raise `NotARegularFile` if `mode` is not that of a regular file."""
-    if not stat.S_ISREG(mode):
-        raise not_regular(path, mode)
-
-
-def not_regular(path: str, mode: int) -> NotARegularFile:
-    """The error for a path that exists and is not a regular file."""
-    if stat.S_ISDIR(mode):
-        return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
-    kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
-    return NotARegularFile(f"{path!r} is a {kind}, not a regular file, and was not opened.")
 
 
 def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:

@@ -235,7 +235,7 @@ def _spawn(
     environment = launch.environment.of_command(launch.mark, wrapped.git_settings, is_sandboxed=wrapped.is_sandboxed)
     trace = launch.trace
     try:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             wrapped.argv,
             cwd=launch.cwd,
             env={**environment, **(trace.environment if trace is not None else {})},
@@ -247,6 +247,8 @@ def _spawn(
         )
     except (OSError, ValueError) as error:
         raise CommandNotStarted(_why_not_started(error, launch.cwd)) from error
+    wrapped.on_start()
+    return process
 
 
 def _why_not_started(error: OSError | ValueError, cwd: Path) -> str:

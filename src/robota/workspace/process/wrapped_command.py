@@ -27,6 +27,7 @@ NO_MORE_ACCESS: Final = SandboxAccess()
 class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     """The command line to start, the descriptors it needs, and `clean_up` to call when the command has ended.
 
+    `on_start` is called when the process has been started and has inherited the descriptors.
     `refused_hosts` returns a sentence for each host that the sandbox blocked. With `has_supervisor`, the process that
     is started only supervises the sandbox: TERM to it kills the command, which itself gets no TERM. `write_back` is
     called after the end and before `clean_up`, in a thread: it applies what the command changed in a copy to the
@@ -35,6 +36,7 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     argv: tuple[str, ...]
     descriptors: tuple[int, ...] = ()
+    on_start: Callable[[], None] = lambda: None
     clean_up: Callable[[], None] = lambda: None
     is_sandboxed: bool = False
     has_supervisor: bool = False

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.files.start_up_names import START_UP_NAMES
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.git.obeyed_files import find_obeyed_files
@@ -40,20 +41,18 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may write and read, and which network and sockets it has.
 
     `protected_names` are read-only, and cannot be created from inside if they do not exist. `closed_paths` are
-    read-only and existed at the start; `pinned` are directories that cannot be moved or removed. `home` says what is
-    visible of the home, and which credentials are hidden elsewhere. `kept_from_model` are files and directories of the
-    workspace that are hidden, where the sandbox supports it. `unprotectable` says why commands cannot be given a
-    writable workspace. `user_directory` is where Robota keeps state of its own, out of reach for commands; None if
-    there is no such place.
+    read-only and existed at the start. Nor can a command move or replace a directory on the way to one of them. `home`
+    says what is visible of the home, and which credentials are hidden elsewhere. `kept_from_model` are files and
+    directories of the workspace that are hidden, where the sandbox supports it. `writable` are directories outside the
+    workspace. `unprotectable` says why the workspace is read-only. `user_directory` is where Robota keeps state of its
+    own, out of reach for commands; None if there is no such place.
     """
 
-    root: Path
-    root_is_writable: bool = True
+    held_root: HeldRoot
     temporary: Path
     writable: tuple[Path, ...] = ()
     protected_names: tuple[Path, ...] = ()
     closed_paths: tuple[Path, ...] = ()
-    pinned: tuple[Path, ...] = ()
     home: HomeAccess = NO_HOME
     kept_from_model: tuple[Path, ...] = ()
     socket_directories: tuple[Path, ...] = ()
@@ -62,9 +61,14 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     unprotectable: str = ""
     user_directory: Path | None = None
 
+    @property
+    def root(self) -> Path:
+        """The path of the workspace."""
+        return self.held_root.path
+
 
 def build_border(
-    root: Path,
+    held_root: HeldRoot,
     temporary: Path,
     *,
     home: Path | None,
@@ -78,12 +82,12 @@ def build_border(
     `protected` are further paths in the workspace that commands must neither change nor create; `readable` are further
     places in the home that they may read.
     """
+    root = held_root.path
     submodules, obeyed = find_submodules(root), find_obeyed_files(root, os.environ)
     start_up = _start_up_places(root, home)
     return Border(
-        root=root,
+        held_root=held_root,
         temporary=temporary,
-        writable=_parents(start_up, root),
         protected_names=(
             *(root / name for name in PROTECTED_NAMES),
             *obeyed.places,
@@ -91,7 +95,6 @@ def build_border(
             *start_up,
         ),
         closed_paths=find_closed_paths(root),
-        pinned=submodules.pinned,
         home=find_home_access(root, os.environ, home=home, secrets=tuple(secrets), readable=readable),
         socket_directories=tuple(place for place in SOCKET_DIRECTORIES if place.is_dir() and not place.is_symlink()),
         network=Network.MACHINE if network else Network.OWN,
@@ -109,12 +112,6 @@ def _start_up_places(root: Path, home: Path | None) -> tuple[Path, ...]:
     places = dict.fromkeys(_first_missing(real / name, real) for name in START_UP_NAMES)
     known = frozenset(root / name for name in PROTECTED_NAMES)
     return tuple(place for place in places if place not in known)
-
-
-def _parents(places: Iterable[Path], root: Path) -> tuple[Path, ...]:
-    """The directories between the workspace and those places: each a mount of its own, so that none can be moved."""
-    above = {parent for place in places for parent in place.parents if parent != root and parent.is_relative_to(root)}
-    return tuple(sorted(parent for parent in above if parent.is_dir() and not parent.is_symlink()))
 
 
 def _first_missing(place: Path, home: Path) -> Path:

@@ -5,28 +5,29 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
+from robota.workspace.git.data_copy import Mount
 from robota.workspace.outside_program import run_outside
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
-from robota.workspace.sandbox.border import OWN_DIRECTORY, Border, Network
-from robota.workspace.sandbox.closed_paths import find_closed_paths
+from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.home.access import HomeAccess
 from robota.workspace.sandbox.home.file_mode import mode_of
-from robota.workspace.sandbox.placeholders import Placeholders
-from robota.workspace.sandbox.repositories import (
-    SubmodulePlaces,
-    bare_repository_names,
-    exists,
-    find_submodules,
-)
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
+from robota.workspace.sandbox.workspace_mounts import (
+    MountCheck,
+    MountKind,
+    PlannedMount,
+    WorkspaceMounts,
+    find_workspace_mounts,
+)
 
 # Writable for real root even without capabilities, because the kernel checks only the uid for these files.
 KERNEL_INTERFACES: Final = ("/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
@@ -43,12 +44,24 @@ TEMPORARY_VARIABLES: Final = ("TMPDIR", "TMP", "TEMP")
 # The first version of bubblewrap with `--perms`.
 KNOWS_PERMS: Final = (0, 5)
 NAMESPACES: Final = ("user", "pid", "ipc", "uts")
-# No core dumps; no file above 16 GiB (in blocks of 512 bytes), which would fill the disk; and if memory runs out, the
+# No core dumps; no file above 16 GiB (in KiB), which would fill the disk; and if memory runs out, the
 # command is killed first. The watchdog sets the latter too, but only for bwrap, which may have forked already.
-RESOURCE_LIMITS: Final = f"ulimit -c 0; ulimit -f 33554432; echo {OOM_SCORE} > /proc/self/oom_score_adj"
+RESOURCE_LIMITS: Final = f"ulimit -c 0; ulimit -f 16777216; echo {OOM_SCORE} > /proc/self/oom_score_adj"
 # Against fork bombs. The option is -u in some shells and -p in others. Older kernels count processes outside as well.
 PROCESS_LIMIT: Final = "ulimit -u 4096 || ulimit -p 4096"
 COUNTING_KERNEL: Final = (5, 14)
+# Other shells cannot close a descriptor above 9.
+CHECKING_SHELL: Final = "/bin/bash"
+CHANGED_MEANWHILE: Final = (
+    "the workspace changed while the sandbox was being built, so the command was not run. Try again."
+)
+NOT_RUN: Final = 125
+# Mounts are made by name, and a name may be swapped for a link just before. So what is found at each place afterwards
+# is compared with what was meant, held by descriptor. None may remain open: it would lead out of the sandbox.
+CHECK_MOUNTS: Final = (
+    'while [ "$1" != -- ]; do [ "$2" -ef "/proc/self/fd/$1" ] || '
+    f"{{ echo 'robota: {CHANGED_MEANWHILE}' >&2; exit {NOT_RUN}; }}; held=$1; exec {{held}}<&-; shift 2; done; shift"
+)
 
 # Unix sockets of the network that Robota runs in. Those of commands are in other networks, so not in this table.
 SOCKET_TABLE: Final = Path("/proc/net/unix")
@@ -68,40 +81,47 @@ class HomeMounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def wrap_in_bubblewrap(
-    executable: str, border: Border, command: Sequence[str], cwd: Path, options: Sequence[str] = ()
+    executable: str, border: Border, command: Sequence[str], cwd: Path, on_top: Sequence[Mount] = ()
 ) -> WrappedCommand:
     """Wrap a command in bubblewrap, with every protected name read-only, even those that do not exist yet.
 
-    `options` are additional options of bubblewrap: their mounts are on top of all others.
+    `on_top` are additional mounts, on top of all others. Raises `CommandNotStarted`.
     """
-    submodules = find_submodules(border.root)
-    kept_free = (*submodules.kept_free, *bare_repository_names(border.root))
-    placeholders = Placeholders((*border.protected_names, *kept_free), border.root / OWN_DIRECTORY)
-    outside, sockets = _outside_sockets(border)
-    program = filter_program(sockets=sockets)
-    seccomp_descriptor = _readable(program) if program is not None else None
-    home = _home_mounts(border.home)
-    hidden = _masked((*border.kept_from_model, *outside))
-    mounts = msgspec.structs.replace(home, last=(*home.last, *hidden))
-    descriptors = (*home.descriptors, *(() if seccomp_descriptor is None else (seccomp_descriptor,)))
-
-    def clean_up() -> None:
-        for descriptor in descriptors:
-            os.close(descriptor)
-        placeholders.release()
-
-    found = (*submodules.read_only, *_unpinnable(border, submodules), *kept_free)
-    read_only = _read_only_paths(border, placeholders.standing, found)
-    words = bubblewrap_arguments(
-        executable, _with_pinned(border, submodules), mounts, read_only, placeholders.standing, cwd, seccomp_descriptor
-    )
+    with ExitStack() as resources:
+        outside, sockets = _outside_sockets(border)
+        workspace = find_workspace_mounts(border, outside, resources)
+        program = filter_program(sockets=sockets)
+        seccomp_descriptor = _readable(program, resources) if program is not None else None
+        home = _home_mounts(border.home, resources)
+        hidden = (place for place in (*border.home.hidden, *outside) if border.root not in place.parents)
+        mounts = msgspec.structs.replace(home, last=(*home.last, *_masked(hidden)))
+        words = bubblewrap_arguments(executable, border, mounts, workspace, cwd, seccomp_descriptor)
+        checks = tuple(check for check in workspace.checks if not _is_covered(check.place, on_top))
+        kept = resources.pop_all()
     return WrappedCommand(
-        argv=(*words, *options, "--", *_limiting_shell(), *command),
-        descriptors=descriptors,
-        clean_up=clean_up,
+        argv=(*words, *_on_top(on_top), "--", *_limiting_shell(checks), *command),
+        descriptors=(
+            *home.descriptors,
+            *(() if seccomp_descriptor is None else (seccomp_descriptor,)),
+            *(check.descriptor for check in checks),
+        ),
+        on_start=workspace.close,
+        clean_up=kept.close,
         is_sandboxed=True,
         has_supervisor=True,
     )
+
+
+def _is_covered(place: Path, mounts: Sequence[Mount]) -> bool:
+    return any(place.is_relative_to(mount.target) for mount in mounts)
+
+
+def _on_top(mounts: Sequence[Mount]) -> list[str]:
+    return [
+        word
+        for mount in mounts
+        for word in ("--bind" if mount.writable else "--ro-bind", str(mount.source), str(mount.target))
+    ]
 
 
 def is_visible(place: Path, border: Border) -> bool:
@@ -164,26 +184,9 @@ def _is_socket(place: Path) -> bool:
         return False
 
 
-def _with_pinned(border: Border, submodules: SubmodulePlaces) -> Border:
-    """The border with each submodule as a separate mount, which can be neither moved nor removed."""
-    if submodules.unprotectable or border.unprotectable:
-        return msgspec.structs.replace(border, root_is_writable=False, writable=())
-    pinned = (place for place in submodules.pinned if place in border.pinned)
-    return msgspec.structs.replace(border, writable=(*border.writable, *pinned))
-
-
-def _unpinnable(border: Border, submodules: SubmodulePlaces) -> list[Path]:
-    """Directories with submodules that a command of this session could have replaced by a link to anywhere.
-
-    They appeared after the first command, so they are not mounted writable; nothing in them can be changed.
-    """
-    late = (place.relative_to(border.root) for place in submodules.pinned if place not in border.pinned)
-    return [border.root / place.parts[0] for place in late]
-
-
-def _home_mounts(home: HomeAccess) -> HomeMounts:
-    """The mounts for one command. The descriptors must be closed after it was started."""
-    descriptors = tuple(_readable(copy.content) for copy in home.copies)
+def _home_mounts(home: HomeAccess, resources: ExitStack) -> HomeMounts:
+    """The mounts for one command."""
+    descriptors = tuple(_readable(copy.content, resources) for copy in home.copies)
     first = [word for area in home.areas for word in ("--tmpfs", str(area))]
     if home.cache is not None:
         first += ["--tmpfs", str(home.cache)]
@@ -192,7 +195,7 @@ def _home_mounts(home: HomeAccess) -> HomeMounts:
     for copy, descriptor in zip(home.copies, descriptors, strict=True):
         first += ["--file", str(descriptor), str(copy.place)]
     last = [word for area in home.areas for word in ("--remount-ro", str(area))]
-    return HomeMounts(first=tuple(first), last=(*last, *_masked(home.hidden)), descriptors=descriptors)
+    return HomeMounts(first=tuple(first), last=tuple(last), descriptors=descriptors)
 
 
 def _masked(places: Iterable[Path]) -> list[str]:
@@ -211,25 +214,22 @@ def bubblewrap_arguments(
     executable: str,
     border: Border,
     home: HomeMounts,
-    read_only: Sequence[Path],
-    placeholders: Iterable[Path],
+    workspace: WorkspaceMounts,
     cwd: Path,
     seccomp_descriptor: int | None = None,
 ) -> list[str]:
-    """The command line up to the `--`. Later mounts are on top of earlier ones. `read_only` must exist."""
+    """The command line up to the `--`. Later mounts are on top of earlier ones."""
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
     for place in border.socket_directories:
         words += ["--tmpfs", str(place)]
     if border.socket_directories:
         words += [word for path in VISIBLE_RUN_FILES for word in ("--ro-bind-try", path, path)]
     words += ["--bind", str(border.temporary), "/tmp"]
-    words += [*home.first, "--bind" if border.root_is_writable else "--ro-bind", str(border.root), str(border.root)]
+    words += [*home.first, "--ro-bind" if workspace.is_read_only else "--bind", str(border.root), str(border.root)]
     for place in border.writable:
         words += ["--bind", str(place), str(place)]
-    for place in read_only:
-        words += ["--ro-bind", str(place), str(place)]
-    for place in placeholders:
-        words += _empty_directory(executable, str(place), border.root)
+    for mount in workspace.planned:
+        words += _planned(executable, mount, border.root)
     words += home.last
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")
@@ -241,6 +241,22 @@ def bubblewrap_arguments(
     if seccomp_descriptor is not None:
         words += ["--seccomp", str(seccomp_descriptor)]
     return [*words, "--chdir", str(cwd)]
+
+
+def _planned(executable: str, mount: PlannedMount, root: Path) -> tuple[str, ...]:
+    """The options for one mount in the workspace."""
+    place = str(mount.place)
+    match mount.kind:
+        case MountKind.PIN:
+            return ("--bind", place, place)
+        case MountKind.READ_ONLY:
+            return ("--ro-bind", place, place)
+        case MountKind.HIDDEN if not mount.is_directory:
+            return ("--ro-bind", "/dev/null", place)
+        case MountKind.EMPTY | MountKind.HIDDEN:
+            return _empty_directory(executable, place, root)
+        case _:
+            assert_never(mount.kind)
 
 
 def _empty_directory(executable: str, place: str, root: Path) -> tuple[str, ...]:
@@ -261,34 +277,19 @@ def _version(executable: str, root: Path) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(rb"\d+", done.stdout)[:2])
 
 
-def _read_only_paths(border: Border, placeholders: frozenset[Path], submodules: Sequence[Path]) -> list[Path]:
-    """The existing paths that must not change. Links are resolved, because nothing can be mounted on a link."""
-    closed_paths = border.closed_paths
-    if not all(exists(place) for place in closed_paths):
-        closed_paths = find_closed_paths(border.root)  # one was moved, and must still be protected
-    names = (*border.protected_names, *closed_paths, *submodules)
-    # Not `Path.resolve`, which fails on a link to itself.
-    places = dict.fromkeys(Path(os.path.realpath(name)) for name in names if name not in placeholders)
-    writable = (border.root, *border.writable)
-    # Directories that are writable as a whole, and their parents, are not closed.
-    around = {parent for wide in writable for parent in (wide, *wide.parents)}
-    return [
-        place
-        for place in places
-        if exists(place) and place not in around and any(place.is_relative_to(wide) for wide in writable)
-    ]
-
-
-def _limiting_shell() -> tuple[str, ...]:
-    """The command line of a shell that limits its own resources and then executes the command."""
+def _limiting_shell(checks: Sequence[MountCheck]) -> tuple[str, ...]:
+    """The command line of a shell that checks the mounts, limits its own resources and then executes the command."""
     kernel = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
     limits = f"{RESOURCE_LIMITS}; {PROCESS_LIMIT}" if kernel >= COUNTING_KERNEL else RESOURCE_LIMITS
-    return ("/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh")
+    script = f'{CHECK_MOUNTS}; {{ {limits}; }} 2>/dev/null; exec "$@"'
+    pairs = (word for check in checks for word in (str(check.descriptor), str(check.place)))
+    return (CHECKING_SHELL, "-p", "-c", script, "robota", *pairs, "--")
 
 
-def _readable(content: bytes) -> int:
+def _readable(content: bytes, resources: ExitStack) -> int:
     """An in-memory file descriptor from which bubblewrap reads the content: the filter program, or that of a file."""
     descriptor = os.memfd_create("bubblewrap", os.MFD_CLOEXEC)
+    resources.callback(os.close, descriptor)
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

@@ -1,12 +1,12 @@
 """Run a command in bubblewrap that may change git's data: it works on a copy, which is written back at its end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.workspace.git.data_copy import SETTINGS, GitDataCopy, Mount, NotCopied
+from robota.workspace.git.data_copy import SETTINGS, GitDataCopy, NotCopied
 from robota.workspace.git.git_directories import GitDirectories, find_git_directories
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import Border
@@ -33,7 +33,7 @@ def wrap_with_git_data(executable: str, border: Border, command: Sequence[str], 
         wrapped = wrap_in_bubblewrap(executable, border, command, cwd)
         return msgspec.structs.replace(wrapped, write_back=lambda: told)
     try:
-        wrapped = wrap_in_bubblewrap(executable, border, command, cwd, _mounts(copy.mounts))
+        wrapped = wrap_in_bubblewrap(executable, border, command, cwd, copy.mounts)
     except BaseException:
         copy.discard()
         raise
@@ -55,11 +55,3 @@ def _copy(directories: GitDirectories, border: Border) -> GitDataCopy:
         if place.is_relative_to(directories.own) or place.is_relative_to(directories.common):
             raise NotCopied(f"{str(place)!r} in it is hidden from commands")
     return GitDataCopy(directories, border.user_directory, border.kept_from_model)
-
-
-def _mounts(mounts: Iterable[Mount]) -> list[str]:
-    return [
-        word
-        for mount in mounts
-        for word in ("--bind" if mount.writable else "--ro-bind", str(mount.source), str(mount.target))
-    ]

@@ -5,6 +5,7 @@ import marshal
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
+from robota.workspace.sandbox.workspace_mounts import held_opening
 
 # Links are resolved before any command runs: a link in a virtual environment in the workspace could be replaced.
 INTERPRETER: Final = os.path.realpath(sys.executable)
@@ -26,6 +28,9 @@ TERMINALS: Final = Path("/dev/pts")
 
 def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     """Wrap a command. Weaker than bubblewrap: it protects neither single names in the workspace nor other processes."""
+    resources = ExitStack()
+    # Not by path: a link that leads elsewhere could be there by now.
+    held = (border.held_root.descriptor, *(held_opening(place, resources) for place in border.writable))
     has_network = border.network is Network.MACHINE
     program = filter_program(sockets=Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX) or b""
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
@@ -34,7 +39,8 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     home = border.home
     hidden = (*home.areas, *(place for place in home.hidden if mode_of(place)), *closed_terminals)
     options = [
-        *_each("--writable", (border.root, border.temporary, *border.writable, SHARED_MEMORY)),
+        *_each("--writable", (border.temporary, SHARED_MEMORY)),
+        *(word for descriptor in held for word in ("--held", str(descriptor))),
         *_each("--device", devices),
         *_each("--hidden", _outermost(hidden)),
         *_each("--visible", home.readable()),
@@ -43,11 +49,12 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
         *("--oom-score", str(OOM_SCORE), "--filter", program.hex()),
     ]
     script = os.memfd_create("launcher", os.MFD_CLOEXEC)
+    resources.callback(os.close, script)
     os.write(script, _byte_code())
     return WrappedCommand(
         argv=(INTERPRETER, "-I", "-S", f"/proc/self/fd/{script}", *options, "--", *command),
-        descriptors=(script,),
-        clean_up=lambda: os.close(script),
+        descriptors=(script, *held),
+        clean_up=resources.close,
         is_sandboxed=True,
         git_settings=home.git_settings,
     )

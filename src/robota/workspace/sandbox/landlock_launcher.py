@@ -2,10 +2,10 @@
 
     python -I -S landlock_launcher.py [OPTION VALUE]... -- COMMAND...
 
-Options, some repeatable: --writable PATH, --device PATH, --hidden PATH, --visible PATH (beneath a hidden one),
---git-config PATH, --temporary PATH, --network on|off, --oom-score NUMBER, --filter HEX. It imports nothing from robota
-and as little as possible, because it starts once per command and every import takes time. On any failure it exits with
-code 126 before the command has run.
+Options, some repeatable: --writable PATH, --held DESCRIPTOR (of a writable directory), --device PATH, --hidden PATH,
+--visible PATH (beneath a hidden one), --git-config PATH, --temporary PATH, --network on|off, --oom-score NUMBER,
+--filter HEX. It imports nothing from robota and as little as possible, because it starts once per command and every
+import takes time. On any failure it exits with code 126 before the command has run.
 
 This process itself is not confined. Every process that the command leaves running becomes its child, even without the
 mark and the session by which Robota finds its commands. It kills them and exits with the status of the command.
@@ -169,6 +169,8 @@ def restrict_files(given: dict[str, list[str]]) -> None:
     ruleset = checked(SYSCALL(CREATE_RULESET, attributes, LONG(len(attributes)), 0))
     for path in given["--writable"]:
         allow(ruleset, path, (writing & ~MAKE_DEVICES) | reading)
+    for number in given.get("--held", []):
+        allow_held(ruleset, int(number), (writing & ~MAKE_DEVICES) | reading)
     for path in given["--device"]:
         allow(ruleset, path, writing & (WRITE_FILE | TRUNCATE) | reading | devices)
     for path in (*everything_but(hidden), *given.get("--visible", [])):
@@ -196,6 +198,11 @@ def allow(ruleset: int, path: str, rights: int) -> None:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return  # removed meanwhile; without a rule it stays closed
+    allow_held(ruleset, descriptor, rights)
+
+
+def allow_held(ruleset: int, descriptor: int, rights: int) -> None:
+    """Add a rule for what a descriptor holds, and close it."""
     is_directory = os.fstat(descriptor).st_mode & 0o170000 == 0o040000
     rule = rights if is_directory else rights & OF_FILES
     packed = rule.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)

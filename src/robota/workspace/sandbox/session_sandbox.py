@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand, unwrapped
 
@@ -66,7 +67,7 @@ class SessionSandbox:
         `protected` are further paths in the workspace that commands must neither change nor create. In
         `user_directory`, which is hidden, is kept what commands must not be able to replace.
         """
-        self._root = root
+        self._held_root = HeldRoot(Path(os.path.realpath(root)))
         self._home = home
         self._user_directory = user_directory
         self._protected = tuple(protected)
@@ -96,7 +97,7 @@ class SessionSandbox:
             self._require_own_directory()
             self._private_tmp = self._private_tmp or self._new_private_tmp()
             border = build_border(
-                self._root,
+                self._held_root,
                 self._private_tmp.path,
                 home=self._home,
                 secrets=() if self._user_directory is None else (self._user_directory,),
@@ -153,7 +154,7 @@ class SessionSandbox:
         """Commands could change what programs run when the user logs in, and read everything that is theirs."""
         if self._home_settings.as_workspace or self._home is None:
             return
-        if Path(os.path.realpath(self._home)).is_relative_to(os.path.realpath(self._root)):
+        if Path(os.path.realpath(self._home)).is_relative_to(os.path.realpath(self._held_root.path)):
             raise CommandNotStarted(HOME_IS_WORKSPACE)
 
     @property
@@ -179,13 +180,13 @@ class SessionSandbox:
         from robota.workspace.sandbox.border import OWN_DIRECTORY
         from robota.workspace.sandbox.placeholders import remove_pool
 
-        remove_pool(self._root / OWN_DIRECTORY)
+        remove_pool(self._held_root.path / OWN_DIRECTORY)
 
     def _kept_places(self) -> tuple[Path, ...]:
         """The paths to hide, found again if one was moved. Reports if there are too many to hide them all."""
         if self._kept is None or not all(os.path.lexists(place) for place in self._kept):
             found = self._find_kept()
-            self._kept = tuple(self._root / place for place in found or ())[:MAX_HIDDEN]
+            self._kept = tuple(self._held_root.path / place for place in found or ())[:MAX_HIDDEN]
             if found is None or len(found) > MAX_HIDDEN:
                 self._on_detected(self.backend.kind, NOT_ALL_HIDDEN)
         return self._kept
@@ -197,7 +198,7 @@ class SessionSandbox:
         """
         if self._user_directory is None:
             return
-        own, root = Path(os.path.realpath(self._user_directory)), Path(os.path.realpath(self._root))
+        own, root = Path(os.path.realpath(self._user_directory)), Path(os.path.realpath(self._held_root.path))
         if root.is_relative_to(own) or (own.is_relative_to(root) and own != root / ".robota"):
             raise CommandNotStarted(NOT_OUTSIDE.format(str(own), str(root)))
 
@@ -205,7 +206,7 @@ class SessionSandbox:
         from robota.workspace.sandbox.private_tmp import PrivateTmp, private_tmp_parents
 
         try:
-            return PrivateTmp(private_tmp_parents(self._root, self._user_directory))
+            return PrivateTmp(private_tmp_parents(self._held_root.path, self._user_directory))
         except OSError as error:
             raise CommandNotStarted(NO_TEMPORARY.format(error)) from error
 
@@ -216,7 +217,7 @@ class SessionSandbox:
         from robota.workspace.git.abandoned_copies import take_over_abandoned
         from robota.workspace.git.git_directories import find_git_directories
 
-        directories = find_git_directories(self._root)
+        directories = find_git_directories(self._held_root.path)
         if directories is not None and self._user_directory is not None:
             for message in take_over_abandoned(directories, self._user_directory):
                 self._on_left_over(message)
@@ -236,7 +237,7 @@ class SessionSandbox:
         from robota.workspace.sandbox.session_network import SessionNetwork
 
         try:
-            network = SessionNetwork(self._root)
+            network = SessionNetwork(self._held_root.path)
         except OSError:
             return backend
         joined = msgspec.structs.replace(backend, network=network.joined)

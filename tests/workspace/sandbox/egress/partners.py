@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.egress.allow_list import AllowList
@@ -22,7 +23,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 def require_bubblewrap(place: Path) -> None:
     """Skip the test where there is none."""
-    found = detect_backend(build_border(place, place, home=None))
+    found = detect_backend(build_border(HeldRoot(place), place, home=None))
     if found.kind is not SandboxKind.BUBBLEWRAP:
         pytest.skip(f"no bubblewrap: {found.reason}")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.backend import SandboxKind
@@ -240,9 +241,9 @@ def test_with_a_list_the_network_is_not_simply_on(root: Path, web: Web) -> None:
 
 
 def test_an_interpreter_that_is_not_seen_inside_is_not_used(tmp_path: Path) -> None:
-    border = build_border(tmp_path, tmp_path, home=None)
+    border = build_border(HeldRoot(tmp_path), tmp_path, home=None)
     assert interpreter_inside(border) is not None
-    hidden = build_border(tmp_path, tmp_path, home=None, secrets=[Path(PYTHON).parents[1], Path("/usr/bin")])
+    hidden = build_border(HeldRoot(tmp_path), tmp_path, home=None, secrets=[Path(PYTHON).parents[1], Path("/usr/bin")])
     assert interpreter_inside(hidden) is None
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.border import build_border
 from tests.workspace.sandbox.cells import Cell, make
 
@@ -43,5 +44,5 @@ def live_in(cell: Cell, monkeypatch: pytest.MonkeyPatch, *path: str, **variables
 
 def renew(cell: Cell, *readable: str) -> None:
     """Build the sandbox anew; `readable` is the setting of that name."""
-    border = build_border(cell.root, cell.temporary, home=cell.home, readable=readable)
+    border = build_border(HeldRoot(cell.root), cell.temporary, home=cell.home, readable=readable)
     cell.sandbox = make(cell.kind, border)

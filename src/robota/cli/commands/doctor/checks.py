@@ -27,6 +27,7 @@ from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, with_defaults
 from robota.text.visible import single_line
 from robota.version import VERSION
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.outside_program import ProgramStart, find_program
 from robota.workspace.problems import CommandNotStarted, FileProblem
 from robota.workspace.process.filter_process import run_filter
@@ -287,7 +288,7 @@ def _what_an_old_kernel_lacks(found: SandboxBackend, settings: Settings) -> str:
 def _found_sandbox(root: Path, env: Mapping[str, str]) -> SandboxBackend:
     with tempfile.TemporaryDirectory(prefix="robota-doctor-") as temporary:
         secrets = (user_directory(env),)
-        return detect_backend(build_border(root, Path(temporary), home=home_directory(env), secrets=secrets))
+        return detect_backend(build_border(HeldRoot(root), Path(temporary), home=home_directory(env), secrets=secrets))
 
 
 def _settings(settings: Settings) -> list[Check]:

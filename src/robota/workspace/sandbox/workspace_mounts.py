@@ -1,0 +1,201 @@
+"""What is mounted in the workspace, and in directories opened for it, for one command: the border as it is now.
+
+A directory that contains a mount can be renamed, one that is a mount cannot. So every directory on the way from the
+root to a protected or hidden place is pinned: mounted on itself. Renaming out of a pinned directory gives EXDEV, for
+which programs copy instead. Everything is held by descriptor, opened without following a link.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, assert_never
+
+import msgspec
+
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.sandbox.border import OWN_DIRECTORY, Border
+from robota.workspace.sandbox.placeholders import Placeholders
+from robota.workspace.sandbox.repositories import SubmodulePlaces, bare_repository_names, find_submodules
+from robota.workspace.sandbox.shortage import raise_if_short
+
+LOOKING: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class MountKind(StrEnum):
+    """What a command finds at a place."""
+
+    PIN = "pin"  # what is there: a writable directory that can be neither moved nor removed
+    READ_ONLY = "read-only"  # what is there, which cannot be changed
+    EMPTY = "empty"  # an empty directory
+    HIDDEN = "hidden"  # an empty directory or file instead of what is there
+
+
+class PlannedMount(msgspec.Struct, frozen=True, kw_only=True):
+    """A mount at a place, and a descriptor of what is there."""
+
+    kind: MountKind
+    place: Path
+    descriptor: int
+    is_directory: bool
+
+    @property
+    def is_pin(self) -> bool:
+        """Whether it only keeps a directory where it is."""
+        return self.kind is MountKind.PIN
+
+    @property
+    def shows_original(self) -> bool:
+        """Whether the command finds there what the descriptor holds."""
+        return self.is_pin or self.kind is MountKind.READ_ONLY
+
+
+class MountCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command must find at a place, held by descriptor."""
+
+    place: Path
+    descriptor: int
+
+
+class WorkspaceMounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The mounts for one command, in the order in which they must be made.
+
+    `close` closes the descriptors, which a command needs only until it has started.
+    """
+
+    is_read_only: bool
+    planned: tuple[PlannedMount, ...]
+    checks: tuple[MountCheck, ...]
+    close: Callable[[], None]
+
+
+def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: ExitStack) -> WorkspaceMounts:
+    """Find what to mount, and put placeholders under missing names until `resources` are closed.
+
+    `hidden` are further places to hide. Raises `CommandNotStarted`.
+    """
+    root = border.held_root.descriptor
+    submodules = find_submodules(border.root)
+    kept_free = (*submodules.kept_free, *bare_repository_names(border.root))
+    placeholders = Placeholders((*border.protected_names, *kept_free), border.root / OWN_DIRECTORY)
+    resources.callback(placeholders.release)
+    is_read_only = bool(border.unprotectable or submodules.unprotectable)
+    wanted = dict.fromkeys((*border.kept_from_model, *border.home.hidden, *hidden), MountKind.HIDDEN)
+    if not is_read_only:
+        wanted = {**_protected(border, submodules, placeholders.standing, kept_free), **wanted}
+    held = resources.enter_context(ExitStack())
+    tops = {border.root: root, **{place: held_opening(place, held) for place in border.writable}}
+    planned: list[PlannedMount] = []
+    for top, descriptor in tops.items():
+        plan = _MountPlan(top, descriptor, {place: kind for place, kind in wanted.items() if top in place.parents})
+        held.callback(plan.close)
+        # Nothing in a read-only workspace needs a pin, which would be writable.
+        planned += [mount for mount in plan.mounts if not (is_read_only and top == border.root and mount.is_pin)]
+    checks = (
+        *(MountCheck(place=top, descriptor=descriptor) for top, descriptor in tops.items()),
+        *(MountCheck(place=mount.place, descriptor=mount.descriptor) for mount in planned if mount.shows_original),
+    )
+    return WorkspaceMounts(is_read_only=is_read_only, planned=tuple(planned), checks=checks, close=held.close)
+
+
+def _protected(
+    border: Border, submodules: SubmodulePlaces, standing: frozenset[Path], kept_free: Sequence[Path]
+) -> dict[Path, MountKind]:
+    """The places that are protected. Of two kinds, the stricter one counts."""
+    names = (*border.protected_names, *submodules.read_only, *kept_free)
+    # Nothing can be mounted on a link, so its target is protected. Not `Path.resolve`, which fails on a link to itself.
+    read_only = (Path(os.path.realpath(name)) for name in names if name not in standing)
+    return {
+        **dict.fromkeys(submodules.pinned, MountKind.PIN),
+        **dict.fromkeys((*read_only, *border.closed_paths), MountKind.READ_ONLY),
+        **dict.fromkeys(standing, MountKind.EMPTY),
+    }
+
+
+class _MountPlan:
+    """The mounts beneath one directory, the outer ones first. Holds descriptors until `close`."""
+
+    def __init__(self, top: Path, descriptor: int, wanted: Mapping[Path, MountKind]) -> None:
+        """`wanted` are places beneath `top`. What is missing, or behind a link by now, is left out."""
+        self._mounts: dict[Path, PlannedMount] = {}
+        self._top, self._descriptor = top, descriptor
+        try:
+            for place in sorted(wanted, key=lambda place: place.parts):  # a directory before what is in it
+                self._add(place, wanted[place])
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def mounts(self) -> tuple[PlannedMount, ...]:
+        """In the order in which they must be made."""
+        return tuple(sorted(self._mounts.values(), key=lambda mount: len(mount.place.parts)))
+
+    def close(self) -> None:
+        """Close the descriptors. Idempotent."""
+        while self._mounts:
+            os.close(self._mounts.popitem()[1].descriptor)
+
+    def _add(self, place: Path, kind: MountKind) -> None:
+        """Add a mount, and a pin for each directory on the way to it."""
+        above = self._descriptor
+        for way in (*reversed(place.relative_to(self._top).parents[:-1]), place.relative_to(self._top)):
+            each = self._top / way
+            mount = self._mounts.get(each) or self._opened(each, kind if each == place else MountKind.PIN, above)
+            if mount is None or not _leads_on(mount, kind):
+                return
+            above = mount.descriptor
+
+    def _opened(self, place: Path, kind: MountKind, above: int) -> PlannedMount | None:
+        try:
+            descriptor = os.open(place.name, LOOKING, dir_fd=above)
+        except OSError as error:
+            raise_if_short(error)
+            return None
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISLNK(mode) or (kind is MountKind.PIN and not stat.S_ISDIR(mode)):
+            os.close(descriptor)  # nothing can be mounted on a link, and a pin on a file would protect nothing
+            return None
+        mount = PlannedMount(kind=kind, place=place, descriptor=descriptor, is_directory=stat.S_ISDIR(mode))
+        self._mounts[place] = mount
+        return mount
+
+
+def _leads_on(mount: PlannedMount, kind: MountKind) -> bool:
+    """Whether a mount of this kind is still needed beneath that one."""
+    match mount.kind:
+        case MountKind.PIN:
+            return True
+        case MountKind.READ_ONLY:
+            return kind is MountKind.HIDDEN
+        case MountKind.EMPTY | MountKind.HIDDEN:
+            return False
+        case _:
+            assert_never(mount.kind)
+
+
+def held_opening(place: Path, resources: ExitStack) -> int:
+    """A descriptor of a directory outside the workspace that a command may write to. No link may lead there."""
+    try:
+        descriptor = _open_directory(place)
+    except OSError as error:
+        raise_if_short(error)
+        raise CommandNotStarted(
+            f"The command was not run: {str(place)!r}, which was opened for it, is not a directory any more, or is "
+            "reached through a link."
+        ) from error
+    resources.callback(os.close, descriptor)
+    return descriptor
+
+
+def _open_directory(place: Path) -> int:
+    descriptor = os.open(place.anchor, LOOKING)
+    for name in place.parts[1:]:
+        try:
+            deeper = os.open(name, LOOKING | os.O_DIRECTORY, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = deeper
+    return descriptor

@@ -1,0 +1,147 @@
+"""What is protected or hidden stays where it is: no directory on the way to it can be moved, removed or replaced."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.process.wrapped_command import SandboxAccess
+from robota.workspace.sandbox.backend import SandboxKind
+from tests.workspace.sandbox.cells import PYTHON, Cell
+
+PROTECTED = (
+    "docs/AGENTS.md",
+    "docs/deep/er/CLAUDE.md",
+    ".github/instructions/style.md",
+    ".config/mise.toml",
+    "packages/inner/.git/config",
+    "scripts/hooks/pre-commit",
+    "odd \nname/\udce9/AGENTS.md",
+)
+
+
+@pytest.fixture
+def strong(tmp_path: Path) -> Cell:
+    cell = Cell(SandboxKind.BUBBLEWRAP, tmp_path)
+    for name in PROTECTED:
+        (cell.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (cell.root / name).write_text("old")
+    subprocess.run(["rm", "-rf", ".git"], cwd=cell.root, check=True)
+    subprocess.run(["git", "init", "-q"], cwd=cell.root, check=True)
+    subprocess.run(["git", "config", "core.hooksPath", "scripts/hooks"], cwd=cell.root, check=True)
+    cell.renew()
+    return cell
+
+
+REPLACE = """
+import os, shutil
+place = open("target", "rb").read()
+for depth in range(1, place.count(b"/") + 1):
+    above = b"/".join(place.split(b"/")[:depth])
+    for way in (lambda: os.rename(above, b"gone"), lambda: shutil.rmtree(above)):
+        try:
+            way()
+        except OSError:
+            pass
+try:
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    open(place, "wb").write(b"planted")
+except OSError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("name", PROTECTED)
+def test_no_directory_on_the_way_to_a_protected_file_can_be_replaced(strong: Cell, name: str) -> None:
+    (strong.root / "replace.py").write_text(REPLACE)
+    before = (strong.root / name).stat().st_ino
+    (strong.root / "target").write_bytes(os.fsencode(name))
+    assert strong.run(f"{PYTHON} replace.py").returncode == 0
+    assert (strong.root / name).read_text() == "old"
+    assert (strong.root / name).stat().st_ino == before
+
+
+def test_work_beside_protected_files_goes_on(strong: Cell) -> None:
+    work = "echo x > docs/page.md && mv docs/page.md docs/deep/moved.md && mv docs/deep/moved.md top.md && cat top.md"
+    assert strong.run(f"{work} && mkdir docs/new && rm -r docs/new").stdout == "x\n"
+
+
+def test_no_directory_on_the_way_to_a_hidden_file_can_be_moved(strong: Cell) -> None:
+    (strong.root / "keys/of").mkdir(parents=True)
+    (strong.root / "keys/of/server.pem").write_text("TELLTALE")
+    border = msgspec.structs.replace(strong.sandbox.border, kept_from_model=(strong.root / "keys/of/server.pem",))
+    strong.sandbox = msgspec.structs.replace(strong.sandbox, border=border)
+    for command in ("mv keys x; cat x/of/server.pem", "mv keys/of x; cat x/server.pem", "cp -r keys y; cat y/of/*"):
+        assert "TELLTALE" not in strong.run(command).stdout
+    assert (strong.root / "keys/of/server.pem").read_text() == "TELLTALE"
+
+
+def test_a_link_in_place_of_a_pinned_directory_opens_nothing(strong: Cell) -> None:
+    """The directory was swapped after it was found, so a mount by its name would make the target writable."""
+    (strong.root / "docs").rename(strong.root / "elsewhere")
+    (strong.root / "docs").symlink_to(strong.outside)
+    (strong.outside / "AGENTS.md").write_text("theirs")
+    strong.run("echo planted > docs/made; echo planted > docs/AGENTS.md; rm docs/AGENTS.md")
+    assert [place.name for place in strong.outside.iterdir()] == ["AGENTS.md"]
+    assert (strong.outside / "AGENTS.md").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("swapped", ["ws", "ws/docs"])
+def test_a_swap_while_the_sandbox_is_being_built_is_noticed(strong: Cell, swapped: str, tmp_path: Path) -> None:
+    """The last moment: the command line is complete, but nothing is mounted yet."""
+    wrapped = strong.sandbox.wrap(["/bin/sh", "-c", "echo planted > made; echo planted > docs/made; echo ran"])
+    try:
+        (tmp_path / swapped).rename(tmp_path / "gone")
+        (tmp_path / swapped).symlink_to(strong.outside)
+        for name in ("docs", ".robota"):
+            (strong.outside / name).mkdir(exist_ok=True)
+        done = subprocess.run(
+            wrapped.argv, pass_fds=wrapped.descriptors, cwd="/", capture_output=True, text=True, check=False
+        )
+    finally:
+        wrapped.clean_up()
+    assert done.returncode != 0 and "ran" not in done.stdout
+    assert not list(strong.outside.rglob("made"))
+
+
+def test_what_was_swapped_for_something_else_is_not_taken_for_the_original(strong: Cell) -> None:
+    """bubblewrap mounts any directory of that name; only the comparison afterwards tells."""
+    wrapped = strong.sandbox.wrap(["/bin/echo", "ran"])
+    try:
+        (strong.root / "docs").rename(strong.root / "gone")
+        for name in PROTECTED[:2]:
+            (strong.root / name).parent.mkdir(parents=True)
+            (strong.root / name).write_text("planted")
+        done = subprocess.run(
+            wrapped.argv, pass_fds=wrapped.descriptors, cwd="/", capture_output=True, text=True, check=False
+        )
+    finally:
+        wrapped.clean_up()
+    assert done.returncode == 125 and done.stdout == ""
+    assert "the command was not run" in done.stderr
+
+
+def test_a_command_inherits_no_descriptor_that_leads_out(strong: Cell) -> None:
+    listing = "for fd in /proc/*/fd/*; do readlink $fd; done"
+    shown = strong.run(listing).stdout.splitlines()
+    assert shown and not [line for line in shown if line.startswith("/") and not line.startswith(("/dev", "/proc"))]
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_directory_that_was_opened_is_not_reached_through_a_link(strong: Cell, is_link: bool, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    opened.symlink_to(strong.outside) if is_link else opened.mkdir()
+    access = SandboxAccess(writable=(opened,))
+    try:
+        wrapped = strong.sandbox.wrap(["/bin/sh", "-c", f"echo x > {opened}/made"], strong.root, access)
+    except CommandNotStarted as error:
+        assert is_link and "not run" in str(error)
+        return
+    try:
+        subprocess.run(wrapped.argv, pass_fds=wrapped.descriptors, cwd="/", check=False)
+    finally:
+        wrapped.clean_up()
+    assert (opened / "made").exists() and not list(strong.outside.iterdir())
