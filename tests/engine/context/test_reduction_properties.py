@@ -18,6 +18,7 @@ from robota.log.chain.writer import SessionLog
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
 from robota.log.kinds.session import TaskRecord
 from robota.log.replay.context import mend
+from robota.log.replay.recorded_conversation import recorded_conversation
 from robota.log.replay.session import replay
 from robota.log.replay.task import ReplayedTask
 from robota.protocol.conversation import Turn, UserTurn
@@ -128,7 +129,7 @@ class Reductions(RuleBasedStateMachine):
         assert identity not in self.history.undoable
 
     def undo(self, identity: str) -> None:
-        restored = self.history.without_reduction(identity, self.replayed().turns)
+        restored = self.history.without_reduction(identity, recorded_conversation(self.log.path, TASK))
         assert restored is not None
         self.history.restore(identity, restored)
 

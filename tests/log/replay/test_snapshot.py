@@ -65,7 +65,7 @@ def task_state(log: Path, task: ReplayedTask | None) -> Any:
     closed, going_on = task.conversation(), task.open_conversation()
     return (
         [*older.rows, *task.messages],
-        [(each.pieces, each.turns, each.reductions, each.recorded, each.pins) for each in (closed, going_on)],
+        [(each.pieces, each.turns, list(each.reduction_ids), each.recorded, each.pins) for each in (closed, going_on)],
         (task.task_id, task.mode, task.parent_task_id, task.outcome, task.todos, task.undone),
         (task.open_calls, task.results, task.started_calls, task.interrupted_calls, task.files),
         (task.totals, task.context_tokens, task.pending_ask, task.waiting_ask, task.is_complete),

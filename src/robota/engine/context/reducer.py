@@ -20,7 +20,8 @@ from robota.engine.context.span import (
 from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
-from robota.protocol.conversation import Turn, UserTurn
+from robota.log.replay.context import RecordedConversation
+from robota.protocol.conversation import UserTurn
 from robota.protocol.message import TodoItem
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Reducer:
         history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
         return CutOutputs(cut_id=identity, count=len(results), sizes=self._sizes(before))
 
-    def restoration(self, identity: str | None, recorded: Sequence[Turn], room: float) -> Callable[[], Sizes]:
+    def restoration(self, identity: str | None, recorded: RecordedConversation, room: float) -> Callable[[], Sizes]:
         """A function that undoes a reduction, by default the newest, if the hidden turns fit into `room` tokens."""
         history, before = self._history, self._history.characters
         chosen = chosen_reduction(identity, history.undoable)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.protocol.conversation import Turn, Usage
+from robota.log.replay.context import RecordedConversation
+from robota.protocol.conversation import Usage
 from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.message import TodoItem
 from robota.providers.chunks import ToolSpec
@@ -100,10 +101,10 @@ class Context:
 
         return condense_preview(self._runtime, system, tools, self.tokens, self._shortening.characters_for(self._room))
 
-    def restoration(self, identity: str | None, recorded: Sequence[Turn]) -> Callable[[], None]:
+    def restoration(self, identity: str | None, recorded: RecordedConversation) -> Callable[[], None]:
         """A function that undoes a reduction, by default the newest, at once. Raises `CannotRestore`.
 
-        `recorded` are the turns in the log. Nothing is condensed automatically before the conversation has grown again.
+        `recorded` is what the log has. Nothing is condensed automatically before the conversation has grown again.
         """
         restore = self._shortening.restoration(identity, recorded, self._room)
 

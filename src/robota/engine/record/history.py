@@ -9,6 +9,7 @@ from robota.log.kinds.conversation import PinRecord, Reduction, RestoreRecord, T
 from robota.log.replay.context import (
     ModelContext,
     Piece,
+    RecordedConversation,
     interrupted_result,
     open_context_of,
     reduction_id,
@@ -140,16 +141,16 @@ class History:
         """The ids of the reductions that can be undone, the newest last."""
         return self._conversation.undoable
 
-    def without_reduction(self, identity: str, recorded: Sequence[Turn]) -> ModelContext | None:
-        """The conversation with that reduction undone; `recorded` are the turns of the task in the log.
+    def without_reduction(self, identity: str, recorded: RecordedConversation) -> ModelContext | None:
+        """The conversation with that reduction undone; `recorded` is what the log has of the task.
 
         None if the log does not have all hidden turns. Turns that are sent now stay the same objects.
         """
         shown = {piece.number: piece.turn for piece in self.pieces if piece.reduction is None and not piece.cuts}
-        known = {**dict(enumerate(recorded)), **shown}
+        known = {**dict(enumerate(recorded.turns)), **shown}
         if any(number not in known for number in range(self.recorded)):
             return None
-        remaining = [each for each in self._conversation.reductions if reduction_id(each.reduction) != identity]
+        remaining = [each for each in recorded.reductions if reduction_id(each.reduction) != identity]
         restored = open_context_of([known[number] for number in range(self.recorded)], remaining)
         restored.pins = self._conversation.pins
         return restored

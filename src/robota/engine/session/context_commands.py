@@ -19,7 +19,7 @@ from robota.engine.session.decision import (
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.errors import LogError
-from robota.log.replay.recorded_turns import recorded_turns
+from robota.log.replay.recorded_conversation import recorded_conversation
 from robota.protocol.commands import (
     Accepted,
     CondenseContext,
@@ -135,7 +135,7 @@ class ContextCommands:
     async def _restoring(self, task: Task, command: RestoreContext) -> Decision[Accepted]:
         """Undo a reduction from the log. The task may start a request while the log is read, so check after."""
         try:
-            recorded = await asyncio.to_thread(recorded_turns, self._journal.path, task.runtime.task_id)
+            recorded = await asyncio.to_thread(recorded_conversation, self._journal.path, task.runtime.task_id)
             if self._is_answering(task):
                 return ANSWERING
             restore = task.context.restoration(command.id, recorded)

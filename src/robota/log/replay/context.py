@@ -251,34 +251,39 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     cuts: dict[str, str] = {}
 
 
+class RecordedConversation(msgspec.Struct, frozen=True, kw_only=True):
+    """All turns of a task that the log has, and the reductions that hold: what undoing one of them needs."""
+
+    turns: tuple[Turn, ...]
+    reductions: tuple[Reduced, ...]
+
+
 class ContextBase(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation of a task after its first `recorded` turns, the last of which is `last`.
 
-    Turns that the model was no longer shown then are not part of it, so `reductions` cannot be undone from here.
+    Turns that the model was no longer shown then are not part of it, so the reductions named in `reduction_ids` cannot
+    be undone from here.
     """
 
     recorded: int
     last: Turn | None
     pieces: tuple[Piece, ...]
     turns: tuple[Turn, ...]
-    reductions: tuple[Reduced, ...]
-
-    def has(self, identity: str) -> bool:
-        """Whether there is a reduction with this id."""
-        return any(reduction_id(each.reduction) == identity for each in self.reductions)
+    reduction_ids: tuple[str, ...]
 
 
 class ModelContext:
     """The visible pieces of a task, and the valid history that they make.
 
-    Numbers never change, so a reduction that is dropped later leaves the meaning of all others as it was.
+    Numbers never change, so a reduction that is dropped later leaves the meaning of all others as it was. Of the
+    reductions only the ids are held: what the model no longer gets must not take memory.
     """
 
     def __init__(self, base: ContextBase | None = None) -> None:
         self.recorded = 0 if base is None else base.recorded
         self.pieces: list[Piece] = [] if base is None else list(base.pieces)
         self.turns: list[Turn] = [] if base is None else list(base.turns)
-        self.reductions: list[Reduced] = [] if base is None else list(base.reductions)
+        self.reduction_ids: dict[str, None] = {} if base is None else dict.fromkeys(base.reduction_ids)  # in order
         self.pins: set[int] = set()
 
     def add(self, turn: Turn) -> int:
@@ -306,7 +311,7 @@ class ModelContext:
 
     def reduce(self, reduction: Reduction) -> None:
         """Replace the turns that the reduction hides with its own."""
-        self.reductions.append(Reduced(after=self.recorded, reduction=reduction))
+        self.reduction_ids[reduction_id(reduction)] = None
         if isinstance(reduction, CutRecord):
             self.pieces = _cut(self.pieces, reduction)
         else:
@@ -318,8 +323,7 @@ class ModelContext:
         """The ids of the visible reductions, newest last. Others are hidden by one of these."""
         shown = {reduction_id(piece.reduction) for piece in self.pieces if piece.reduction is not None}
         shown.update(cut_id for piece in self.pieces for cut_id in piece.cuts.values())
-        known = dict.fromkeys(reduction_id(each.reduction) for each in self.reductions)
-        return [identity for identity in known if identity in shown]
+        return [identity for identity in self.reduction_ids if identity in shown]
 
     def pin(self, record: PinRecord) -> None:
         """Pin or unpin a turn. Reductions keep pinned turns."""

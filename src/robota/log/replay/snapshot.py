@@ -12,11 +12,11 @@ import msgspec
 from robota.log.chain.head import ChainHead
 from robota.log.chain.reader import LineSpan, Loaded
 from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
-from robota.log.kinds.conversation import CondenseRecord, CutRecord, Reduction, TruncateRecord
+from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
 from robota.log.kinds.session import NameRecord, SessionHeader
 from robota.log.record import kind_of, registered_kinds
 from robota.log.replay.branches import Jump, RecordSpan
-from robota.log.replay.context import ContextBase, Piece, Reduced, open_context_of
+from robota.log.replay.context import ContextBase, Piece, open_context_of
 from robota.log.replay.rows.past_calls import CallEnds, EndedCall
 from robota.log.replay.rows.row_pages import RowPages, with_rows
 from robota.log.replay.session import SessionFold, UnreadableRecord
@@ -48,17 +48,16 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
 class StoredReduction(msgspec.Struct, frozen=True, gc=False):
     """A reduction as the payload of its record."""
 
-    after: int
     kind: str
     payload: msgspec.Raw
 
 
 class StoredPiece(msgspec.Struct, frozen=True, gc=False):
-    """A piece; `reduction` is the index of its reduction."""
+    """A piece, with the reduction that put it there, if one did."""
 
     number: int
     turn: Turn
-    reduction: int | None = None
+    reduction: StoredReduction | None = None
     cuts: dict[str, str] = {}
 
 
@@ -69,7 +68,7 @@ class StoredContext(msgspec.Struct, frozen=True, kw_only=True):
     last: Turn | None
     pieces: list[StoredPiece]
     turns: list[int | Turn]
-    reductions: list[StoredReduction]
+    reduction_ids: list[str]
 
 
 class StoredTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,36 +202,21 @@ def _restored(stored: StoredTask) -> TaskFold:
 def _stored_context(task: TaskFold) -> StoredContext:
     context = open_context_of(task.turns, task.reductions, task.base)
     places = {id(piece.turn): place for place, piece in enumerate(context.pieces)}
-    numbers = {id(reduced.reduction): number for number, reduced in enumerate(context.reductions)}
     return StoredContext(
         recorded=context.recorded,
         last=task.last_turn,
         pieces=[
-            StoredPiece(
-                piece.number,
-                piece.turn,
-                None if piece.reduction is None else numbers[id(piece.reduction)],
-                piece.cuts,
-            )
+            StoredPiece(piece.number, piece.turn, _stored_reduction(piece.reduction), piece.cuts)
             for piece in context.pieces
         ],
         turns=[places.get(id(turn), turn) for turn in context.turns],
-        reductions=[
-            StoredReduction(each.after, kind_of(each.reduction), msgspec.Raw(each.reduction.to_json()))
-            for each in context.reductions
-        ],
+        reduction_ids=list(context.reduction_ids),
     )
 
 
 def _base(stored: StoredContext) -> ContextBase:
-    reductions = [Reduced(after=each.after, reduction=_reduction(each)) for each in stored.reductions]
     pieces = [
-        Piece(
-            number=piece.number,
-            turn=piece.turn,
-            reduction=None if piece.reduction is None else _visible(reductions[piece.reduction].reduction),
-            cuts=piece.cuts,
-        )
+        Piece(number=piece.number, turn=piece.turn, reduction=_reduction(piece.reduction), cuts=piece.cuts)
         for piece in stored.pieces
     ]
     return ContextBase(
@@ -240,16 +224,17 @@ def _base(stored: StoredContext) -> ContextBase:
         last=stored.last,
         pieces=tuple(pieces),
         turns=tuple(pieces[turn].turn if isinstance(turn, int) else turn for turn in stored.turns),
-        reductions=tuple(reductions),
+        reduction_ids=tuple(stored.reduction_ids),
     )
 
 
-def _reduction(stored: StoredReduction) -> Reduction:
+def _stored_reduction(reduction: CondenseRecord | TruncateRecord | None) -> StoredReduction | None:
+    return None if reduction is None else StoredReduction(kind_of(reduction), msgspec.Raw(reduction.to_json()))
+
+
+def _reduction(stored: StoredReduction | None) -> CondenseRecord | TruncateRecord | None:
+    if stored is None:
+        return None
     payload = registered_kinds()[stored.kind].from_json(stored.payload)
-    assert isinstance(payload, CondenseRecord | TruncateRecord | CutRecord)
+    assert isinstance(payload, CondenseRecord | TruncateRecord)
     return payload
-
-
-def _visible(reduction: Reduction) -> CondenseRecord | TruncateRecord:
-    assert isinstance(reduction, CondenseRecord | TruncateRecord)
-    return reduction

@@ -14,7 +14,7 @@ from robota.log.replay.snapshot import Segment, SessionSnapshot
 from robota.protocol.codec import ProtocolError
 from robota.version import VERSION
 
-FORMAT: Final = f"3 {VERSION}"
+FORMAT: Final = f"4 {VERSION}"
 PIECE_BYTES: Final = 256 * 1024
 
 

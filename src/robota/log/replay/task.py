@@ -215,7 +215,7 @@ class TaskFold:
     def _take_reduction(self, payload: Reduction | RestoreRecord | PinRecord) -> None:
         match payload:
             case RestoreRecord():
-                if self.base is not None and self.base.has(payload.id):
+                if self.base is not None and payload.id in self.base.reduction_ids:
                     raise BaseOutgrown
                 self.undone |= {payload.id}
                 self.reductions = [each for each in self.reductions if reduction_id(each.reduction) != payload.id]
