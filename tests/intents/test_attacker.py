@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from robota.app.rewinding.checkpoints import store_directory
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.events import Event, MessageCreated, ToolEnd
 from tests.cli.scripts import write_settings
@@ -232,6 +233,33 @@ def test_code_that_a_criterion_runs_changes_nothing_that_the_intent_does_not_own
     assert kept(scene) == before and not (scene / "new.txt").exists() and (scene / ".env").read_text() == "kept"
     assert not (scene / ".git/hooks/pre-commit").exists() and len(traced(scene)) == 2
     assert (scene / "src/auth/ok").exists() and "It was put back" in told[-1]
+
+
+def test_a_criterion_that_could_not_be_undone_is_not_run(scene: Path) -> None:
+    """It runs without approval only because what it changes out of scope is put back."""
+    intents(scene, CHECKED)
+    (scene / "src/auth/check.py").write_text("from pathlib import Path\nPath('secret.txt').write_text('changed')\n")
+    store = store_directory(scene, {"ROBOTA_HOME": str(scene.parent / "robota-home")})
+    store.mkdir(parents=True)
+    (store / "git").write_text("in the way of the checkpoints")
+    before = kept(scene)
+    told = results(scene, SELECT, call("execute_command", command=CHECK), **RULED)
+    assert kept(scene) == before
+    assert "was not run" in told[-1] and "no checkpoint" in told[-1]
+
+
+def test_ignore_patterns_that_git_never_finishes_do_not_get_a_criterion_past_its_checkpoint(scene: Path) -> None:
+    intents(scene, CHECKED)
+    deep = scene / "src/auth" / "/".join("a" * 40)
+    deep.mkdir(parents=True)
+    (deep / "c").touch()
+    (scene / "src/auth/.gitignore").write_text("**/a/" * 20 + "b\n")
+    (scene / "src/auth/check.py").write_text("from pathlib import Path\nPath('secret.txt').write_text('changed')\n")
+    before = kept(scene)
+    told = results(scene, SELECT, call("execute_command", command=CHECK), **RULED)
+    assert kept(scene) == before
+    # Where the machine is too busy for a checkpoint in time, it is not run at all.
+    assert "It was put back" in told[-1] or "was not run" in told[-1]
 
 
 @pytest.mark.parametrize("answer", ["yesButtonClicked", "noButtonClicked"])

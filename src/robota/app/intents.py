@@ -270,8 +270,13 @@ def _watching(
     from robota.workspace.text.syntax import shape_of
 
     async def changed_by(call_id: str) -> "Sequence[ChangedFile] | None":
+        from robota.workspace.checkpoints.private_git import CheckpointError
+
         before = None if checkpoints is None else checkpoints.before_calls.get(call_id)
-        return None if before is None else await asyncio.to_thread(_changed, settings, files, before, env)
+        try:
+            return None if before is None else await asyncio.to_thread(_changed, settings, files, before, env)
+        except CheckpointError:
+            return None
 
     def ran(intent: "Intent", command: str, result: ToolResult) -> None:
         run = CriterionRun(passed=not result.is_error, at=timestamp(), why=result.content[-500:] * result.is_error)

@@ -31,7 +31,8 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
 
     `approved_by` names the hook that approves the call, which answers a question of the permission mode, but not one of
     a rule. `ask_reason` requires approval even where policy allows the call; `refusal` is what the model gets if it is
-    rejected. `context` is added to the result.
+    rejected. `context` is added to the result. `only_undoable` is what the model gets instead of a run if the workspace
+    could not be saved before it; empty for a call that may then run all the same.
     """
 
     input: dict[str, Any] | None = None
@@ -39,6 +40,7 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
     ask_reason: str | None = None
     refusal: str = ""
     context: str = ""
+    only_undoable: str = ""
 
 
 class BlockCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,8 +104,8 @@ class Checkpoint(Protocol):
 
     def around_change(
         self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
-    ) -> AbstractAsyncContextManager[None]:
-        """Save the workspace, and lock out restores while the call runs."""
+    ) -> AbstractAsyncContextManager[bool]:
+        """Save the workspace, and lock out restores while the call runs. The value says whether it was saved."""
         ...
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None: ...

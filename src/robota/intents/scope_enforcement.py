@@ -101,7 +101,7 @@ class ScopeEnforcementHook:
             return self._judge_files(written, intent, is_command=True)
         is_written_so = touches.command.strip() in intent.commands and touches == Touches(command=touches.command)
         is_criterion = is_written_so and self._root == self._top
-        return Proceed() if is_criterion and self._is_contained() else _unknown(tool, intent)
+        return _undoable(touches.command, intent) if is_criterion and self._is_contained() else _unknown(tool, intent)
 
     def _leased_intent(self) -> Intent:
         """The active intent, after taking a lease on its files."""
@@ -180,6 +180,11 @@ def _for_people(path: str, intent: Intent) -> BlockCall:
     name = as_utf8(path)
     what = f"No intent may change {name}: only a user may."
     return blocked(refusal(RefusalKind.SCOPE_VIOLATION, what, intent.id, filename=name))
+
+
+def _undoable(command: str, intent: Intent) -> Proceed:
+    what = f"{as_utf8(command)} was not run: there is no checkpoint to undo what it changes out of scope."
+    return Proceed(only_undoable=refusal(RefusalKind.UNKNOWN_TARGETS, what, intent.id))
 
 
 def _unknown(tool: AnyTool, intent: Intent) -> Proceed:

@@ -24,6 +24,11 @@ from robota.text.visible import as_utf8
 MOST_TOLD: Final = 5
 WRITTEN: Final = frozenset({TRACE, LESSONS, MAP})
 
+UNCHECKED: Final = (
+    "There is no checkpoint to compare with, so it is unknown whether this changed files out of scope. Nothing was put "
+    "back."
+)
+
 
 class TracedSession(msgspec.Struct, frozen=True, kw_only=True):
     """The session and commit that records name."""
@@ -134,7 +139,7 @@ class TraceWriterHook:
         if changed is None:
             label = completed.tool.label
             context.tell(f"What {label} changed is not in {TRACE}: there is no checkpoint to compare with.")
-            return result
+            return _with(result, [UNCHECKED]) if self._is_put_back(before, completed.call.id) else result
         undone = await self._put_back(changed, before, completed.call.id)
         changed = [file for file in changed if file.path not in undone]
         warnings = await asyncio.to_thread(self._record, changed, before, completed, context)
@@ -146,9 +151,14 @@ class TraceWriterHook:
             warnings += self._outside(changed, before, context)
         return _with(result, warnings)
 
+    def _is_put_back(self, before: _Before, call_id: str) -> bool:
+        """Whether the call ran without approval because what it changes out of scope is put back."""
+        is_unattended = self._watching.put_back is not None
+        return is_unattended and before.command is not None and not self._guard.needed_a_person(call_id)
+
     async def _put_back(self, changed: Sequence[ChangedFile], before: _Before, call_id: str) -> list[str]:
         """Restore files out of scope that a criterion changed, because criteria run without approval."""
-        if self._watching.put_back is None or before.command is None or self._guard.needed_a_person(call_id):
+        if self._watching.put_back is None or not self._is_put_back(before, call_id):
             return []
         steered = _differing(before.kept_by_people, _kept_by_people(self._selection.files.home))
         outside = sorted({*(file.path for file in changed if not before.intent.scope.covers(file.path)), *steered})

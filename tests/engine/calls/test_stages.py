@@ -82,9 +82,9 @@ class Recorder:
     @asynccontextmanager
     async def around_change(
         self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
-    ) -> AsyncIterator[None]:
+    ) -> AsyncIterator[bool]:
         self.order.append("checkpoint")
-        yield
+        yield True
         self.order.append("ended")
 
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None:

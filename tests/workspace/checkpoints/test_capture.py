@@ -214,6 +214,24 @@ class TestDamagedStores:
         restore(store, captured.id)
         assert (workspace / "a").read_text() == "1"
 
+    def test_ignore_rules_that_git_never_finishes_are_applied_all_the_same(
+        self, store: CheckpointStore, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """git's matcher takes exponential time for such patterns."""
+        monkeypatch.setattr("robota.workspace.checkpoints.scan.MAX_MATCHING_S", 1)
+        deep = "/".join("a" * 40)
+        for name in (f"{deep}/c", "kept", "x.log", "build/out", "sub/.git/HEAD", "sub/file", "sub/b.log", "old"):
+            (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / name).write_text(name)
+        first = store.capture().id
+        (workspace / ".gitignore").write_text("**/a/" * 20 + "b\n*.log\n/build/\n!sub/b.log\n")
+        for name in ("new", "build/more", "sub/new.log", f"{deep}/d"):
+            (workspace / name).write_text(name)
+        (workspace / "kept").write_text("changed")
+        (workspace / "old").unlink()
+        changed = [change.path for change in store.changes(first, store.capture().id)]
+        assert sorted(changed) == [".gitignore", f"{deep}/d", "kept", "new", "old"]
+
     @pytest.mark.parametrize("moment", range(1, 14))
     def test_killed_while_saving(self, store: CheckpointStore, workspace: Path, tmp_path: Path, moment: int) -> None:
         """Whoever saves next saves what is there, also if nothing has changed since the other was killed."""

@@ -161,7 +161,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """A call that may run as prepared. `feedback` is the text of the user's approval.
 
     `hook_context` is what hooks add to the result. `is_shown` says that the row of the call shows it as it will run,
-    and not as it was before the user changed it.
+    and not as it was before the user changed it. `only_undoable` is its result if no checkpoint could be saved.
     """
 
     tool: AnyTool
@@ -171,6 +171,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     feedback: str = ""
     hook_context: str = ""
     is_shown: bool = True
+    only_undoable: str = ""
 
 
 class Admission:
@@ -419,7 +420,13 @@ class Admission:
             raise CallStopped("error", shown_reason(error), str(error), is_mistake=True) from error
         except Exception as error:
             raise CallStopped("error", f"{tool.name} failed: {type(error).__name__}: {error}") from error
-        return Admitted(tool=tool, call=pending.call, prepared=prepared, context=pending.context)
+        return Admitted(
+            tool=tool,
+            call=pending.call,
+            prepared=prepared,
+            context=pending.context,
+            only_undoable=pending.hooks.only_undoable,
+        )
 
 
 class Repetition(Enum):

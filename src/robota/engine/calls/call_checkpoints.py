@@ -1,6 +1,7 @@
 """Saves a checkpoint of the workspace before calls that can change it, and after the last change of a request.
 
-A call never fails because of its checkpoint and waits for it at most `PATIENCE_S`; each problem is reported once.
+A call waits for its checkpoint at most `PATIENCE_S`; each problem is reported once. A call that was allowed because it
+can be undone is refused without one; others run all the same.
 """
 
 import asyncio
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from robota.workspace.checkpoints.store import Captured
 
 PATIENCE_S: Final = 20.0
+TOO_SLOW: Final = (
+    f"A checkpoint takes more than {PATIENCE_S:.0f} seconds. Until one is saved, changes cannot be undone with rewind."
+)
 MOST_NAMES: Final = 500
 NAMES_SHOWN: Final = 3
 
@@ -51,13 +55,12 @@ class CallCheckpoints:
     @asynccontextmanager
     async def around_change(
         self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
-    ) -> AsyncIterator[None]:
-        """Save a checkpoint, and lock out restores while the call runs."""
+    ) -> AsyncIterator[bool]:
+        """Save a checkpoint, and lock out restores while the call runs. Yields whether it was saved."""
         self._has_changes = self._is_changing = True
         self._remember_names(tool, call)
         try:
-            await self._save(task_id, call, tell)
-            yield
+            yield await self._save(task_id, call, tell)
         finally:
             self._is_changing = False
             if self._work is not None:
@@ -70,7 +73,7 @@ class CallCheckpoints:
             self._has_changes = False
             await self._save(task_id, None, tell)
 
-    async def _save(self, task_id: str, call: ToolCall | None, tell: Callable[[str], None]) -> None:
+    async def _save(self, task_id: str, call: ToolCall | None, tell: Callable[[str], None]) -> bool:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 if self._running is not None:
@@ -79,11 +82,11 @@ class CallCheckpoints:
                 self._running = _in_thread(self._captured)
                 saved = await asyncio.shield(self._running)
         except TimeoutError:
-            self._warn_once(tell, f"A checkpoint takes more than {PATIENCE_S:.0f} seconds; continuing without it.")
-            return
+            self._warn_once(tell, TOO_SLOW)
+            return False
         except Exception as error:  # noqa: BLE001 - a call must not fail because it cannot be taken back
             self._warn_once(tell, f"No checkpoint was saved, so changes cannot be undone: {error}.")
-            return
+            return False
         if call is not None:
             self.before_calls[call.id] = saved.id
         with suppress(LogError):
@@ -97,6 +100,7 @@ class CallCheckpoints:
                 )
             )
         self._warn_uncaptured(saved.details.not_captured, tell)
+        return True
 
     def _captured(self) -> "Captured":
         work = self._at_work() if self._is_changing else None

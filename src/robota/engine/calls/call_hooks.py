@@ -29,6 +29,7 @@ async def run_pre_hooks(runtime: TaskRuntime, tool: AnyTool, call: ToolCall, *, 
             ask_reason=" ".join(filter(None, (merged.ask_reason, outcome.ask_reason))) or None,
             refusal=merged.refusal or outcome.refusal,
             context="\n".join(part for part in (merged.context, outcome.context) if part),
+            only_undoable=merged.only_undoable or outcome.only_undoable,
         )
     return merged
 

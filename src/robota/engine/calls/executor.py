@@ -302,7 +302,9 @@ class ToolExecutor:
             if journal.trouble is not None:
                 return ToolResult(content=not_logged(journal.trouble), is_error=True), False
         try:
-            async with self._checkpoint(admitted), asyncio.timeout(tool.timeout_s):
+            async with self._checkpoint(admitted) as is_saved, asyncio.timeout(tool.timeout_s):
+                if admitted.only_undoable and not is_saved:
+                    return ToolResult(content=admitted.only_undoable, is_error=True), False
                 return await admitted.prepared.run(), False
         except REPORTED_TO_MODEL as error:
             shown = shown_reason(error)
@@ -316,10 +318,10 @@ class ToolExecutor:
             if tool.changes_something:
                 journal.sync_soon()
 
-    def _checkpoint(self, admitted: Admitted) -> AbstractAsyncContextManager[None]:
+    def _checkpoint(self, admitted: Admitted) -> AbstractAsyncContextManager[bool]:
         runtime = self._runtime
         if runtime.services.checkpoint is None or not admitted.tool.changes_something:
-            return nullcontext()
+            return nullcontext(False)
         checkpoint = runtime.services.checkpoint
         return checkpoint.around_change(admitted.tool, admitted.call, runtime.task_id, runtime.warn)
 

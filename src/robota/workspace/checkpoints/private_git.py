@@ -5,19 +5,22 @@ bytes are stored and restored unchanged.
 """
 
 import os
+import resource
+import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, TimeoutExpired
 from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.workspace.checkpoints.death_watch import killed_with_us
 from robota.workspace.git.run import ENVIRONMENT, PINNED
 from robota.workspace.outside_program import (
     CleanEnvironment,
     clean_environment,
     find_program,
-    run_outside,
     start_outside,
 )
 from robota.workspace.process.environment import command_environment
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 TIMEOUT_S: Final = 300.0
+# A git that takes longer than this is watched: it must not outlive Robota. Most take milliseconds.
+UNWATCHED_S: Final = 0.5
 WORDS_SHOWN: Final = 500
 INDEX: Final = "index"
 OBJECT_FORMAT: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
@@ -69,6 +74,10 @@ class CheckpointError(Exception):
     """A checkpoint could not be made, read or restored; the message, written for the user, says why."""
 
 
+class TooMuchComputing(CheckpointError):
+    """git used up the processor time that it was given."""
+
+
 class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
     """git with one private git directory, `directory`, and one workspace.
 
@@ -87,30 +96,36 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         below: bytes = b"",
         index: Path | None = None,
         settings: Sequence[str] = (),
+        max_cpu_s: int | None = None,
     ) -> bytes:
         """The output of a git command. `below` makes a directory of the work tree its top; `index` is another index.
 
-        `settings` apply to this call alone.
+        `settings` apply to this call alone. Raises `TooMuchComputing` if it needs more processor time than `max_cpu_s`.
         """
         try:
-            ended = run_outside(
+            process = start_outside(
                 self.command(arguments, (*(IN_TWO_PARTS if index is None else ()), *settings)),
-                input=stdin,
-                capture_output=True,
-                timeout=TIMEOUT_S,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
                 workspace=self.workspace,
                 cwd=os.fsdecode(os.path.join(os.fsencode(self.workspace), below)),  # noqa: PTH118 - names are bytes here
                 env=self._environment(below, index),
                 start_new_session=True,
             )
+            if max_cpu_s is not None:
+                _limit_cpu(process.pid, max_cpu_s)
+            output, problem = _talk(process, stdin)
         except TimeoutExpired as error:
             raise CheckpointError(f"git {arguments[0]} did not end within {TIMEOUT_S:g} seconds") from error
         except OSError as error:
             raise CheckpointError(f"git could not be started: {error.strerror}") from error
-        if ended.returncode != 0:
-            words = ended.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")[:WORDS_SHOWN]
-            raise CheckpointError(words or f"git {arguments[0]} ended with code {ended.returncode}")
-        return ended.stdout
+        if max_cpu_s is not None and process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            raise TooMuchComputing(f"git {arguments[0]} did not end within {max_cpu_s} seconds of processor time")
+        if process.returncode != 0:
+            words = problem.decode("utf-8", "replace").strip().removeprefix("fatal: ")[:WORDS_SHOWN]
+            raise CheckpointError(words or f"git {arguments[0]} ended with code {process.returncode}")
+        return output
 
     def start(self, *arguments: str, stdin: IO[bytes]) -> "Popen[bytes]":
         """Start a git that reads a file and writes to a pipe; the caller ends it."""
@@ -137,6 +152,26 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
             b"GIT_WORK_TREE": os.path.join(os.fsencode(self.workspace), below),  # noqa: PTH118
         }
         return CleanEnvironment({**self.environment, **own})
+
+
+def _limit_cpu(pid: int, most_s: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        resource.prlimit(pid, resource.RLIMIT_CPU, (most_s, most_s + 1))
+
+
+def _talk(process: "Popen[bytes]", stdin: bytes) -> tuple[bytes, bytes]:
+    """What it prints. If that takes long, or anything goes wrong here, it does not outlive us."""
+    try:
+        try:
+            return process.communicate(stdin, timeout=UNWATCHED_S)
+        except TimeoutExpired:
+            with killed_with_us(process.pid):
+                return process.communicate(timeout=TIMEOUT_S)
+    finally:
+        if process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 def private_git(directory: Path, workspace: Path, env: Mapping[str, str]) -> PrivateGit:

@@ -11,7 +11,9 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.checkpoints.private_git import PrivateGit
+from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit, TooMuchComputing
+from robota.workspace.checkpoints.unignored_files import unignored_files
+from robota.workspace.problems import Ignored
 
 GIT_NAMES: Final = (b".git",)
 OWN_DIRECTORY: Final = b".robota"
@@ -21,6 +23,10 @@ DRAFT_SUFFIX: Final = b".tmp"
 # An ignored directory that a call names is captured up to this many files.
 MOST_NAMED_FILES: Final = 2_000
 EMPTY_INDEX: Final = "empty-index"
+# For everything that applies ignore rules: 300,000 files take about a second.
+MAX_MATCHING_S: Final = 4
+# Exists in the store once the ignore rules turned out to be too much for git.
+SLOW_RULES_NAME: Final = "slow-ignore-rules"
 
 
 class NotCaptured(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -107,8 +113,28 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
 
     def _listed(self) -> dict[bytes, bool]:
         """Every path that is new or differs from the index, and whether the index has it."""
+        slow_rules = self.git.directory / SLOW_RULES_NAME
+        if not slow_rules.exists():
+            try:
+                return self._listed_by_git()
+            except TooMuchComputing:
+                slow_rules.touch()
+        return self._listed_without_git()
+
+    def _listed_without_git(self) -> dict[bytes, bool]:
+        """The same, where only files in the index are compared by git."""
+        output = self.git.run("ls-files", "-z", "-t", "-m", "-d")
+        found = {entry[2:]: True for entry in output.split(b"\0")[:-1]}
+        known = set(self.git.run("ls-files", "-z").split(b"\0"))
+        try:
+            return found | {path: False for path in unignored_files(self.git.workspace) if path not in known}
+        except Ignored as problem:
+            raise CheckpointError(str(problem)) from problem
+
+    def _listed_by_git(self) -> dict[bytes, bool]:
         found: dict[bytes, bool] = {}
-        output = self.git.run("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+        arguments = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+        output = self.git.run("ls-files", *arguments, max_cpu_s=MAX_MATCHING_S)
         for entry in output.split(b"\0")[:-1]:
             path = entry[2:]
             if entry.startswith(b"?"):
@@ -125,7 +151,8 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         if self._is_ours(directory):
             return
         empty = self.git.directory / EMPTY_INDEX
-        output = self.git.run("ls-files", "-z", "-o", "--exclude-standard", below=directory, index=empty)
+        arguments = ("-z", "-o", "--exclude-standard")
+        output = self.git.run("ls-files", *arguments, below=directory, index=empty, max_cpu_s=MAX_MATCHING_S)
         for path in output.split(b"\0")[:-1]:
             if path.endswith(b"/"):
                 yield from self._files_of_repository(directory + path)
@@ -157,7 +184,12 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             return
         specs = [f":(top,literal){os.fsdecode(path)}" for path in directories]
         arguments = ("-o", "-i", "--exclude-standard", "--directory", "--no-empty-directory")
-        output = self.git.run("ls-files", "-z", *arguments, "--", *specs)
+        try:
+            output = self.git.run("ls-files", "-z", *arguments, "--", *specs, max_cpu_s=MAX_MATCHING_S)
+        except TooMuchComputing as problem:
+            reason = f"ignore rules that take too long: {problem}"
+            troubles += [NotCaptured(path=os.fsdecode(path), reason=reason) for path in directories]
+            return
         for path in output.split(b"\0")[:-1]:
             if not path.endswith(b"/"):
                 yield path

@@ -29,7 +29,7 @@ from robota.workspace.checkpoints.packing import (
 )
 from robota.workspace.checkpoints.private_git import IN_TWO_PARTS, INDEX, CheckpointError, PrivateGit, private_git
 from robota.workspace.checkpoints.restore import recover
-from robota.workspace.checkpoints.scan import Scan, Scanner
+from robota.workspace.checkpoints.scan import MAX_MATCHING_S, SLOW_RULES_NAME, Scan, Scanner
 from robota.workspace.checkpoints.store_directory import locked_store
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
@@ -401,12 +401,14 @@ class OpenStore:
 
     def ignored_at_top(self) -> tuple[bytes, ...]:
         """The names at the top of the workspace that are ignored as a whole."""
-        output = self.git.run("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
+        arguments = ("-z", "-o", "-i", "--exclude-standard", "--directory")
+        output = self.git.run("ls-files", *arguments, max_cpu_s=MAX_MATCHING_S)
         names = (path.rstrip(b"/") for path in output.split(b"\0")[:-1])
         return tuple(name for name in names if b"/" not in name)
 
     def prune(self, before_s: float, max_bytes: int) -> int:
         """Remove checkpoints older than `before_s`, then the oldest until the rest fits. The newest is always kept."""
+        (self.git.directory / SLOW_RULES_NAME).unlink(missing_ok=True)  # the rules may have changed since
         listed = self._listed.read()
         newest = self._newest()
         kept = [each for each in listed if each.made_s >= before_s or (newest is not None and each.id == newest.id)]
