@@ -1,4 +1,4 @@
-"""Private files of the user: non-blocking reads, and atomic writes under a lock."""
+"""Private files of the user: non-blocking reads, directories, and the lock of a directory."""
 
 import contextlib
 import errno
@@ -28,33 +28,6 @@ def read_file(path: Path, *, follow: bool = True, most: int = LARGEST_READ) -> b
         if status.st_size > most:
             raise OSError(errno.EFBIG, "it is too long", str(path))
         return file.read()
-
-
-def replace_file(target: Path, data: bytes, *, mode: int = PRIVATE) -> None:
-    """Replace a file atomically: a reader sees the old or the new content, also after a power cut."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}.new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync_directory(target.parent)
-
-
-def keep_backup(target: Path, *, follow: bool = True) -> Path | None:
-    """Copy the file to a `.bak` beside it; None if there is no file."""
-    backup = target.with_name(target.name + ".bak")
-    try:
-        replace_file(backup, read_file(target, follow=follow))
-    except FileNotFoundError:
-        return None
-    return backup
 
 
 def make_private_directory(directory: Path) -> None:
@@ -89,20 +62,13 @@ def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterat
 
 
 @contextlib.contextmanager
-def only_writer(directory: Path) -> Iterator[None]:
-    """Hold the lock of a directory, so that concurrent writers do not lose changes. Creates the directory."""
-    make_private_directory(directory)
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+def only_writer(directory: Path, *, make: bool = True) -> Iterator[None]:
+    """Hold the lock of a directory, which is made if it is missing. Files in it are changed with `transaction`."""
+    if make:
+        make_private_directory(directory)
+    descriptor = os.open(directory, DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.durable_file import make_private_directory, replace_file
+from robota.config.transaction import transaction
 from robota.intents.intent_files import DIRECTORY, open_plain
 from robota.intents.trace_record import (
     FIRST,
@@ -73,9 +73,8 @@ class TraceFile:
     def _remember(self, newest: str) -> None:
         """Note the newest record. A failure is ignored, because the trace itself is written."""
         if self._note is not None:
-            with suppress(OSError):
-                make_private_directory(self._note.parent)
-                replace_file(self._note, f"{newest}\n".encode())
+            with suppress(OSError), transaction(self._note.parent) as files:
+                files.write(self._note.name, f"{newest}\n".encode())
 
     def newest(self) -> list[dict[str, Any]]:
         """The last records, from the tail of the file. Lines that are not JSON objects are skipped."""

@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -112,7 +113,7 @@ def _prepare_in_project(directory: Path) -> str | None:
         for path in (directory, sessions):
             if path.is_symlink():
                 return f"{path} is a symbolic link, which is not followed"
-        _make_hidden(directory)
+        make_hidden_directory(directory)
         sessions.mkdir(mode=0o700, exist_ok=True)
         if not os.access(sessions, os.W_OK | os.X_OK):
             return f"{sessions} is not writable"
@@ -124,29 +125,36 @@ def _prepare_in_project(directory: Path) -> str | None:
     return None
 
 
-def _make_hidden(directory: Path) -> None:
-    """Make the directory, unless it is there. It appears with what hides it, so that nobody sees it without."""
-    if directory.is_dir():
-        return
-    draft = directory.with_name(f"{directory.name}.{os.urandom(4).hex()}.new")
-    draft.mkdir(mode=0o700)
-    try:
-        _hide_from_git(draft)
-        draft.rename(directory)
-    except OSError:
-        (draft / IGNORE_FILE).unlink(missing_ok=True)
-        draft.rmdir()
-        if not directory.is_dir():  # Else somebody else was faster.
-            raise
+def make_hidden_directory(directory: Path) -> None:
+    """Make the directory, unless it is there, and hide it from git, which does not see an empty one. Raises `OSError`.
+
+    A killed process may have left it empty.
+    """
+    with suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+    if not any(os.scandir(directory)):
+        _hide_from_git(directory)
 
 
 def _hide_from_git(directory: Path) -> None:
+    """Write the ignore file, unless there is one. It appears with its content, also if this process is killed."""
+    ignore = directory / IGNORE_FILE
+    with suppress(FileExistsError):
+        try:
+            descriptor = os.open(directory, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb", buffering=0) as stream:
+                stream.write(IGNORE_EVERYTHING)
+                os.link(f"/proc/self/fd/{descriptor}", ignore, follow_symlinks=True)
+        except (AttributeError, OSError) as error:
+            if isinstance(error, FileExistsError):
+                raise
+            _write_new(ignore)
+
+
+def _write_new(ignore: Path) -> None:
+    """The same where there are no files without a name."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        descriptor = os.open(directory / IGNORE_FILE, flags, 0o600)
-    except FileExistsError:
-        return
-    with os.fdopen(descriptor, "wb") as stream:
+    with os.fdopen(os.open(ignore, flags, 0o600), "wb") as stream:
         stream.write(IGNORE_EVERYTHING)
 
 

@@ -28,7 +28,7 @@ for number in range(15):
 
 
 def store(root: Path) -> MemoryStore:
-    return MemoryStore(root, ".robota/memory", "# Project Memory", lambda: None)
+    return MemoryStore(root, ".robota/memory", "# Project Memory", root / "journal", lambda: None)
 
 
 def entry(text: str, topic: str = "build") -> MemoryEntry:

@@ -12,6 +12,7 @@ import msgspec
 from robota.config.durable_file import make_private_directory
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
+from robota.config.transaction import journal_for
 from robota.config.trust.decision import is_trusted_by_person
 
 if TYPE_CHECKING:
@@ -57,10 +58,12 @@ def open_memories(
     def make_project_directory() -> None:
         prepare_project_directory(place.kept_in, fallback_directory(user, place.kept_in))
 
-    stores = {MemoryScope.USER: MemoryStore(user, USER_MEMORY, "# User Memory", make_user_directory)}
+    own_journal = journal_for(user, user / USER_MEMORY)
+    stores = {MemoryScope.USER: MemoryStore(user, USER_MEMORY, "# User Memory", own_journal, make_user_directory)}
     if settings.trust is not None:
+        journal = journal_for(user, place.kept_in / PROJECT_MEMORY)
         stores[MemoryScope.PROJECT] = MemoryStore(
-            place.kept_in, PROJECT_MEMORY, "# Project Memory", make_project_directory
+            place.kept_in, PROJECT_MEMORY, "# Project Memory", journal, make_project_directory
         )
     return Memories(
         stores,

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import msgspec
 from robota.cli.command_parser import CommandParser, did_you_mean
 from robota.cli.commands.setting_checks import refuse_ineffective
 from robota.cli.output import print_json
+from robota.config.durable_file import PRIVATE
 from robota.config.errors import ConfigError
 from robota.config.paths import LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, settings_path
 from robota.config.settings.key_path import KeyPath, join_key, split_key
@@ -23,7 +24,8 @@ from robota.config.settings.schema import settings_schema
 from robota.config.settings.validation import type_of
 from robota.config.settings.workspace_filter import AFTER_TRUST, ALWAYS
 from robota.config.settings.workspace_layers import WORKSPACE_FILES
-from robota.config.settings.writer import read_raw, remove_value, set_value
+from robota.config.settings.writer import Change, change_settings, read_raw, with_value, without_value
+from robota.log.store import make_hidden_directory
 from robota.secrets.named_values import mask_settings
 from robota.text.visible import single_line
 
@@ -122,10 +124,13 @@ def _unknown_key(key: KeyPath) -> str:
 def _set(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     key = split_key(options.key)
     path = _target(options, env, key)
-    value = _value(key, options.value, path, add=options.add)
-    refuse_ineffective(key, value, read_raw(path))
-    within = _workspace_of(options)
-    _write(options, env, path, lambda mode: set_value(path, key, value, mode=mode, within=within))
+
+    def change(raw: dict[str, Any]) -> dict[str, Any]:
+        value = _longer_list(raw, key, options.value) if options.add else _value(key, options.value)
+        refuse_ineffective(key, value, raw)
+        return with_value(raw, list(key), value, path)
+
+    _write(options, env, path, change)
     print(f"{join_key(key)} was set in {path}.")
     _say_if_overruled(options, env, key)
     return DONE
@@ -137,8 +142,7 @@ def _unset(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     if _value_in(read_raw(path), key) is None:
         print(f"robota: {join_key(key)} is not set in {path}.{_unknown_key(key)}", file=sys.stderr)
         return NOT_SET
-    within = _workspace_of(options)
-    _write(options, env, path, lambda mode: remove_value(path, key, mode=mode, within=within))
+    _write(options, env, path, lambda raw: without_value(raw, list(key)))
     print(f"{join_key(key)} was removed from {path}.")
     return DONE
 
@@ -191,12 +195,14 @@ def _target(options: argparse.Namespace, env: Mapping[str, str], key: KeyPath) -
     return path
 
 
-def _value(key: KeyPath, text: str, path: Path, *, add: bool) -> Any:
-    if add:
-        before = _value_in(read_raw(path), key) or []
-        if not isinstance(before, list):
-            raise ConfigError(f"{join_key(key)} is not a list. Nothing was written.")
-        return [*before, text]
+def _longer_list(raw: dict[str, Any], key: KeyPath, text: str) -> list[Any]:
+    before = _value_in(raw, key) or []
+    if not isinstance(before, list):
+        raise ConfigError(f"{join_key(key)} is not a list. Nothing was written.")
+    return [*before, text]
+
+
+def _value(key: KeyPath, text: str) -> Any:
     kind = type_of(key)
     for candidate in (lambda: text, lambda: msgspec.json.decode(text.encode())):
         try:
@@ -216,21 +222,19 @@ def _as_json(text: str) -> Any:
         return text
 
 
-def _workspace_of(options: argparse.Namespace) -> Path | None:
-    """The workspace, in which links are not followed: they must not redirect a change to the user's own files."""
-    return None if options.scope == "user" else _root(options)
-
-
-def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, write: Callable[[int], None]) -> None:
+def _write(options: argparse.Namespace, env: Mapping[str, str], path: Path, change: Change) -> None:
     """Write a setting. The change is trusted if the workspace was trusted, or had no configuration, before."""
     if options.scope == "user":
-        write(0o600)
+        change_settings(path, change)
         return
-    with own_change(_root(options), env):
-        made = not path.parent.exists()
-        write(SHARED_MODE if options.scope == "project" else 0o600)
-        if made:
-            (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+    # Links in a workspace are not followed: they must not redirect a change to the user's own files.
+    root, mode = _root(options), SHARED_MODE if options.scope == "project" else PRIVATE
+    try:
+        with own_change(root, path, env):
+            make_hidden_directory(path.parent)
+            change_settings(path, change, mode=mode, within=root)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error}. It was not changed.") from error
     if options.scope == "project":
         print(f"git ignores {path.parent.name}/. To share the file: git add --force {PROJECT_SETTINGS}")
 

@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from robota.config.durable_file import make_private_directory, read_file, replace_file
+from robota.config.durable_file import read_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
 from robota.config.settings.schema import UpdateCheck
+from robota.config.transaction import transaction
 from robota.version import VERSION
 
 PACKAGE: Final = "robota"
@@ -168,8 +169,8 @@ def _stored(env: Mapping[str, str]) -> Checked | None:
 def _store(env: Mapping[str, str], checked: Checked) -> None:
     try:
         path = _cache(env)
-        make_private_directory(path.parent)
-        replace_file(path, msgspec.json.encode(checked) + b"\n")
+        with transaction(path.parent) as files:
+            files.write(path.name, msgspec.json.encode(checked) + b"\n")
     except (OSError, ConfigError):
         return
 

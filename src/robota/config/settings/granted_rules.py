@@ -1,16 +1,12 @@
 """Saves rules that the user granted for the project or everywhere."""
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from robota.config.durable_file import only_writer
 from robota.config.errors import ConfigError
-from robota.config.paths import LOCAL_SETTINGS, settings_path, user_directory
+from robota.config.paths import LOCAL_SETTINGS, settings_path
+from robota.config.settings.own_change import own_change
 from robota.config.settings.writer import add_to_list
-from robota.config.trust.decision import remember, trust_of
-from robota.config.trust.lock_file import CONTENTS
-from robota.config.trust.sources import Snapshot, take_snapshot
 
 
 def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, str]) -> str:
@@ -24,23 +20,9 @@ def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, s
         if scope == "user":
             add_to_list(settings_path(env), ("permissions", "allow"), rules)
         else:
-            _add_to_project(rules, root, env)
+            path = root / LOCAL_SETTINGS
+            with own_change(root, path, env):
+                add_to_list(path, ("permissions", "allow"), rules, within=root)
     except (ConfigError, OSError) as error:
         return f"The rules apply to this session but were not saved: {error}"
     return ""
-
-
-def _add_to_project(rules: Sequence[str], root: Path, env: Mapping[str, str]) -> None:
-    # The lock keeps a second session from seeing the rules of the first before they are trusted.
-    with only_writer(user_directory(env) / CONTENTS):
-        before = take_snapshot(root)
-        was_trusted = trust_of(before, env).is_given
-        add_to_list(root / LOCAL_SETTINGS, ("permissions", "allow"), rules, within=root)
-        after = take_snapshot(root)
-        if was_trusted and _others(before) == _others(after):
-            remember("yes", after, env, time.time_ns() // 1_000_000)
-
-
-def _others(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """The other files of the snapshot. A change in these was not seen by the user, so trust is not renewed."""
-    return [(source.path, source.digest) for source in snapshot.sources if source.path != LOCAL_SETTINGS]

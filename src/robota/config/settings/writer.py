@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.durable_file import PRIVATE, directory_inside, keep_backup, only_writer, read_file, replace_file
+from robota.config.durable_file import PRIVATE, directory_inside, read_file
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.json_text import NotAnObject, read_object
+from robota.config.transaction import transaction
 from robota.secrets.named_values import is_reference
 
 BYTE_ORDER_MARK: Final = "\ufeff"
@@ -29,9 +30,9 @@ def upsert_profile(path: Path, profile: Profile, *, set_current: bool) -> list[s
     return _warnings(profile, path)
 
 
-def set_value(path: Path, key: Sequence[str], value: Any, *, mode: int = PRIVATE, within: Path | None = None) -> None:
-    """Set one setting and preserve the rest."""
-    change_settings(path, lambda raw: with_value(raw, list(key), value, path), mode=mode, within=within)
+def set_value(path: Path, key: Sequence[str], value: Any) -> None:
+    """Set one setting and preserve the rest. A value that was read from the file before is set by `change_settings`."""
+    change_settings(path, lambda raw: with_value(raw, list(key), value, path))
 
 
 def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, within: Path | None = None) -> None:
@@ -47,9 +48,9 @@ def add_to_list(path: Path, key: Sequence[str], values: Sequence[str], *, within
     change_settings(path, change, within=within)
 
 
-def remove_value(path: Path, key: Sequence[str], *, mode: int = PRIVATE, within: Path | None = None) -> None:
+def remove_value(path: Path, key: Sequence[str]) -> None:
     """Remove one setting and preserve the rest."""
-    change_settings(path, lambda raw: _without_value(raw, list(key)), mode=mode, within=within)
+    change_settings(path, lambda raw: without_value(raw, list(key)))
 
 
 def remove_settings(path: Path) -> Path | None:
@@ -58,9 +59,9 @@ def remove_settings(path: Path) -> Path | None:
     if not target.exists():
         return None
     try:
-        with only_writer(target.parent):
-            backup = keep_backup(target)
-            target.unlink(missing_ok=True)
+        with transaction(target.parent) as files:
+            backup = files.keep_backup(target.name)
+            files.remove(target.name)
     except OSError as error:
         raise _cannot_write(path, error) from error
     return backup
@@ -79,12 +80,22 @@ def stored_profile(path: Path, name: str) -> Profile | None:
 
 
 def read_raw(path: Path, *, follow: bool = True) -> dict[str, Any]:
-    """The unvalidated object in a settings file. Raises `ConfigError` if it cannot be parsed."""
+    """The unvalidated object in a settings file. Raises `ConfigError` if it cannot be parsed.
+
+    To change what is read, use `change_settings`: another process may change the file meanwhile.
+    """
     try:
-        return read_object(read_file(path, follow=follow).decode("utf-8-sig"))[0]
+        return _parsed(read_file(path, follow=follow), path)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"The settings file {path} cannot be read: {error}. It was not changed.") from error
+
+
+def _parsed(data: bytes, path: Path) -> dict[str, Any]:
+    try:
+        return read_object(data.decode("utf-8-sig"))[0]
+    except UnicodeDecodeError as error:
         raise ConfigError(f"The settings file {path} cannot be read: {error}. It was not changed.") from error
     except NotAnObject as error:
         text = f"{path}, line {error.line}: {error.problem}. The file was not changed. Correct it and try again."
@@ -98,10 +109,11 @@ def change_settings(path: Path, change: Change, *, mode: int = PRIVATE, within: 
     """
     follow = within is None
     try:
-        with _settings_place(path, within) as target, only_writer(target.parent):
-            raw = change(read_raw(target, follow=follow))
-            keep_backup(target, follow=follow)
-            replace_file(target, (json.dumps(raw, indent=2, ensure_ascii=False) + "\n").encode(), mode=mode)
+        with _settings_place(path, within) as target, transaction(target.parent) as files:
+            before = files.read(target.name, follow=follow)
+            raw = change({} if before is None else _parsed(before, path))
+            files.keep_backup(target.name, follow=follow)
+            files.write(target.name, (json.dumps(raw, indent=2, ensure_ascii=False) + "\n").encode(), mode=mode)
     except OSError as error:
         raise _cannot_write(path, error) from error
 
@@ -110,24 +122,17 @@ def change_text(path: Path, change: Callable[[str], str], *, mode: int = PRIVATE
     """Like `change_settings`, but `change` edits the text, to preserve its format. It may raise `NotAnObject`."""
     follow = within is None
     try:
-        with _settings_place(path, within) as target, only_writer(target.parent):
-            before = _text_at(target, follow=follow)
+        with _settings_place(path, within) as target, transaction(target.parent) as files:
+            before = (files.read(target.name, follow=follow) or b"").decode()
             after = change(before.removeprefix(BYTE_ORDER_MARK))
-            keep_backup(target, follow=follow)
+            files.keep_backup(target.name, follow=follow)
             mark = BYTE_ORDER_MARK if before.startswith(BYTE_ORDER_MARK) else ""
-            replace_file(target, (mark + after).encode(), mode=mode)
+            files.write(target.name, (mark + after).encode(), mode=mode)
     except (OSError, UnicodeDecodeError) as error:
         raise _cannot_write(path, error) from error
     except NotAnObject as error:
         text = f"{path}, line {error.line}: {error.problem}. The file was not changed. Correct it and try again."
         raise ConfigError(text) from error
-
-
-def _text_at(path: Path, *, follow: bool) -> str:
-    try:
-        return read_file(path, follow=follow).decode()
-    except FileNotFoundError:
-        return ""
 
 
 @contextmanager
@@ -165,11 +170,12 @@ def with_value(raw: dict[str, Any], key: list[str], value: Any, path: Path) -> d
     return {**raw, name: with_value(_object_at(raw, name, path), rest, value, path)}
 
 
-def _without_value(raw: dict[str, Any], key: list[str]) -> dict[str, Any]:
+def without_value(raw: dict[str, Any], key: list[str]) -> dict[str, Any]:
+    """The object without one value, and without objects that this leaves empty."""
     name, *rest = key
     inner = raw.get(name)
     if rest and isinstance(inner, dict):
-        smaller = _without_value(inner, rest)
+        smaller = without_value(inner, rest)
         return {**raw, name: smaller} if smaller else {other: raw[other] for other in raw if other != name}
     return raw if rest else {other: raw[other] for other in raw if other != name}
 

@@ -7,18 +7,21 @@ the parts said is stored beside the lock file by digest, so that a change can be
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
-from robota.config.durable_file import keep_backup, make_private_directory, only_writer, read_file, replace_file
+from robota.config.durable_file import read_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
+from robota.config.transaction import JOURNAL, Transaction, finish_interrupted, transaction
 
 LOCK_NAME: Final = "robota.lock"
 CONTENTS: Final = "trust"
+PLUGINS: Final = "plugins"
 
 
 class AgreementKind(StrEnum):
@@ -76,23 +79,55 @@ def lock_path(env: Mapping[str, str]) -> Path:
 
 def agreements(subject: AgreementKind, env: Mapping[str, str]) -> Mapping[str, Agreement]:
     """All agreements of one kind by key. Raises `ConfigError`."""
-    return _load(lock_path(env)).about(subject)
+    path = lock_path(env)
+    finish_interrupted(path.parent, path.parent / JOURNAL)
+    try:
+        return _decoded(read_file(path), path).about(subject)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def agree(
     subject: AgreementKind, key: str, agreement: Agreement, parts: Iterable[Part], env: Mapping[str, str]
 ) -> None:
     """Store an agreement and its content. Raises `ConfigError` or `OSError`, and then stores nothing."""
-    _keep_contents(parts, user_directory(env) / CONTENTS)
-    _change(subject, {key: agreement}, env)
+    with changing_agreements(env) as files:
+        put_agreement(files, subject, key, agreement, parts, env)
 
 
 def forget_agreement(subject: AgreementKind, key: str, env: Mapping[str, str]) -> bool:
     """Delete an agreement. False if there was none. Raises `ConfigError` or `OSError`."""
-    if key not in agreements(subject, env):
-        return False
-    _change(subject, {key: None}, env)
-    return True
+    with changing_agreements(env) as files:
+        return drop_agreement(files, subject, key, env)
+
+
+def changing_agreements(env: Mapping[str, str]) -> AbstractContextManager[Transaction]:
+    """A transaction over the user's directory, for agreements and what belongs to them."""
+    directory = user_directory(env)
+    return transaction(directory, journal=directory / JOURNAL, inside=(CONTENTS, PLUGINS))
+
+
+def put_agreement(
+    files: Transaction,
+    subject: AgreementKind,
+    key: str,
+    agreement: Agreement,
+    parts: Iterable[Part],
+    env: Mapping[str, str],
+) -> None:
+    """Store an agreement with the other changes of a transaction. Raises `ConfigError` or `OSError`."""
+    for part in parts:
+        # By digest, so that a later change can be shown as a diff.
+        if part.data is not None and not (user_directory(env) / CONTENTS / part.digest).exists():
+            files.write(f"{CONTENTS}/{part.digest}", part.data)
+    _put(files, subject, key, agreement, env)
+
+
+def drop_agreement(files: Transaction, subject: AgreementKind, key: str, env: Mapping[str, str]) -> bool:
+    """Delete an agreement with the other changes of a transaction. False if there was none. Raises `ConfigError`."""
+    return _put(files, subject, key, None, env)
 
 
 def changed_parts(before: Mapping[str, str], now: Iterable[Part], env: Mapping[str, str]) -> list[ChangedPart]:
@@ -124,32 +159,32 @@ def digest_of_parts(parts: Iterable[Part]) -> str:
     return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _load(path: Path) -> _Lock:
+def _put(
+    files: Transaction, subject: AgreementKind, key: str, agreement: Agreement | None, env: Mapping[str, str]
+) -> bool:
+    """Set or delete an agreement; returns whether there was one."""
+    data = files.read(LOCK_NAME)
+    lock = _Lock() if data is None else _decoded(data, lock_path(env))
+    before = lock.about(subject)
+    after = (
+        {**before, key: agreement} if agreement is not None else {each: before[each] for each in before if each != key}
+    )
+    if after != before:
+        files.keep_backup(LOCK_NAME)
+        changed = msgspec.structs.replace(lock, **{subject: after})
+        files.write(LOCK_NAME, msgspec.json.format(msgspec.json.encode(changed), indent=2) + b"\n")
+    return key in before
+
+
+def _decoded(data: bytes, path: Path) -> _Lock:
     try:
-        return msgspec.json.decode(read_file(path), type=_Lock)
-    except FileNotFoundError:
-        return _Lock()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(
-            f"{path}, which lists what you trust, cannot be read ({error}), so nothing is trusted. It was not "
-            "changed. Correct or remove it."
-        ) from error
+        return msgspec.json.decode(data, type=_Lock)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _unreadable(path, error) from error
 
 
-def _change(subject: AgreementKind, entries: Mapping[str, Agreement | None], env: Mapping[str, str]) -> None:
-    path = lock_path(env)
-    with only_writer(path.parent):
-        lock = _load(path)
-        changed = {key: each for key, each in {**lock.about(subject), **entries}.items() if each is not None}
-        lock = msgspec.structs.replace(lock, **{subject: changed})
-        keep_backup(path)
-        replace_file(path, msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n")
-
-
-def _keep_contents(parts: Iterable[Part], directory: Path) -> None:
-    """Store the contents by digest, so that a later change can be shown as a diff."""
-    make_private_directory(directory)
-    for part in parts:
-        stored = directory / part.digest
-        if part.data is not None and not stored.exists():
-            replace_file(stored, part.data)
+def _unreadable(path: Path, error: Exception) -> ConfigError:
+    return ConfigError(
+        f"{path}, which lists what you trust, cannot be read ({error}), so nothing is trusted. It was not changed. "
+        "Correct or remove it."
+    )

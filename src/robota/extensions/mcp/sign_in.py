@@ -83,13 +83,12 @@ class _Storage:
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         metadata = self.provider.context.oauth_metadata
-        changed = msgspec.structs.replace(
-            self._stored(),
-            tokens=tokens.model_dump(mode="json", exclude_none=True),
-            expires_at=self.provider.context.token_expiry_time,
-            metadata=None if metadata is None else metadata.model_dump(mode="json", exclude_none=True),
-        )
-        self._store.save(changed)
+        new = {
+            "tokens": tokens.model_dump(mode="json", exclude_none=True),
+            "expires_at": self.provider.context.token_expiry_time,
+            "metadata": None if metadata is None else metadata.model_dump(mode="json", exclude_none=True),
+        }
+        self._store.change(self._url, lambda before: msgspec.structs.replace(before, **new))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         client = self._stored().client
@@ -100,7 +99,7 @@ class _Storage:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         client = client_info.model_dump(mode="json", exclude_none=True)
-        self._store.save(msgspec.structs.replace(self._stored(), client=client))
+        self._store.change(self._url, lambda before: msgspec.structs.replace(before, client=client))
 
     def _stored(self) -> SignIn:
         return self._store.load(self._url) or SignIn(url=self._url)

@@ -1,15 +1,15 @@
 """Stores the OAuth tokens for MCP servers, one private file per server."""
 
 import hashlib
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from robota.config.durable_file import only_writer, read_file, replace_file
+from robota.config.durable_file import read_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
+from robota.config.transaction import transaction
 
 DIRECTORY: Final = "mcp-sign-in"
 
@@ -33,26 +33,36 @@ class SignInStore:
     def load(self, url: str) -> SignIn | None:
         """The sign-in for a server; None if there is none, or its file is damaged."""
         try:
-            found = msgspec.json.decode(read_file(self._path(url)), type=SignIn)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return _decoded(read_file(self._directory / _name(url)), url)
+        except OSError:
             return None
-        return found if found.url == url else None
 
-    def save(self, sign_in: SignIn) -> None:
-        """Replace the sign-in for its server. Raises `ConfigError` if it cannot be written."""
+    def change(self, url: str, change: Callable[[SignIn], SignIn]) -> None:
+        """Change the sign-in for a server, or make one. Raises `ConfigError` if it cannot be written."""
         try:
-            with only_writer(self._directory):
-                replace_file(self._path(sign_in.url), msgspec.json.encode(sign_in))
+            with transaction(self._directory) as files:
+                before = _decoded(files.read(_name(url)) or b"", url) or SignIn(url=url)
+                files.write(_name(url), msgspec.json.encode(change(before)))
         except OSError as error:
             raise ConfigError(f"The sign-in cannot be saved in {self._directory}: {error}.") from error
 
     def forget(self, url: str) -> bool:
-        """Delete the sign-in for a server; returns whether there was one."""
-        try:
-            self._path(url).unlink()
-        except FileNotFoundError:
+        """Delete the sign-in for a server; returns whether there was one. Raises `OSError`."""
+        if not self._directory.is_dir():
             return False
-        return True
+        with transaction(self._directory) as files:
+            files.remove(_name(url))
+            return (self._directory / _name(url)).exists()
 
-    def _path(self, url: str) -> Path:
-        return self._directory / f"{hashlib.sha256(url.encode()).hexdigest()}.json"
+
+def _name(url: str) -> str:
+    return f"{hashlib.sha256(url.encode()).hexdigest()}.json"
+
+
+def _decoded(data: bytes, url: str) -> SignIn | None:
+    """The sign-in in a file, if it is intact and for this server."""
+    try:
+        found = msgspec.json.decode(data, type=SignIn)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return found if found.url == url else None

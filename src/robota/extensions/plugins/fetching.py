@@ -2,25 +2,21 @@
 
 import asyncio
 import os
-import shutil
 import stat
 import tempfile
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.config.errors import ConfigError
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.marketplace import MARKETPLACE_FILES, Marketplace, parse_marketplace
 from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, Source
 from robota.workspace.git.remote_tree import DEEPEST, MOST_BYTES, MOST_FILES, FetchedCommit, fetch_commit
 from robota.workspace.git.run import GitError
 
-ABANDONED_S: Final = 24 * 3600.0
 OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -65,19 +61,6 @@ class OpenSource(msgspec.Struct, frozen=True, kw_only=True):
         with suppress(OSError):
             return _read_regular(self.directory / path, MOST_BYTES)
         return None
-
-
-@asynccontextmanager
-async def staging_directory(parent: Path) -> AsyncIterator[Path]:
-    """A temporary directory below `parent`. Also removes what killed processes left there more than a day ago."""
-    try:
-        directory = await asyncio.to_thread(_new_directory, parent)
-    except OSError as error:
-        raise ConfigError(f"{parent} cannot be used: {error.strerror}. Nothing was changed.") from error
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 async def open_source(source: Source, staging: Path, env: Mapping[str, str]) -> OpenSource:
@@ -138,12 +121,3 @@ def _read_regular(path: Path, limit: int) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("not a plain file")
         return file.read(limit + 1)
-
-
-def _new_directory(parent: Path) -> Path:
-    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for entry in os.scandir(parent):
-        with suppress(OSError):
-            if entry.stat(follow_symlinks=False).st_mtime < time.time() - ABANDONED_S:
-                shutil.rmtree(entry.path, ignore_errors=True)
-    return Path(tempfile.mkdtemp(dir=parent))

@@ -12,29 +12,31 @@ from pathlib import Path
 
 import msgspec
 
-from robota.config.durable_file import replace_file
+from robota.config.durable_file import make_private_directory
 from robota.config.errors import ConfigError
 from robota.config.trust.lock_file import (
     Agreement,
     AgreementKind,
     ChangedPart,
-    agree,
     agreements,
     changed_parts,
-    forget_agreement,
+    drop_agreement,
+    put_agreement,
 )
 from robota.config.trust.sources import Snapshot, snapshot_of_tree
 from robota.extensions.plugins.contents import PluginContents, read_contents
-from robota.extensions.plugins.fetching import OpenSource, open_source, staging_directory
+from robota.extensions.plugins.fetching import OpenSource, open_source
 from robota.extensions.plugins.manifest import MANIFEST_FILES, InvalidPlugin
 from robota.extensions.plugins.marketplace import Marketplace, MarketplaceEntry, PathInMarketplace
 from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, MarketplaceOrigin, Origin, Source
+from robota.extensions.plugins.staging import locked_staging, staging_directory
 from robota.extensions.plugins.store import (
     FROM_DIRECTORY,
     FROM_GIT,
     InstalledPlugin,
     KnownMarketplace,
     OfferedPlugin,
+    PluginChange,
     PluginState,
     PluginStore,
 )
@@ -72,14 +74,17 @@ class PluginInstaller:
 
     def marketplaces(self) -> tuple[KnownMarketplace, ...]:
         """The marketplaces that the user added, and those of the settings."""
-        known = {each.name: each for each in self._store.read().marketplaces}
+        return self._marketplaces_in(self._store.read())
+
+    def _marketplaces_in(self, state: PluginState) -> tuple[KnownMarketplace, ...]:
+        known = {each.name: each for each in state.marketplaces}
         declared = (KnownMarketplace(name=name, source=source) for name, source in self._declared.items())
         return (*known.values(), *(each for each in declared if each.name not in known))
 
     @asynccontextmanager
     async def candidate(self, origin: Origin, name: str | None, project: str) -> AsyncIterator[PluginCandidate]:
         """Fetch and read a plugin without installing it. Raises `InvalidPlugin` or `ConfigError`."""
-        async with staging_directory(self._store.staging) as staging:
+        async with staging_directory(self._store) as staging:
             files = staging / "files"
             files.mkdir(mode=0o700)
             found = await self._open(origin, name, staging)
@@ -113,11 +118,7 @@ class PluginInstaller:
 
     def install(self, candidate: PluginCandidate) -> InstalledPlugin:
         """Move the files of a candidate into place, and record that the user agreed to them."""
-        plugin, before = candidate.plugin, candidate.replaces
-        self._with_unique_name(plugin, self._store.read())
-        if before is not None:
-            plugin = msgspec.structs.replace(plugin, is_enabled=before.is_enabled)
-        parts = candidate.snapshot.parts
+        plugin, parts = candidate.plugin, candidate.snapshot.parts
         agreement = Agreement(
             said="yes",
             digest=plugin.digest,
@@ -125,10 +126,15 @@ class PluginInstaller:
             parts={part.name: part.digest for part in parts},
         )
         try:
-            self._move_into_place(candidate)
-            self._store.data_of(plugin).mkdir(parents=True, exist_ok=True, mode=0o700)
-            agree(AgreementKind.PLUGIN, plugin.key, agreement, parts, self._env)
-            self._store.change(lambda state: state.with_plugin(self._with_unique_name(plugin, state)))
+            with self._store.changing() as change:
+                self._require_unique_name(plugin, change.state)
+                before = next((each for each in change.state.plugins if each.key == plugin.key), None)
+                if before is not None:
+                    plugin = msgspec.structs.replace(plugin, is_enabled=before.is_enabled)
+                self._move_into_place(candidate, change)
+                make_private_directory(self._store.data_of(plugin))
+                put_agreement(change.files, AgreementKind.PLUGIN, plugin.key, agreement, parts, self._env)
+                change.state = change.state.with_plugin(plugin)
         except OSError as error:
             raise ConfigError(f"The plugin cannot be saved: {error}. Installed plugins are unchanged.") from error
         self._remove_versions(plugin, keep=before)
@@ -136,19 +142,20 @@ class PluginInstaller:
 
     def uninstall(self, plugin: InstalledPlugin) -> None:
         """Remove a plugin and its agreement; its data too, unless it is also installed elsewhere."""
-        self._store.change(lambda state: state.without_plugin(plugin))
-        forget_agreement(AgreementKind.PLUGIN, plugin.key, self._env)
-        if not any(each.id == plugin.id for each in self._store.read().plugins):
-            shutil.rmtree(self._store.versions_of(plugin), ignore_errors=True)
-            shutil.rmtree(self._store.data_of(plugin), ignore_errors=True)
+        with locked_staging(self._store) as staging, self._store.changing() as change:
+            change.state = change.state.without_plugin(plugin)
+            drop_agreement(change.files, AgreementKind.PLUGIN, plugin.key, self._env)
+            if not any(each.id == plugin.id for each in change.state.plugins):
+                self._discard(self._store.versions_of(plugin), staging / "versions", change)
+                self._discard(self._store.data_of(plugin), staging / "data", change)
 
     def enable(self, plugin: InstalledPlugin, *, is_enabled: bool) -> None:
         """Enable or disable an installed plugin."""
-        self._store.change(lambda state: state.with_plugin(msgspec.structs.replace(plugin, is_enabled=is_enabled)))
+        self._store.change(lambda state: state.with_enabled(plugin.key, is_enabled=is_enabled))
 
     async def refresh_marketplace(self, source: Source, name: str | None = None) -> KnownMarketplace:
         """Fetch a marketplace and store what it offers. Raises `InvalidPlugin`, also if its name is not `name`."""
-        async with staging_directory(self._store.staging) as staging:
+        async with staging_directory(self._store) as staging:
             opened = await open_source(source, staging, self._env)
             marketplace = await opened.marketplace()
             _require_name(marketplace, name)
@@ -163,12 +170,13 @@ class PluginInstaller:
                 ),
                 problems=marketplace.problems,
             )
-        for other in self.marketplaces():
-            if other.name == known.name and other.source != source:
-                raise InvalidPlugin(
-                    f"there is a marketplace {known.name} already, from {other.source.label}; remove that one first"
-                )
-        self._store.change(lambda state: state.with_marketplace(known))
+        with self._store.changing() as change:
+            for other in self._marketplaces_in(change.state):
+                if other.name == known.name and other.source != source:
+                    raise InvalidPlugin(
+                        f"there is a marketplace {known.name} already, from {other.source.label}; remove that one first"
+                    )
+            change.state = change.state.with_marketplace(known)
         return known
 
     def remove_marketplace(self, known: KnownMarketplace) -> tuple[InstalledPlugin, ...]:
@@ -207,23 +215,28 @@ class PluginInstaller:
             case GitOrigin(path=path) as source:
                 return _Fetched(source=await open_source(source, staging, self._env), path=path, entry=entry)
 
-    def _with_unique_name(self, plugin: InstalledPlugin, state: PluginState) -> InstalledPlugin:
-        """Return `plugin`, or raise `InvalidPlugin` if another one has its name: `name:command` must be unambiguous."""
+    def _require_unique_name(self, plugin: InstalledPlugin, state: PluginState) -> None:
+        """Raise `InvalidPlugin` if another plugin has this name: `name:command` must be unambiguous."""
         for other in state.plugins:
             if (other.name, other.project) == (plugin.name, plugin.project) and other.id != plugin.id:
                 raise InvalidPlugin(
                     f"there is a plugin with the same name, {other.id}; "
                     f"remove it first: robota plugin uninstall {other.id}"
                 )
-        return plugin
 
-    def _move_into_place(self, candidate: PluginCandidate) -> None:
+    def _move_into_place(self, candidate: PluginCandidate, change: PluginChange) -> None:
+        """Plan the move of the files to their place, and that of damaged ones out of it."""
         target = self._store.files_of(candidate.plugin)
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if target.exists() and snapshot_of_tree(target).digest != candidate.plugin.digest:
-            shutil.rmtree(target)
-        if not target.exists():
-            candidate.files.rename(target)
+        if target.exists():
+            if snapshot_of_tree(target).digest == candidate.plugin.digest:
+                return
+            self._discard(target, candidate.files.with_name("damaged"), change)
+        change.files.move(self._store.name_of(candidate.files), self._store.name_of(target))
+
+    def _discard(self, directory: Path, into: Path, change: PluginChange) -> None:
+        """Plan the move of a directory to a staging directory, which is removed afterwards."""
+        if directory.exists():
+            change.files.move(self._store.name_of(directory), self._store.name_of(into))
 
     def _remove_versions(self, plugin: InstalledPlugin, keep: InstalledPlugin | None) -> None:
         """Remove old versions, except the one just replaced, which running sessions may still use."""
@@ -245,7 +258,7 @@ def _add_manifest(files: Path, entry: MarketplaceEntry) -> None:
     if not any((files / path).exists() for path in MANIFEST_FILES):
         target = files / MANIFEST_FILES[0]
         target.parent.mkdir(exist_ok=True, mode=0o700)
-        replace_file(target, msgspec.json.encode(entry.manifest))
+        target.write_bytes(msgspec.json.encode(entry.manifest))
 
 
 def _name_of(origin: Origin) -> str:

@@ -1,21 +1,23 @@
 """Stores which plugins are installed and which marketplaces are known: one state file, and directories beside it.
 
-The files of a plugin are in a directory named by their digest, which never changes. An update creates another
-directory and then replaces the state file, so a reader sees either the old plugin or the new one.
+The files of a plugin are in a directory named by their digest, which never changes. The state file, the agreement of
+the user and the directories change in one transaction, so a reader sees either the old plugin or the new one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.config.durable_file import only_writer, read_file, replace_file
+from robota.config.durable_file import read_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
+from robota.config.transaction import JOURNAL, Transaction, finish_interrupted
+from robota.config.trust.lock_file import PLUGINS, changing_agreements
 from robota.extensions.plugins.origins import Origin, Source
 
-DIRECTORY: Final = "plugins"
 STATE_FILE: Final = "plugins.json"
 DIGEST_SHOWN: Final = 12
 DIRECTORY_DIGEST: Final = 16
@@ -81,6 +83,13 @@ class PluginState(msgspec.Struct, frozen=True, kw_only=True):
         others = tuple(each for each in self.plugins if each.key != plugin.key)
         return msgspec.structs.replace(self, plugins=(*others, plugin))
 
+    def with_enabled(self, key: str, *, is_enabled: bool) -> "PluginState":
+        """The plugin with this key enabled or disabled. One that is gone stays so."""
+        changed = (
+            msgspec.structs.replace(each, is_enabled=is_enabled) if each.key == key else each for each in self.plugins
+        )
+        return msgspec.structs.replace(self, plugins=tuple(changed))
+
     def without_plugin(self, plugin: InstalledPlugin) -> "PluginState":
         return msgspec.structs.replace(self, plugins=tuple(each for each in self.plugins if each.key != plugin.key))
 
@@ -94,30 +103,67 @@ class PluginState(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class PluginChange:
+    """The state in a transaction. What is assigned to `state` is written with the other changes of `files`."""
+
+    def __init__(self, files: Transaction, state: PluginState) -> None:
+        self.files = files
+        self.state = state
+
+
 class PluginStore:
     """Reads and changes the state, safely between processes."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        self.directory = user_directory(env) / DIRECTORY
+        self._env = env
+        self._home = user_directory(env)
+        self.directory = self._home / PLUGINS
         self._path = self.directory / STATE_FILE
 
     def read(self) -> PluginState:
         """The current state. Raises `ConfigError` if the file cannot be read."""
+        finish_interrupted(self._home, self._home / JOURNAL)
         try:
-            return msgspec.json.decode(read_file(self._path), type=PluginState)
+            return self._decoded(read_file(self._path))
         except FileNotFoundError:
             return PluginState()
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(
-                f"{self._path}, which lists the installed plugins, cannot be read ({error}), so none is used. It was "
-                "not changed. Correct or remove it."
-            ) from error
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def change(self, update: Callable[[PluginState], PluginState]) -> None:
-        """Apply `update` to the current state under a lock. Raises `ConfigError` or `OSError`."""
-        with only_writer(self.directory):
-            state = update(self.read())
-            replace_file(self._path, msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
+        """Apply `update` to the current state. Raises `ConfigError` or `OSError`, and then nothing is changed."""
+        with self.changing() as change:
+            change.state = update(change.state)
+
+    @contextmanager
+    def changing(self) -> Iterator["PluginChange"]:
+        """Change the state together with agreements and directories, all or nothing. Raises like `change`."""
+        with changing_agreements(self._env) as files:
+            data = files.read(self.name_of(self._path))
+            change = PluginChange(files, PluginState() if data is None else self._decoded(data))
+            yield change
+            encoded = msgspec.json.format(msgspec.json.encode(change.state), indent=2) + b"\n"
+            files.write(self.name_of(self._path), encoded)
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep other processes from changing plugins. A change of a killed process is finished first."""
+        return changing_agreements(self._env)
+
+    def name_of(self, path: Path) -> str:
+        """The name of a path in a transaction."""
+        return path.relative_to(self._home).as_posix()
+
+    def _decoded(self, data: bytes) -> PluginState:
+        try:
+            return msgspec.json.decode(data, type=PluginState)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> ConfigError:
+        return ConfigError(
+            f"{self._path}, which lists the installed plugins, cannot be read ({error}), so none is used. It was "
+            "not changed. Correct or remove it."
+        )
 
     def files_of(self, plugin: InstalledPlugin) -> Path:
         """The directory of a plugin's files."""

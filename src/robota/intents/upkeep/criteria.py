@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from robota.config.durable_file import only_writer, replace_file
+from robota.config.durable_file import read_file
+from robota.config.transaction import transaction
 
 
 class CriterionRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,13 +32,20 @@ class CriterionRuns:
     def all(self) -> Runs:
         """All runs; empty if the file cannot be read."""
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Runs)
-        except (OSError, msgspec.DecodeError, RecursionError):
+            return _decoded(read_file(self._path))
+        except OSError:
             return {}
 
     def note(self, intent_id: str, command: str, run: CriterionRun) -> None:
         """Store a run. Raises `OSError`."""
-        with only_writer(self._directory):
-            runs = self.all()
+        with transaction(self._directory) as files:
+            runs = _decoded(files.read(self._path.name) or b"")
             runs.setdefault(intent_id, {})[command] = run
-            replace_file(self._path, msgspec.json.encode(runs))
+            files.write(self._path.name, msgspec.json.encode(runs))
+
+
+def _decoded(data: bytes) -> Runs:
+    try:
+        return msgspec.json.decode(data, type=Runs)
+    except (msgspec.DecodeError, RecursionError):
+        return {}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.config.durable_file import only_writer, replace_file
+from robota.config.transaction import transaction
 from robota.intents.intent import Intent
 from robota.intents.intent_files import DIRECTORY, MAP
 from robota.intents.upkeep.traced_intents import TracedFile, TracedIntent
@@ -26,10 +26,10 @@ def map_text(intents: Sequence[Intent], traced: Mapping[str, TracedIntent]) -> s
 
 def write_map(home: Path, text: str) -> None:
     """Raises `OSError`."""
-    with only_writer(home / DIRECTORY):
+    with transaction(home / DIRECTORY) as files:
         if (home / MAP).is_symlink():
             raise OSError(f"{MAP} is a link")
-        replace_file(home / MAP, text.encode(), mode=0o644)
+        files.write(Path(MAP).name, text.encode(), mode=0o644)
 
 
 def _section(id: str, intent: Intent | None, traced: TracedIntent | None) -> str:

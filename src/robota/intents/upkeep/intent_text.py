@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.config.durable_file import only_writer, replace_file
+from robota.config.transaction import Transaction, transaction
 from robota.intents.intent import ROOT_KEY, Intent, IntentProblem, IntentStatus, read_intents
 from robota.intents.intent_files import DIRECTORY, INTENTS, IntentFiles, open_plain
 
 NUMBERED: Final = re.compile(r"(.*?)(\d+)")
 HEADER: Final = f"# What agents may work on here. docs/intents.md of Robota explains it.\n{ROOT_KEY}:\n"
+ATTRIBUTES_FILE: Final = ".gitattributes"
 ATTRIBUTES: Final = (
     "# Both sides of a merge keep their records; `robota trace verify` knows them.\nagent_trace.jsonl merge=union\n"
 )
@@ -33,22 +34,28 @@ class NewIntent(msgspec.Struct, frozen=True, kw_only=True):
 
 def set_status(files: IntentFiles, id: str, status: IntentStatus) -> None:
     """Write the status of an intent. Raises `IntentProblem` or `OSError` and leaves the file unchanged."""
-    with only_writer(files.home / DIRECTORY):
-        _write(files, with_status(files.text(INTENTS), id, status))
+    with transaction(files.home / DIRECTORY) as changed:
+        _write(files, changed, with_status(files.text(INTENTS), id, status))
 
 
 def add_intent(files: IntentFiles, new: NewIntent) -> str:
     """Add an intent and return its id. Creates the file if it is missing."""
     (files.home / DIRECTORY).mkdir(exist_ok=True)
-    with only_writer(files.home / DIRECTORY):
+    _add_attributes(files.home / DIRECTORY)
+    with transaction(files.home / DIRECTORY) as changed:
         path = files.home / INTENTS
         text = files.text(INTENTS) if path.exists() or path.is_symlink() else HEADER
         id = next_id([] if text is HEADER else read_intents(text))
-        _write(files, with_intent(text, id, new))
-        attributes = files.home / DIRECTORY / ".gitattributes"
-        if not attributes.exists() and not attributes.is_symlink():
-            replace_file(attributes, ATTRIBUTES.encode(), mode=0o644)
+        _write(files, changed, with_intent(text, id, new))
     return id
+
+
+def _add_attributes(directory: Path) -> None:
+    """Tell git how to merge traces, before there is an intent that leaves one."""
+    attributes = directory / ATTRIBUTES_FILE
+    with transaction(directory) as changed:
+        if not attributes.exists() and not attributes.is_symlink():
+            changed.write(ATTRIBUTES_FILE, ATTRIBUTES.encode(), mode=0o644)
 
 
 def with_status(text: str, id: str, status: IntentStatus) -> str:
@@ -85,11 +92,11 @@ def next_id(intents: Sequence[Intent]) -> str:
     return f"{prefix}{highest + 1:0{len(digits)}}"
 
 
-def _write(files: IntentFiles, text: str) -> None:
+def _write(files: IntentFiles, changed: Transaction, text: str) -> None:
     path = files.home / INTENTS
     if path.is_symlink():
         raise IntentProblem(f"{INTENTS} is a link")
-    replace_file(path, _byte_order_mark(files.home) + text.encode(), mode=_mode(path))
+    changed.write(path.name, _byte_order_mark(files.home) + text.encode(), mode=_mode(path))
 
 
 def _byte_order_mark(home: Path) -> bytes:

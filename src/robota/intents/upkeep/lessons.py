@@ -1,6 +1,5 @@
 """Lessons in `.orchestration/AGENT.md`: past failures, which later sessions get as quoted data."""
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from robota.config.durable_file import only_writer, read_file, replace_file
+from robota.config.transaction import transaction
 from robota.intents.intent_files import DIRECTORY, LESSONS
 from robota.text.visible import single_line
 
@@ -36,14 +35,11 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 
 def note_lesson(root: Path, lesson: Lesson) -> None:
     """Add a lesson, or count it once more. Text of users in the file is preserved. Raises `OSError`."""
-    directory = root / DIRECTORY
-    path = root / LESSONS
-    with only_writer(directory):
-        if path.is_symlink():
-            raise OSError(f"{LESSONS} is a link")
-        is_there = os.path.lexists(path)
-        text = read_file(path, follow=False, most=LARGEST).decode("utf-8", "replace") if is_there else BEGINNING
-        replace_file(path, with_lesson(text, lesson).encode(), mode=0o644)
+    name = Path(LESSONS).name
+    with transaction(root / DIRECTORY) as files:
+        data = files.read(name, follow=False, most=LARGEST)
+        text = BEGINNING if data is None else data.decode("utf-8", "replace")
+        files.write(name, with_lesson(text, lesson).encode(), mode=0o644)
 
 
 def with_lesson(text: str, lesson: Lesson) -> str:

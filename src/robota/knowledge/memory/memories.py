@@ -111,9 +111,10 @@ class Memories:
         """Add an entry; None if the memory has its text already."""
         entry = self.validated(new, origin)
         store = self._store(new.scope)
+        # The note first: without its entry it means nothing, and an entry without it would not be the user's own.
+        self._note_own(new.scope, entry)
         if not store.add(entry):
             return None
-        self._note_own(new.scope, entry)
         return KnownEntry(scope=new.scope, entry=entry, is_own=True)
 
     def validated(self, new: NewEntry, origin: MemoryOrigin | None) -> MemoryEntry:
@@ -165,11 +166,11 @@ class Memories:
         entry = found.candidate.entry
         if is_approved and (why := why_refused(entry.text, self._redact)) is not None:
             raise MemoryProblem(f"This was not saved, because {why}. The proposed entry was not changed.")
+        if is_approved:
+            self._note_own(found.scope, entry)
         decided = self._store(found.scope).decide(found.candidate.id, is_approved=is_approved)
         if decided is None:
             raise MemoryProblem(f"{found.candidate.id} was already decided elsewhere. Nothing was changed.")
-        if is_approved:
-            self._note_own(found.scope, entry)
         return KnownCandidate(scope=found.scope, candidate=decided)
 
     def record_checks(self, scope: MemoryScope, failed: Mapping[str, str], passed: Sequence[str]) -> None:
@@ -196,9 +197,9 @@ class Memories:
         try:
             self._own(scope).note(entry)
         except OSError as error:
-            problem = f"It was saved, but without a note that you wrote it ({error.strerror})."
             raise MemoryProblem(
-                f"{problem} Until you trust this workspace, the model gets it as quoted data."
+                f"That you wrote this cannot be noted in {self.stores[MemoryScope.USER].directory} "
+                f"({error.strerror}). Nothing was saved."
             ) from error
 
     def _own(self, scope: MemoryScope) -> OwnEntries:

@@ -1,13 +1,15 @@
-"""Reads and writes the files of one memory, atomically and with one writer at a time."""
+"""Reads and writes the files of one memory: each change in all files or in none, and one writer at a time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from robota.config.durable_file import directory_inside, only_writer, read_file, replace_file
+from robota.config.durable_file import directory_inside, read_file
+from robota.config.transaction import Transaction, transaction
 from robota.knowledge.memory.candidates import CandidateState, MemoryCandidate, PendingFile
 from robota.knowledge.memory.entry import MemoryEntry, MemoryLine, memory_lines
 
@@ -50,12 +52,16 @@ class FailedCheck(msgspec.Struct, frozen=True, kw_only=True):
 class MemoryStore:
     """The files of one memory: that of a project, or that of the user."""
 
-    def __init__(self, root: Path, relative: str, title: str, prepare: Callable[[], None]) -> None:
-        """The files are in `root / relative`; links below `root` are refused. `prepare` runs before each write."""
+    def __init__(self, root: Path, relative: str, title: str, journal: Path, prepare: Callable[[], None]) -> None:
+        """The files are in `root / relative`; links below `root` are refused. `prepare` runs before each write.
+
+        `journal`, in the user's directory, is where changes of several files are noted.
+        """
         self.directory = root / relative
         self._root = root
         self._relative = Path(relative)
         self._title = title
+        self._journal = journal
         self._prepare = prepare
 
     @property
@@ -72,66 +78,81 @@ class MemoryStore:
 
     def index(self) -> tuple[MemoryLine, ...]:
         """The lines of the index. Raises `MemoryProblem`."""
-        with self._reading(self._relative) as directory:
-            return () if directory is None else _lines(directory / INDEX)
+        self._finish_interrupted()
+        return self._index()
+
+    def read(self) -> MemoryContents:
+        """The whole memory. Raises `MemoryProblem`."""
+        self._finish_interrupted()
+        return self._contents()
 
     def topics(self) -> Mapping[str, tuple[MemoryLine, ...]]:
         """The lines of every topic file, by topic. Raises `MemoryProblem`."""
+        self._finish_interrupted()
+        return self._topics()
+
+    def _contents(self) -> MemoryContents:
+        return MemoryContents(index=self._index(), topics=self._topics())
+
+    def _index(self) -> tuple[MemoryLine, ...]:
+        with self._reading(self._relative) as directory:
+            return () if directory is None else _lines(directory / INDEX)
+
+    def _topics(self) -> Mapping[str, tuple[MemoryLine, ...]]:
         with self._reading(self._relative / TOPICS) as directory:
             if directory is None:
                 return {}
             names = sorted(path.name for path in directory.iterdir() if path.suffix == ".md" and not path.is_symlink())
             return {name.removesuffix(".md"): _lines(directory / name) for name in names[:MAX_TOPICS]}
 
-    def read(self) -> MemoryContents:
-        """The whole memory. Raises `MemoryProblem`."""
-        return MemoryContents(index=self.index(), topics=self.topics())
-
     def add(self, entry: MemoryEntry) -> bool:
         """Add an entry to the index and its topic file; False if its text is there. Raises `MemoryProblem`."""
-        with self._writing() as directory:
-            if any(known.text.casefold() == entry.text.casefold() for known in self.read().entries):
+        with self._writing() as files:
+            if any(known.text.casefold() == entry.text.casefold() for known in self._contents().entries):
                 return False
-            self._append(directory, entry)
+            self._append(files, entry)
             return True
 
     def forget(self, entry_id: str) -> MemoryEntry | None:
         """Remove an entry from every file; None if there is no such entry. Raises `MemoryProblem`."""
-        with self._writing() as directory:
-            entry = next((each for each in self.read().entries if each.id == entry_id), None)
+        with self._writing() as files:
+            contents = self._contents()
+            entry = next((each for each in contents.entries if each.id == entry_id), None)
             if entry is not None:
-                _remove_entry(directory / INDEX, entry_id)
-                for topic in self.topics():
-                    _remove_entry(directory / TOPICS / f"{topic}.md", entry_id)
+                _remove_entry(files, INDEX, contents.index, entry_id)
+                for topic, lines in contents.topics.items():
+                    _remove_entry(files, f"{TOPICS}/{topic}.md", lines, entry_id)
             return entry
 
     def candidates(self) -> tuple[MemoryCandidate, ...]:
         """The candidates that wait for approval. Raises `MemoryProblem`."""
+        self._finish_interrupted()
         return tuple(each for each in self._records() if each.state is CandidateState.PENDING)
 
     def propose(self, candidate: MemoryCandidate) -> bool:
         """Keep a candidate until the user decides; False if its text is an entry, or was a candidate before."""
-        with self._writing() as directory:
+        with self._writing() as files:
             records = self._records()
             text = candidate.entry.text.casefold()
-            known = (*self.read().entries, *(each.entry for each in records))
+            known = (*self._contents().entries, *(each.entry for each in records))
             if any(each.text.casefold() == text for each in known):
                 return False
-            _save_candidates(directory, (*records, candidate))
+            _save_candidates(files, (*records, candidate))
             return True
 
     def decide(self, candidate_id: str, *, is_approved: bool) -> MemoryCandidate | None:
         """Approve a candidate, which adds its entry, or reject it; None if no such candidate waits."""
-        with self._writing() as directory:
+        with self._writing() as files:
             records = self._records()
-            found = next((each for each in self.candidates() if each.id == candidate_id), None)
+            waiting = (each for each in records if each.state is CandidateState.PENDING)
+            found = next((each for each in waiting if each.id == candidate_id), None)
             if found is None:
                 return None
-            if is_approved and found.entry.id not in {entry.id for entry in self.read().entries}:
-                self._append(directory, found.entry)
+            if is_approved and found.entry.id not in {entry.id for entry in self._contents().entries}:
+                self._append(files, found.entry)
             state = CandidateState.SAVED if is_approved else CandidateState.REJECTED
             decided = msgspec.structs.replace(found, state=state)
-            _save_candidates(directory, tuple(decided if each.id == found.id else each for each in records))
+            _save_candidates(files, tuple(decided if each.id == found.id else each for each in records))
             return decided
 
     def failed_checks(self) -> Mapping[str, FailedCheck]:
@@ -146,16 +167,17 @@ class MemoryStore:
 
     def record_checks(self, failed: Mapping[str, FailedCheck], passed: Iterable[str]) -> None:
         """Record which checks failed, and which passed."""
-        with self._writing() as directory:
+        with self._writing() as files:
             kept = {**self.failed_checks(), **failed}
             for entry_id in passed:
                 kept.pop(entry_id, None)
-            replace_file(directory / CHECKS, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
+            files.write(CHECKS, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
 
-    def _append(self, directory: Path, entry: MemoryEntry) -> None:
-        _append_line(directory / INDEX, f"{self._title}\n", entry.line)
-        with directory_inside(self._root, self._relative / TOPICS) as topics:
-            _append_line(topics / f"{entry.topic}.md", f"# {entry.topic}\n", entry.line)
+    def _append(self, files: Transaction, entry: MemoryEntry) -> None:
+        contents = self._contents()
+        _append_line(files, INDEX, contents.index, f"{self._title}\n", entry.line)
+        lines = contents.topics.get(entry.topic, ())
+        _append_line(files, f"{TOPICS}/{entry.topic}.md", lines, f"# {entry.topic}\n", entry.line)
 
     def _records(self) -> tuple[MemoryCandidate, ...]:
         with self._reading(self._relative) as directory:
@@ -186,13 +208,22 @@ class MemoryStore:
                 f"The memory in {self.directory} cannot be read: {_error_text(error)}. Nothing was changed."
             ) from error
 
+    def _finish_interrupted(self) -> None:
+        """Finish the change of a killed process. A memory that cannot be written is read as it is."""
+        if os.path.lexists(self._journal):
+            with suppress(MemoryProblem), self._writing():
+                pass
+
     @contextmanager
-    def _writing(self) -> Iterator[Path]:
-        """Open the directory of the memory, creating it if needed, and lock it against other writers."""
+    def _writing(self) -> Iterator[Transaction]:
+        """Open the directory of the memory, creating it if needed, and change its files together."""
         try:
             self._prepare()
-            with directory_inside(self._root, self._relative) as directory, only_writer(directory):
-                yield directory
+            with (
+                directory_inside(self._root, self._relative) as directory,
+                transaction(directory, journal=self._journal, inside=(TOPICS,)) as files,
+            ):
+                yield files
         except OSError as error:
             message = f"The memory in {self.directory} cannot be written: {_error_text(error)}. Nothing was changed."
             raise MemoryProblem(message) from error
@@ -213,30 +244,28 @@ def _lines(path: Path) -> tuple[MemoryLine, ...]:
         return ()
 
 
-def _append_line(path: Path, heading: str, line: str) -> None:
-    lines = _lines(path)
+def _append_line(files: Transaction, name: str, lines: Sequence[MemoryLine], heading: str, line: str) -> None:
     text = "".join(each.text for each in lines) or f"{heading}\n"
     end = "" if text.endswith("\n") else "\n"
-    _write(path, f"{text}{end}{line}\n")
+    _write(files, name, f"{text}{end}{line}\n")
 
 
-def _remove_entry(path: Path, entry_id: str) -> None:
-    lines = _lines(path)
+def _remove_entry(files: Transaction, name: str, lines: Sequence[MemoryLine], entry_id: str) -> None:
     kept = [line for line in lines if line.entry is None or line.entry.id != entry_id]
     if len(kept) < len(lines):
-        _write(path, "".join(line.text for line in kept))
+        _write(files, name, "".join(line.text for line in kept))
 
 
-def _write(path: Path, text: str) -> None:
-    replace_file(path, text.encode("utf-8", "surrogateescape"))
+def _write(files: Transaction, name: str, text: str) -> None:
+    files.write(name, text.encode("utf-8", "surrogateescape"))
 
 
-def _save_candidates(directory: Path, records: tuple[MemoryCandidate, ...]) -> None:
+def _save_candidates(files: Transaction, records: tuple[MemoryCandidate, ...]) -> None:
     """Write all waiting candidates, and the latest decided ones."""
     decided = [each for each in records if each.state is not CandidateState.PENDING]
     dropped = {each.id for each in decided[:-MAX_DECIDED]}
     kept = PendingFile(records=tuple(each for each in records if each.id not in dropped))
-    replace_file(directory / PENDING, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
+    files.write(PENDING, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
 
 
 def _error_text(error: OSError) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from robota.config.durable_file import make_private_directory, read_file, replace_file
+from robota.config.durable_file import read_file
+from robota.config.transaction import transaction
 from robota.knowledge.skills.skill import Skill
 
 
@@ -19,6 +20,5 @@ def load_skill_cache(path: Path) -> dict[str, Skill]:
 
 def save_skill_cache(path: Path, skills: dict[str, Skill]) -> None:
     """Replace the cache. A failure is ignored: the cache is an optimisation."""
-    with contextlib.suppress(OSError):
-        make_private_directory(path.parent)
-        replace_file(path, msgspec.json.encode(skills))
+    with contextlib.suppress(OSError), transaction(path.parent) as files:
+        files.write(path.name, msgspec.json.encode(skills))

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,11 +15,13 @@ from robota.cli.output import print_json
 from robota.config.errors import ConfigError
 from robota.config.paths import LOCAL_SETTINGS, settings_path
 from robota.config.settings.json_edit import with_member, without_member
+from robota.config.settings.json_text import read_object
 from robota.config.settings.load import load_settings
 from robota.config.settings.own_change import own_change
 from robota.config.settings.writer import change_text, read_raw
 from robota.extensions.mcp.configured_servers import FILES, SECTION, written_servers
 from robota.extensions.mcp.definitions import problem_with_server
+from robota.log.store import make_hidden_directory
 from robota.secrets.named_values import mask_settings
 from robota.text.visible import single_line
 
@@ -54,23 +56,32 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True):
         section = read_raw(self.path, follow=self.within is None).get(SECTION, {})
         return section if isinstance(section, dict) else {}
 
-    def write(self, name: str, entry: Mapping[str, Any], env: Mapping[str, str]) -> None:
-        """Set one entry and keep the rest of the file unchanged."""
-        self._change(partial(with_member, key=(SECTION, name), value=entry), env)
+    def write(self, name: str, entry: Mapping[str, Any], env: Mapping[str, str], *, replaces: bool) -> None:
+        """Set one entry and keep the rest of the file unchanged. `ConfigError` if it is there and not replaced."""
+
+        def change(text: str) -> str:
+            section = read_object(text)[0].get(SECTION) if text.strip() else None
+            if not replaces and isinstance(section, dict) and name in section:
+                raise ConfigError(f"{name} is already in {self.path}. Nothing was written. To replace it: --replace")
+            return with_member(text, (SECTION, name), entry)
+
+        self._change(change, env)
 
     def remove(self, name: str, env: Mapping[str, str]) -> None:
         """Remove one entry and keep the rest of the file unchanged."""
         self._change(partial(without_member, key=(SECTION, name)), env)
 
-    def _change(self, change: Any, env: Mapping[str, str]) -> None:
+    def _change(self, change: Callable[[str], str], env: Mapping[str, str]) -> None:
         if self.within is None:
             change_text(self.path, change, mode=self.mode)
             return
-        with own_change(self.within, env):
-            made = not self.path.parent.exists()
-            change_text(self.path, change, mode=self.mode, within=self.within)
-            if made:
-                (self.path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+        try:
+            with own_change(self.within, self.path, env):
+                if self.path.parent != self.within:
+                    make_hidden_directory(self.path.parent)
+                change_text(self.path, change, mode=self.mode, within=self.within)
+        except OSError as error:
+            raise ConfigError(f"{self.path} cannot be written: {error}. It was not changed.") from error
 
 
 def file_of_scope(scope: str, root: Path, env: Mapping[str, str]) -> EntryFile:
@@ -87,9 +98,7 @@ def _add(options: argparse.Namespace, root: Path, env: Mapping[str, str]) -> int
     if problem is not None:
         raise ConfigError(f"MCP server {single_line(options.server)}: {problem}. Nothing was written.")
     file = file_of_scope(options.scope, root, env)
-    if options.server in file.entries() and not options.replace:
-        raise ConfigError(f"{options.server} is already in {file.path}. Nothing was written. To replace it: --replace")
-    file.write(options.server, entry, env)
+    file.write(options.server, entry, env, replaces=options.replace)
     print(f"{options.server} was added to {file.path}. To test it: robota mcp test {options.server}")
     _say_if_overruled(options.server, file, root, env)
     return EXIT_SUCCESS

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
             continue
         there[foreign.robota_name] = foreign.entry
         if not options.dry_run:
-            file.write(foreign.robota_name, foreign.entry, os.environ)
+            file.write(foreign.robota_name, foreign.entry, os.environ, replaces=options.replace)
         _tell(foreign, f"would be added to {file.path}" if options.dry_run else f"was added to {file.path}")
     return EXIT_SUCCESS if is_complete else EXIT_FAILED
 
