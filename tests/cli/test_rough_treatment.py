@@ -151,11 +151,30 @@ def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None
     command, env = with_room_for(16, str(EXECUTABLE), *arguments), clean_environment(robota.home)
     done = subprocess.run(command, cwd=robota.workspace, env=env, capture_output=True, check=False)
     result = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
+    assert result["terminal_reason"] == "log_failed" and "not saved" in result["errors"][0]
     assert result["result"] == "Finished."
     assert result["permission_denials"][0]["tool_name"] == "write_to_file"
     assert b"session log cannot be written" in done.stderr
     assert not (robota.workspace / "new.txt").exists()
     assert load(log_of(robota)).records
+
+
+@pytest.mark.parametrize("output", ["text", "json", "stream-json", "messages"])
+def test_whichever_record_does_not_fit_the_run_is_no_success(robota: Robota, output: str) -> None:
+    """The disk is full from the first record on, in the middle of the answer, at its end, or never."""
+    script(robota, {"text": "x" * 60_000})
+    env, codes = clean_environment(robota.home), []
+    for blocks in (0, 16, 48, 64, 96, 2048):
+        arguments = ("-p", "go", "--output-format", output, *(("--verbose",) if output == "stream-json" else ()))
+        command = with_room_for(blocks, str(EXECUTABLE), *arguments)
+        done = subprocess.run(command, cwd=robota.workspace, env=env, capture_output=True, check=False)
+        codes.append(done.returncode)
+        is_failure = b"session log cannot be written" in done.stderr + done.stdout
+        assert (done.returncode == 1) == is_failure, done
+        assert not is_failure or b'"success"' not in done.stdout
+    assert codes[0] == 1 and codes[-1] == 0 and codes.count(1) > 2
 
 
 def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:
@@ -173,7 +192,8 @@ def test_a_disk_that_was_full_from_the_start_is_said_too(robota: Robota) -> None
     command = with_room_for(0, str(EXECUTABLE), "-p", "go", "--permission-mode", "bypassPermissions")
     env = clean_environment(robota.home)
     done = subprocess.run(command, cwd=robota.workspace, env=env, capture_output=True, check=False)
-    assert done.stdout == b"Finished.\n"
+    assert (done.returncode, done.stdout) == (1, b"Finished.\n")
+    assert b"not saved" in done.stderr
     assert done.stderr.count(b"robota: The session log cannot be written") == 1
     assert not (robota.workspace / "new.txt").exists()
 

@@ -16,6 +16,7 @@ from robota.app.intents import session_intents
 from robota.app.knowledge.instructions import session_instructions
 from robota.app.knowledge.memory import MemoryPlace, has_memory, session_memory
 from robota.app.knowledge.skills import session_knowledge
+from robota.app.leftovers import remove_leftovers_of_killed
 from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
@@ -318,6 +319,7 @@ def _build(
     parts: SessionParts, new: NewSession, redactor: Redactor, env: Mapping[str, str], replace_services: ReplaceServices
 ) -> OpenSession:
     sandbox, settings = parts.sandbox, parts.settings
+    remove_leftovers_of_killed(parts.root, parts.kept_in, env)
     left_by_killed = clear_up_after_killed(parts.root, parts.kept_in, user_directory(env))
     options = msgspec.structs.replace(parts.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:

@@ -19,6 +19,7 @@ from robota.intents.intent import Intent
 from robota.intents.scope import Scope, ScopeProblem
 
 SUFFIX: Final = ".lease"
+DRAFT_SUFFIX: Final = ".new"
 LARGEST: Final = 1_000_000
 MOST_FILES: Final = 5_000
 WILD: Final = frozenset("*?[")
@@ -81,7 +82,7 @@ class LeaseBook:
             )
             self.release()
             # It is renamed into place once locked, so that no session takes it for the lease of a dead one.
-            draft = self._directory / f"{self._session_id}.new"
+            draft = self._directory / f"{self._session_id}{DRAFT_SUFFIX}"
             held = draft.open("wb", buffering=0)
             fcntl.flock(held, fcntl.LOCK_EX)
             held.write(msgspec.json.encode(mine))
@@ -125,7 +126,8 @@ class LeaseBook:
 
     def _remove_dead(self) -> None:
         """Remove the leases of dead sessions. Only one writer at a time: nobody takes one of that name meanwhile."""
-        for path in self._files():
+        drafts = [path for path in self._directory.iterdir() if path.suffix == DRAFT_SUFFIX]
+        for path in (*self._files(), *drafts):
             with suppress(OSError), path.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 path.unlink()

@@ -149,7 +149,7 @@ def test_a_bundle_that_is_not_what_it_says_is_refused(
     code, _, err = machines("import", str(machines.bundle), where=machines.there)
     assert code == 1 and "Nothing was changed" in err
     sessions = machines.there / ".robota" / "sessions"
-    assert not sessions.exists() or (list(sessions.glob("[!.]*")) == [] and list(sessions.glob(".new-*")) == [])
+    assert not sessions.exists() or (list(sessions.glob("[!.]*")) == [] and list(sessions.glob(".new/*")) == [])
     assert not (machines.there.parent / "evil").exists()
 
 

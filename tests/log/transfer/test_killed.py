@@ -145,4 +145,4 @@ def test_a_full_disk(desk: Desk, home: Path, action: str) -> None:
     assert "Traceback" not in finished.stderr
     assert ("the logs are read instead" if only_reads else "could not be written") in finished.stderr
     assert desk.ids() == {"one", "two"}
-    assert not list(desk.root.rglob(".new-*")) and not list(desk.root.rglob("*.part"))
+    assert not list(desk.root.rglob(".new/*")) and not list(desk.root.rglob("*.part"))

@@ -15,6 +15,7 @@ from robota.clients.headless.outcome import (
     RunOutcome,
     aborted_during,
     command_done,
+    not_recorded,
     outcome_of,
     refused,
     wrong_shape,
@@ -142,6 +143,8 @@ class HeadlessRun:
         if self._lost is not None:
             raise self._lost
         outcome = self._checked(self._outcome())
+        if self._tally.log_failure is not None:
+            outcome = not_recorded(outcome, self._tally.log_failure)
         self._printer.finish(result_of(outcome, self._tally))
         return outcome.exit_code
 

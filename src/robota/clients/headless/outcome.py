@@ -28,6 +28,7 @@ SUCCESS: Final = "success"
 ERROR_MAX_TURNS: Final = "error_max_turns"
 ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
+LOG_FAILED: Final = "log_failed"
 
 NO_ANSWER: Final = "The task ended without a complete answer. The session is saved; run the prompt again."
 PARAGRAPH: Final = "\n\n"
@@ -112,6 +113,15 @@ def wrong_shape(answer: str, problem: str) -> RunOutcome:
     """The answer does not match the schema, even after a second try."""
     error_text = f"The answer does not match --json-schema: {problem} The session is saved."
     return _failed("invalid_output", answer, error_text)
+
+
+def not_recorded(outcome: RunOutcome, reason: str) -> RunOutcome:
+    """A run that is not in its log is no success, however it ended. Its answer is kept, because it is nowhere else."""
+    if outcome.is_error:
+        return outcome
+    error_text = f"The answer is complete, but the session is not saved completely. {reason}"
+    failed = _failed(LOG_FAILED, outcome.result, error_text)
+    return msgspec.structs.replace(failed, is_structured=outcome.is_structured)
 
 
 def command_done(outcome: CommandOutcome) -> RunOutcome:

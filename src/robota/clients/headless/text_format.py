@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
+from robota.clients.headless.outcome import LOG_FAILED
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
 from robota.clients.terminal.line import Handlers
@@ -18,7 +19,7 @@ WORTH_TELLING_MS: Final = 2000
 
 
 class TextPrinter:
-    """Prints the complete answer. A failed run prints no answer, so that a pipe gets none."""
+    """Prints the complete answer. A run that failed before it had one prints none, so that a pipe gets none."""
 
     def __init__(self, output: Output, diagnostics: LineWriter, *, verbose: bool) -> None:
         self._output = output
@@ -44,7 +45,8 @@ class TextPrinter:
             self._diagnostics.prose(f"robota: not allowed: {call.label} {call.first_arg}{why}", indent="  ")
         if result.errors is not UNSET:
             self._diagnostics.errors(result.errors)
-        if not result.is_error and not self.is_answer_shown:
+        is_complete = not result.is_error or result.terminal_reason == LOG_FAILED
+        if is_complete and not self.is_answer_shown:
             if self._progress is not None:
                 self._diagnostics.gap()
             self._output.text(result.result if result.result.endswith("\n") else result.result + "\n")

@@ -19,7 +19,7 @@ from robota.log.errors import LogExists, LogInUse, LogWriteError, SessionNotFoun
 
 # Within the sessions directory, so that moving is one rename, and git ignores it, too.
 TRASH: Final = ".trash"
-# Drafts are built here; the name is not a valid session id.
+# The beginning of the names of drafts in earlier versions.
 DRAFT: Final = ".new-"
 TRASHED_NAME: Final = re.compile(r"(?P<at>\d{1,15})-(?P<id>[A-Za-z0-9][A-Za-z0-9._-]*)")
 
@@ -73,7 +73,7 @@ def trashed_sessions(places: Iterable[SessionsPlace]) -> tuple[TrashedSession, .
 
 
 def left_drafts(places: Iterable[SessionsPlace], before_ms: int) -> tuple[TrashedSession, ...]:
-    """Drafts that killed forks and imports left behind."""
+    """Drafts that killed forks and imports of earlier versions left behind."""
     found = []
     for place in places:
         if place.directory.is_symlink() or not place.directory.is_dir():

@@ -1,20 +1,25 @@
 """Creates a session from existing records; it appears completely or not at all."""
 
 import contextlib
+import errno
 import os
 import shutil
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
+from robota.config.claimed_directory import ClaimedDirectory, claim_directory, remove_unclaimed
+from robota.config.durable_file import only_writer
 from robota.log.artifacts import ARTIFACTS_NAME, artifact_path, force_path_to_disk
-from robota.log.catalogue.trash import DRAFT
 from robota.log.chain.head import ChainHead, head_path, note_head, noted_head
 from robota.log.chain.reader import LOG_NAME, scan
 from robota.log.errors import ArtifactMissing, LogExists, LogWriteError
 from robota.log.record import FIRST_PREV, Payload, kind_of, seal
 from robota.log.store import SESSIONS, check_session_id, fallback_directory, prepare_project_directory
 from robota.secrets.redaction import Redactor
+
+# In the directory of the sessions; the name is not a valid session id.
+DRAFTS: Final = ".new"
 
 
 class DraftSession:
@@ -33,13 +38,16 @@ class DraftSession:
         self._head, self._seq, self._ts = FIRST_PREV, 0, 0
         if self._target.exists():
             raise LogExists(f"There is already a session {session_id}. Nothing was changed.")
-        self.directory = self._target.with_name(DRAFT + os.urandom(8).hex())
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            self.directory.mkdir(mode=0o700)
+            self._claimed = _claimed_in(self._target.parent)
+        except OSError as error:
+            raise _not_written(error) from error
+        self.directory = self._claimed.path
+        try:
             self._stream = os.fdopen(os.open(self.directory / LOG_NAME, flags, 0o600), "wb")
         except OSError as error:
-            shutil.rmtree(self.directory, ignore_errors=True)
+            _remove(self._claimed)
             raise _not_written(error) from error
 
     def __enter__(self) -> Self:
@@ -51,7 +59,7 @@ class DraftSession:
         """Remove an unfinished draft, which no other process could see."""
         with contextlib.suppress(OSError):
             self._stream.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        _remove(self._claimed)
         if isinstance(error, OSError):
             raise _not_written(error) from error
 
@@ -111,6 +119,31 @@ class DraftSession:
         place = os.fsencode(self._target.absolute()).decode("utf-8", "replace")
         note_head(head_path(self._user_directory, self._target), ChainHead(self._seq, self._head, place))
         return self._target
+
+
+def remove_abandoned_drafts(sessions: Path) -> None:
+    """Remove the drafts of killed processes. `sessions` is the directory of the sessions."""
+    if (sessions / DRAFTS).is_symlink():
+        return
+    with contextlib.suppress(OSError), only_writer(sessions, make=False):
+        remove_unclaimed(sessions / DRAFTS)
+        (sessions / DRAFTS).rmdir()
+
+
+def _claimed_in(sessions: Path) -> ClaimedDirectory:
+    drafts = sessions / DRAFTS
+    if drafts.is_symlink():
+        raise OSError(errno.ELOOP, f"{drafts} is a symbolic link, which is not followed")
+    with only_writer(sessions):
+        return claim_directory(drafts)
+
+
+def _remove(claimed: ClaimedDirectory) -> None:
+    """Remove a draft, and the directory of drafts if it was the last one. The lock keeps out who makes one."""
+    drafts = claimed.path.parent
+    with contextlib.suppress(OSError), only_writer(drafts.parent, make=False):
+        claimed.remove()
+        drafts.rmdir()
 
 
 def _not_written(error: OSError) -> LogWriteError:
