@@ -79,8 +79,8 @@ def _is_write(call: ast.Call) -> bool:
         case ast.Attribute(value=ast.Name(id="os"), attr=name):
             return name in WRITING_OF_OS
         case ast.Name(id="open") | ast.Attribute(attr="open"):
-            given = (*call.args, *(word.value for word in call.keywords))
-            modes = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            parts = (each for given in (*call.args, *call.keywords) for each in ast.walk(given))
+            modes = [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
             return any(set(mode) <= set("rwxabt+") and set(mode) & set("wxa+") for mode in modes)
         case ast.Attribute(attr="replace" | "rename"):
             # `str.replace` takes two arguments, `structs.replace` named ones; `Path` takes one.

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from robota.app.sandbox import withheld_variables
+from robota.config.durable_file import has_entries
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
+from robota.config.trust.lock_file import PLUGINS
 
 if TYPE_CHECKING:
     from robota.contracts.knowledge import PromptService
@@ -77,3 +79,12 @@ def find_resource_tool(servers: "McpServers | None", name: str) -> str | None:
     from robota.extensions.mcp.resource_tool import resource_tool_name
 
     return resource_tool_name(name)
+
+
+def remove_staging_of_killed(env: Mapping[str, str]) -> None:
+    """Remove what killed installations of plugins left. It runs at every start, so it looks before it loads."""
+    if has_entries(user_directory(env) / PLUGINS / "staging"):
+        from robota.extensions.plugins.staging import remove_abandoned_staging
+        from robota.extensions.plugins.store import PluginStore
+
+        remove_abandoned_staging(PluginStore(env))

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.extensions import configured_servers, find_resource_tool, server_prompts, session_plugins
+from robota.app.extensions import (
+    configured_servers,
+    find_resource_tool,
+    remove_staging_of_killed,
+    server_prompts,
+    session_plugins,
+)
 from robota.app.hooks import session_hooks
 from robota.app.intents import session_intents
 from robota.app.knowledge.instructions import session_instructions
 from robota.app.knowledge.memory import MemoryPlace, has_memory, session_memory
 from robota.app.knowledge.skills import session_knowledge
-from robota.app.leftovers import remove_leftovers_of_killed
 from robota.app.modes import task_modes
 from robota.app.options import session_options
 from robota.app.policy import session_policy
@@ -33,6 +38,7 @@ from robota.engine.runtime.services import ModelAccess, SessionServices
 from robota.engine.session.session import Session
 from robota.log.chain.writer import Clock, SessionLog, wall_clock_ms
 from robota.log.errors import LogError
+from robota.log.leftovers import remove_leftovers_of_killed
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
@@ -315,12 +321,18 @@ def _report_sandbox(sandbox: SessionSandbox | None, session: Session, parts: Ses
     sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
 
 
+def _clear_up(parts: SessionParts, env: Mapping[str, str]) -> list[str]:
+    """Remove what killed processes left. Returns messages for the user."""
+    remove_leftovers_of_killed(parts.root, parts.kept_in, env)
+    remove_staging_of_killed(env)
+    return clear_up_after_killed(parts.root, parts.kept_in, user_directory(env))
+
+
 def _build(
     parts: SessionParts, new: NewSession, redactor: Redactor, env: Mapping[str, str], replace_services: ReplaceServices
 ) -> OpenSession:
     sandbox, settings = parts.sandbox, parts.settings
-    remove_leftovers_of_killed(parts.root, parts.kept_in, env)
-    left_by_killed = clear_up_after_killed(parts.root, parts.kept_in, user_directory(env))
+    left_by_killed = _clear_up(parts, env)
     options = msgspec.structs.replace(parts.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)

@@ -34,15 +34,6 @@ def claim_directory(parent: Path) -> ClaimedDirectory:
     return ClaimedDirectory(path, lock)
 
 
-def has_entries(parent: Path) -> bool:
-    """Whether there is anything that could be unclaimed."""
-    try:
-        with os.scandir(parent) as entries:
-            return next(entries, None) is not None
-    except OSError:
-        return False
-
-
 def remove_unclaimed(parent: Path) -> None:
     """Remove the directories of dead processes. The caller holds the lock under which directories are claimed."""
     with os.scandir(parent) as entries:

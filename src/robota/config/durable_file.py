@@ -40,6 +40,15 @@ def make_private_directory(directory: Path) -> None:
     directory.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
 
 
+def has_entries(parent: Path) -> bool:
+    """Whether there is a directory that is not empty."""
+    try:
+        with os.scandir(parent) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
 def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterator[Path]:
     """A directory of a workspace, made if it is missing, as a path that leads to it whatever happens to its name.

@@ -31,23 +31,23 @@ JOURNALS: Final = "unfinished-changes"
 DRAFT: Final = re.compile(r"\..+\.\d+\.new", re.DOTALL)
 
 
-class Rename(msgspec.Struct, frozen=True, tag="rename"):
+class RenameStep(msgspec.Struct, frozen=True, tag="rename"):
     """Give a draft or a directory its new name; both are relative to the directory of the transaction."""
 
     source: str
     target: str
 
 
-class Remove(msgspec.Struct, frozen=True, tag="remove"):
+class RemoveStep(msgspec.Struct, frozen=True, tag="remove"):
     """Remove a file."""
 
     target: str
 
 
-Step = Rename | Remove
+Step = RenameStep | RemoveStep
 
 
-class Journal(msgspec.Struct, frozen=True, kw_only=True):
+class UnfinishedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change that is decided but perhaps not made, and the directory that it belongs to."""
 
     device: int
@@ -62,7 +62,7 @@ class Transaction:
         self._directory = directory
         self._written: dict[str, tuple[bytes, int]] = {}
         self._removed: set[str] = set()
-        self._moved: list[Rename] = []
+        self._moved: list[RenameStep] = []
 
     def read(self, name: str, *, follow: bool = True, most: int = LARGEST_READ) -> bytes | None:
         """The content of a file, including changes of this transaction; None if there is no file. Raises `OSError`."""
@@ -87,7 +87,7 @@ class Transaction:
 
     def move(self, source: str, target: str) -> None:
         """Rename a directory. Its target does not exist."""
-        self._moved.append(Rename(source, target))
+        self._moved.append(RenameStep(source, target))
 
     def keep_backup(self, name: str, *, follow: bool = True) -> Path | None:
         """Copy a file to a `.bak` beside it, now; None if there is no file."""
@@ -100,11 +100,11 @@ class Transaction:
 
     def commit(self, journal: Path | None) -> None:
         """Make the changes. Raises `OSError`, and then nothing is changed."""
-        staged: list[Rename] = []
+        staged: list[RenameStep] = []
         try:
             for name, (data, mode) in self._written.items():
                 staged.append(_staged(self._directory, name, data, mode))
-            steps: tuple[Step, ...] = (*self._moved, *staged, *map(Remove, sorted(self._removed)))
+            steps: tuple[Step, ...] = (*self._moved, *staged, *map(RemoveStep, sorted(self._removed)))
             if len(steps) == 1:
                 _take(self._directory, steps[0])
             elif steps:
@@ -173,7 +173,7 @@ def _recover(directory: Path, journal: Path | None, inside: Sequence[str]) -> No
 
 def _finish(directory: Path, journal: Path) -> None:
     try:
-        found = msgspec.json.decode(read_file(journal, follow=False), type=Journal)
+        found = msgspec.json.decode(read_file(journal, follow=False), type=UnfinishedChange)
     except FileNotFoundError:
         return
     except msgspec.DecodeError as error:
@@ -190,14 +190,14 @@ def _finish(directory: Path, journal: Path) -> None:
 def _take(directory: Path, step: Step) -> None:
     with _parent_of(directory, step.target) as target:
         match step:
-            case Rename(source):
+            case RenameStep(source):
                 (directory / source).rename(target)
-            case Remove():
+            case RemoveStep():
                 target.unlink(missing_ok=True)
         _sync(target.parent)
 
 
-def _staged(directory: Path, name: str, data: bytes, mode: int) -> Rename:
+def _staged(directory: Path, name: str, data: bytes, mode: int) -> RenameStep:
     """Write a draft beside its target."""
     place = PurePosixPath(name)
     draft = place.with_name(f".{place.name}.{os.getpid()}.new")
@@ -212,13 +212,13 @@ def _staged(directory: Path, name: str, data: bytes, mode: int) -> Rename:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-    return Rename(str(draft), name)
+    return RenameStep(str(draft), name)
 
 
 def _write_journal(journal: Path, directory: Path, steps: tuple[Step, ...]) -> None:
     status = directory.stat()
     make_private_directory(journal.parent)
-    data = msgspec.json.encode(Journal(device=status.st_dev, inode=status.st_ino, steps=steps))
+    data = msgspec.json.encode(UnfinishedChange(device=status.st_dev, inode=status.st_ino, steps=steps))
     _take(journal.parent, _staged(journal.parent, journal.name, data, PRIVATE))
 
 

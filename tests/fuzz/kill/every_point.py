@@ -14,6 +14,9 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
+from robota.app.extensions import remove_staging_of_killed
+from robota.cli.main import main as robota
+from robota.log.leftovers import remove_leftovers_of_killed
 from tests.fuzz.kill.dying import Points
 
 TIMES = re.compile(rb'("(?:installedMs|givenMs|updatedMs)": ?)\d+')
@@ -23,48 +26,46 @@ HARMLESS = re.compile(r".*\.bak|.*/written-here|.*/\.gitignore|.*\.git/.*")
 
 def main() -> None:
     original, copy, *arguments = sys.argv[1:]
-    from robota.app.leftovers import remove_leftovers_of_killed
-    from robota.cli.main import main as robota
-
     place = Path(copy)
-    env = {"HOME": f"{place}/home", "ROBOTA_HOME": f"{place}/home/.robota"}
-    os.environ.update(env)
-
-    def command(point: int) -> Callable[[], None]:
-        def run() -> None:
-            os.chdir(place / "workspace")
-            note = os.open(place / "note", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            points = Points(note, point)
-            points.put_in_place()
-            code = robota(arguments)
-            points.leave_note()
-            assert code == 0, code
-
-        return run
-
-    def start() -> None:
-        remove_leftovers_of_killed(place / "workspace", place / "workspace", os.environ)
-
-    def renew() -> None:
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(original, place, symlinks=True)
-
-    renew()
+    os.environ.update({"HOME": f"{place}/home", "ROBOTA_HOME": f"{place}/home/.robota"})
+    renew(original, place)
     before = files_of(place)
-    assert in_a_fork(command(0)) == 0, "the command does not work"
+    assert in_a_fork(lambda: run(place, arguments, 0)) == 0, "the command does not work"
     after = files_of(place)
     found = []
     for point in count(1):
-        renew()
-        if in_a_fork(command(point)) == 0:
+        renew(original, place)
+        if in_a_fork(lambda: run(place, arguments, point)) == 0:  # noqa: B023 - it is called at once
             break
         what = json.loads((place / "note").read_text())[1]
-        assert in_a_fork(start) == 0
+        assert in_a_fork(lambda: start(place)) == 0
         left = files_of(place)
         if left not in (before, after):
             closest = min((before, after), key=lambda each: len(differing(left, each)))
             found.append([point, what, differing(left, closest)])
     print(json.dumps({"points": point - 1, "changes": before != after, "halves": found}))
+
+
+def renew(original: str, place: Path) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(original, place, symlinks=True)
+
+
+def run(place: Path, arguments: list[str], point: int) -> None:
+    """The command, which is killed at the point."""
+    os.chdir(place / "workspace")
+    note = os.open(place / "note", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    points = Points(note, point)
+    points.put_in_place()
+    code = robota(arguments)
+    points.leave_note()
+    assert code == 0, code
+
+
+def start(place: Path) -> None:
+    """What the start of a session does before anything else."""
+    remove_leftovers_of_killed(place / "workspace", place / "workspace", os.environ)
+    remove_staging_of_killed(os.environ)
 
 
 def in_a_fork(work: Callable[[], None]) -> int:

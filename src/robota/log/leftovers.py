@@ -8,19 +8,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from robota.app.knowledge.memory import PROJECT_MEMORY, USER_MEMORY
-from robota.config.claimed_directory import has_entries
-from robota.config.durable_file import directory_inside
+from robota.config.durable_file import directory_inside, has_entries
 from robota.config.paths import user_directory
 from robota.config.transaction import JOURNAL, journal_for, remove_leftovers
 from robota.config.trust.lock_file import CONTENTS, PLUGINS
 from robota.log.store import PROJECT_DIRECTORY, SESSIONS, fallback_directory
 
+USER_MEMORY: Final = "memory"
+PROJECT_MEMORY: Final = f"{PROJECT_DIRECTORY}/memory"
 # Directories of the user whose files are changed one at a time, and those in a workspace.
 USER_DIRECTORIES: Final = ("cache", "intents", "mcp-sign-in", "traces")
 PROJECT_DIRECTORIES: Final = (PROJECT_DIRECTORY, ".orchestration")
 TOPICS: Final = "topics"
-STAGING: Final = "plugins/staging"
 SESSION_DRAFTS: Final = ".new"
 
 
@@ -34,8 +33,6 @@ def remove_leftovers_of_killed(root: Path, kept_in: Path, env: Mapping[str, str]
         remove_leftovers(user / name)
     for each in {root, kept_in}:
         _in_project(each, user)
-    if has_entries(user / STAGING):
-        _remove_staging(env)
 
 
 def _in_project(project: Path, user: Path) -> None:
@@ -50,13 +47,6 @@ def _in_project(project: Path, user: Path) -> None:
     with suppress(OSError), directory_inside(project, Path(PROJECT_DIRECTORY, SESSIONS), make=False) as sessions:
         _remove_session_drafts(sessions)
     _remove_session_drafts(fallback_directory(user, project) / SESSIONS)
-
-
-def _remove_staging(env: Mapping[str, str]) -> None:
-    from robota.extensions.plugins.staging import remove_abandoned_staging
-    from robota.extensions.plugins.store import PluginStore
-
-    remove_abandoned_staging(PluginStore(env))
 
 
 def _remove_session_drafts(sessions: Path) -> None:
