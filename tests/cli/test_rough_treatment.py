@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -175,6 +176,27 @@ def test_whichever_record_does_not_fit_the_run_is_no_success(robota: Robota, out
         assert (done.returncode == 1) == is_failure, done
         assert not is_failure or b'"success"' not in done.stdout
     assert codes[0] == 1 and codes[-1] == 0 and codes.count(1) > 2
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes fsync fail")
+def test_whichever_sync_of_the_log_fails_the_run_is_no_success(robota: Robota, tmp_path: Path) -> None:
+    """Also the last one, when the answer is complete and nothing is written any more."""
+    script(robota, {"text": "Finished."})
+    traced, failed, failed_before_the_end = tmp_path / "traced", 0, 0
+    for number in range(1, 20):
+        failing = ("strace", "-f", "-y", "-o", str(traced), "-e", f"inject=fsync:error=EIO:when={number}")
+        command = [*failing, "-e", "trace=fsync", str(EXECUTABLE), "-p", "go", "--output-format", "json"]
+        env = clean_environment(robota.home)
+        done = subprocess.run(command, cwd=robota.workspace, env=env, capture_output=True, check=False)
+        injected = [line for line in traced.read_text().splitlines() if "INJECTED" in line]
+        if not injected:
+            break
+        is_failure = any("/sessions/" in line for line in injected)
+        failed += is_failure
+        assert (done.returncode == 1) == is_failure, (done, injected)
+        assert (b"not saved" in done.stderr + done.stdout) == is_failure
+        failed_before_the_end += b"log_failed" in done.stdout
+    assert failed >= 2 and failed_before_the_end
 
 
 def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:

@@ -336,12 +336,6 @@ class Notice(EngineEvent, frozen=True, kw_only=True, tag="notice"):
     text: str
 
 
-class LogFailed(EngineEvent, frozen=True, kw_only=True, tag="logFailed"):
-    """The session log cannot be written: from here on nothing of the session is saved. A notice tells the user."""
-
-    reason: str
-
-
 class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
     """The sandbox of commands: bubblewrap, landlock, none (none works here) or off. `reason`: why nothing better.
 
@@ -458,7 +452,6 @@ Event = (
     | TaskTokenUsageUpdated
     | TaskToolFailed
     | Notice
-    | LogFailed
     | Sandbox
     | BackgroundTasks
     | RewindPoints

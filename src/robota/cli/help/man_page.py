@@ -11,7 +11,7 @@ from robota.version import VERSION
 
 EXIT_CODES: Final = (
     (exit_codes.DONE, "Success: a complete answer."),
-    (exit_codes.TASK_FAILED, "The task failed."),
+    (exit_codes.TASK_FAILED, "The task failed, or the session could not be saved."),
     (exit_codes.USAGE, "Usage error."),
     (exit_codes.CONFIGURATION, "Configuration error: wrong settings, or no provider."),
     (exit_codes.PROVIDER_PERMANENT, "Permanent provider error."),

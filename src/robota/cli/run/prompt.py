@@ -211,7 +211,13 @@ async def _in_session(
             await stack.enter_async_context(debug_log(opened.session, os.environ, _warn))
         stack.push_async_callback(opened.close)
         await opened.resume()
-        return await client(opened)
+        ended = await client(opened)
+    if ended == 0 and opened.session.unsaved is not None:
+        from robota.clients.headless.exit_codes import TASK_FAILED
+
+        _warn(f"The end of the session is not saved. {opened.session.unsaved}")
+        return TASK_FAILED
+    return ended
 
 
 def _print_client(arguments: CommandLine, prompt: str, opening: "Opening | None" = None) -> "Client":
@@ -231,15 +237,16 @@ def _print_client(arguments: CommandLine, prompt: str, opening: "Opening | None"
     )
 
     def client(opened: "OpenSession") -> "Awaitable[int]":
+        saving = replace(options, until_saved=opened.session.until_saved)
         is_command = _is_slash_command(prompt)
         first = None if is_command else _resume_answer(opened, prompt) if opening is None else opening(opened)
         if not is_command and options.output_format is not OutputFormat.STREAM_JSON:
-            return run_headless(opened.session, prompt, options, sys.stdout.buffer, sys.stderr, first)
+            return run_headless(opened.session, prompt, saving, sys.stdout.buffer, sys.stderr, first)
         from robota.app.commands import with_commands
         from robota.cli.run.command_actions import command_actions
 
         session = with_commands(opened, command_actions(opened), os.environ)
-        listing = replace(options, commands=lambda: session.commands)
+        listing = replace(saving, commands=lambda: session.commands)
         return run_headless(session, prompt, listing, sys.stdout.buffer, sys.stderr, first)
 
     return client

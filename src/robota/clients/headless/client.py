@@ -15,7 +15,7 @@ from robota.clients.headless.outcome import (
     RunOutcome,
     aborted_during,
     command_done,
-    not_recorded,
+    not_saved,
     outcome_of,
     refused,
     wrong_shape,
@@ -78,8 +78,9 @@ async def run_headless(
             run = run.once_more()
             with signals_to(run.interrupt):
                 await run.until_end(AskResponse(answer=Say(text=REPAIR.format(problem=wrong))))
+    unsaved = None if options.until_saved is None else await options.until_saved()
     try:
-        return run.report()
+        return run.report(unsaved)
     except OutputLost as lost:
         if lost.is_closed:
             return exit_codes.STDOUT_CLOSED
@@ -138,13 +139,16 @@ class HeadlessRun:
         self._interruption = Interruption(exit_code=exit_codes.SIGNAL_BASE + number, signal_name=number.name)
         self._start_cancel()
 
-    def report(self) -> int:
-        """Print the result and return the exit code; `OutputLost` if it cannot be printed."""
+    def report(self, unsaved: str | None = None) -> int:
+        """Print the result and return the exit code; `OutputLost` if it cannot be printed.
+
+        `unsaved` is why something of the session is missing from its log.
+        """
         if self._lost is not None:
             raise self._lost
         outcome = self._checked(self._outcome())
-        if self._tally.log_failure is not None:
-            outcome = not_recorded(outcome, self._tally.log_failure)
+        if unsaved is not None:
+            outcome = not_saved(outcome, unsaved)
         self._printer.finish(result_of(outcome, self._tally))
         return outcome.exit_code
 

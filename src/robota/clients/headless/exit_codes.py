@@ -20,7 +20,7 @@ SIGNAL_BASE: Final = 128  # a process ended by signal n has the status 128 + n
 
 MEANINGS: Final = {
     DONE: "success: a complete answer",
-    TASK_FAILED: "the task failed",
+    TASK_FAILED: "the task failed, or the session could not be saved (`log_failed`)",
     USAGE: "usage error",
     CONFIGURATION: "configuration error",
     PROVIDER_PERMANENT: "permanent provider error (key, model, request)",

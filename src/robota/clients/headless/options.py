@@ -1,6 +1,6 @@
 """The options of print mode."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -25,6 +25,7 @@ class HeadlessOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`cancel_grace_s` is the time that a cancelled task has to end before the result is printed without it.
 
     With `check`, an invalid answer is sent back to the model once, with the problem.
+    `until_saved` waits until the session is on disk, and returns why something is missing.
     `commands` returns the slash commands of the session, for the formats that list them.
     With `leaves_asks`, a request for approval ends the run and can be answered later; otherwise it is rejected.
     """
@@ -34,6 +35,7 @@ class HeadlessOptions(msgspec.Struct, frozen=True, kw_only=True):
     verbose: bool = False
     quiet: bool = False
     check: CheckAnswer | None = None
+    until_saved: Callable[[], Awaitable[str | None]] | None = None
     images: tuple[str, ...] = ()
     cancel_grace_s: float = 10.0
     leaves_asks: bool = False

@@ -115,10 +115,10 @@ def wrong_shape(answer: str, problem: str) -> RunOutcome:
     return _failed("invalid_output", answer, error_text)
 
 
-def not_recorded(outcome: RunOutcome, reason: str) -> RunOutcome:
-    """A run that is not in its log is no success, however it ended. Its answer is kept, because it is nowhere else."""
+def not_saved(outcome: RunOutcome, reason: str) -> RunOutcome:
+    """A run that is not in its log is no success. Its answer is kept, because it is nowhere else."""
     if outcome.is_error:
-        return outcome
+        return msgspec.structs.replace(outcome, errors=(*outcome.errors, f"The session is not saved. {reason}"))
     error_text = f"The answer is complete, but the session is not saved completely. {reason}"
     failed = _failed(LOG_FAILED, outcome.result, error_text)
     return msgspec.structs.replace(failed, is_structured=outcome.is_structured)

@@ -14,7 +14,7 @@ from robota.log.errors import LogWriteError
 from robota.log.kinds.requests import RequestRecord
 from robota.log.record import Payload
 from robota.protocol.codec import decode_event, encode
-from robota.protocol.events import Event, LogFailed, Notice, PartialMessage, TextDelta
+from robota.protocol.events import Event, Notice, PartialMessage, TextDelta
 from robota.providers.chunks import ToolSpec
 from robota.secrets.redaction import Redactor, StreamRedactor
 from robota.text.surrogate_pairs import with_whole_characters
@@ -245,15 +245,15 @@ class Journal:
         return self._log.next_ts()
 
     @property
-    def warning(self) -> tuple[Event, ...]:
-        """The events for clients that subscribe after the log failed; usually none."""
+    def warning(self) -> tuple[Notice, ...]:
+        """The warning for clients that subscribe after the log failed; usually empty."""
         if self.trouble is None:
             return ()
         text = (
             f"The session log cannot be written: {self.trouble} What was logged so far is intact. Tools that change "
             "something are refused from now on; free some disk space and start again."
         )
-        return (Notice(level="warning", text=text), LogFailed(reason=self.trouble))
+        return (Notice(level="warning", text=text),)
 
     def _emit_warning(self) -> None:
         warning = self._log.take_warning()
@@ -262,8 +262,8 @@ class Journal:
 
     def _fail(self, error: LogWriteError) -> None:
         self.trouble = str(error)
-        for event in self.warning:
-            self._bus.emit(event)
+        for notice in self.warning:
+            self._bus.emit(notice)
 
 
 def _joined(last: Event, new: Event) -> Event | None:

@@ -269,10 +269,20 @@ class Session:
             context = HookContext(permission_mode=self._options.permission_mode)
             await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
             await self._services.hooks.lifecycle.close()
+        await self.until_saved()
+        self._bus.close()
+
+    async def until_saved(self) -> str | None:
+        """Wait until the log is on disk, and return `unsaved`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SYNC_SECONDS):
                 await self._journal.sync()
-        self._bus.close()
+        return self.unsaved
+
+    @property
+    def unsaved(self) -> str | None:
+        """Why something of the session is missing from its log; None if nothing is."""
+        return self._journal.trouble
 
     @property
     def rewind(self) -> "SessionRewind":
