@@ -12,6 +12,7 @@ CREATING = {"O_CREAT", "O_TRUNC", "O_TMPFILE"}
 
 # Who writes by itself, and why that loses nothing of another process.
 ALLOWED = {
+    "config/sealed_state.py": "a key that is made once: whoever is first wins, and the others read it",
     "config/transaction.py": "the transaction itself",
     "agents/worktrees/": "new files of a new worktree, and locks",
     "cli/commands/doctor/": "a new file, if there is none",
