@@ -137,7 +137,7 @@ def test_the_path_is_shown_whatever_argument_comes_first_and_nothing_in_it_is_hi
 
 @pytest.mark.parametrize(
     ("editor", "problem"),
-    [("no-such-editor", "'no-such-editor' of $EDITOR was not found"), ("false", "failed (exit code 1)")],
+    [("no-such-editor", "'no-such-editor' of $EDITOR was not started"), ("false", "failed (exit code 1)")],
 )
 def test_without_an_editor_it_says_what_to_do_instead(robota: Robota, editor: str, problem: str) -> None:
     script(robota, {"calls": [call("execute_command", command="touch bad")]}, DONE)

@@ -141,7 +141,7 @@ def test_every_queued_entry_can_be_changed_and_taken_out(robota: Robota) -> None
         terminal.press("\x7f")
         terminal.sees_no_more("!three")
         terminal.press("\r")
-        terminal.sees_no_more("queued: one")
+        terminal.sees_no_more("Queued messages")
         terminal.sees("> one")
         terminal.press(" more\r")
         terminal.sees("queued: one more")
@@ -197,7 +197,8 @@ def test_the_editor_changes_the_command_before_it_runs(robota: Robota) -> None:
         terminal.sees("e touch right")
         terminal.press("\r")
         rows = terminal.sees("Done.")
-    assert "■ Bash touch right" in rows and "■ Bash touch wrong" not in rows
+    calls = [row for row in rows if row.startswith("■ Bash")]
+    assert len(calls) == 1 and calls[0].startswith("■ Bash touch right")  # its duration may follow
     assert (robota.workspace / "right").exists() and not (robota.workspace / "wrong").exists()
 
 

@@ -15,7 +15,7 @@ COMMAND = call("execute_command", command="touch made-by-command")
 EDIT = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
 QUESTION = call("ask_followup_question", question="Which colour?", follow_up=[{"text": "red"}, {"text": "blue"}])
 MODE = call("switch_mode", mode_slug="architect", reason="to plan first")
-FLOOD = call("execute_command", command="yes 'so many words'")
+FLOOD = call("execute_command", command="yes 'so many words' | head -n 100; sleep 1000")
 FULL = {"input": 9100, "output": 400}
 SLOWLY = {"text": "First words. " + "More words. " * 200, "chunkDelayMs": 50}
 

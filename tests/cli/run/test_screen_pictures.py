@@ -14,7 +14,7 @@ from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
 
-DURATION = re.compile(r"^(■ .*)  \d+\.\d s$")
+DURATION = re.compile(r"^■ (\w+) .*  \d+\.\d s$")
 PICTURES = Path(__file__).with_name("screens")
 ANSWER = """\
 The sign is **wrong**, so `add` takes away:
@@ -34,6 +34,7 @@ def add(a, b):
 EDIT = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
 PLAN = call("update_todo_list", todos="[x] Look at the file\n[-] Change the sign\n[ ] Run it")
 RUN = call("execute_command", command="cat calc.py")
+TITLES = {"Todo": "Todo list", "Edit": "Edit calc.py", "Bash": "Bash cat calc.py"}
 LOOKS = {
     "dark": {},
     "16-colours": {"TERM": "xterm"},
@@ -69,8 +70,8 @@ def test_a_task_looks_as_it_did(robota: Robota, columns: int, rows: int, look: s
         ended = terminal.picture()
     # Terminals with few colours look like those with many: only colours of the palette are used.
     name = "dark" if look == "16-colours" else look
-    shown = f"{without_greeting(asked)}\n{'=' * columns}\n{without_durations(without_greeting(ended))}\n"
-    compare(f"{columns}x{rows}-{name}.txt", shown)
+    shown = f"{without_greeting(asked)}\n{'=' * columns}\n{without_greeting(ended)}\n"
+    compare(f"{columns}x{rows}-{name}.txt", without_durations(shown))
 
 
 def test_the_terminal_is_asked_for_its_background_and_its_answer_is_no_key(robota: Robota) -> None:
@@ -97,12 +98,13 @@ def without_greeting(picture: str) -> str:
 
 
 def without_durations(picture: str) -> str:
-    """On a slow machine a call may have taken long enough for its duration to be shown, with its colours below it."""
+    """On a slow machine a call takes long enough for its duration to be shown, and its title makes room for it."""
     found = picture.split("\n")
     for place, line in enumerate(found):
-        if (call_row := DURATION.match(line)) is not None:
-            found[place] = call_row[1]
-            found[place + 1] = found[place + 1][: len(call_row[1])].rstrip()
+        if (slow := DURATION.match(line)) is not None:
+            colours = found[place + 1]
+            found[place] = f"■ {TITLES[slow[1]]}"
+            found[place + 1] = f"{colours[:2]}{colours[2] * len(TITLES[slow[1]])}"
     return "\n".join(found)
 
 

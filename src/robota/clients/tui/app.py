@@ -7,11 +7,12 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from robota.clients.terminal.editor import NotEdited
 from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
 from robota.clients.tui.approvals.open_approvals import OpenApprovals
-from robota.clients.tui.flows.hint import HINT_S, NO_HINT, Hint
 from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.keyboard import ConversationKeys
 from robota.clients.tui.looks import Looks
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 # A Ctrl+C that ended the editor may arrive as a signal after its end.
 LATE_SIGNAL_S: Final = 0.05
+HINT_S: Final = 5.0
 DRAFT_KEPT: Final = "Your draft is kept: press Ctrl+R to find it."
 DRAFT_LEFT: Final = "What you had not sent is kept: press Up after the next start."
 NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
@@ -55,6 +57,17 @@ async def converse_on_screen(session: SessionPort, prompt: str | None, setup: Sc
         return await conversation.run(prompt)
 
 
+class Hint(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence for the user, and until when it is shown. An offer that it makes is valid as long."""
+
+    text: str = ""
+    until: float = 0.0
+
+    def shown(self, now: float) -> str:
+        """The sentence; empty when its time is over."""
+        return self.text if now < self.until else ""
+
+
 class ScreenConversation:
     """The terminal UI of one session."""
 
@@ -65,7 +78,7 @@ class ScreenConversation:
         self.view = ViewModel()
         self.dialog: OpenDialog | None = None
         self.is_stopping = False
-        self.hint = NO_HINT
+        self.hint = Hint()
         self.approvals = OpenApprovals(self)
         self.keys = ConversationKeys(self)
         self.picture = LivePicture(self)

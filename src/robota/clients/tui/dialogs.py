@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, CardStep, press
+from robota.clients.tui.flows.approval_keys import ApprovalCard, CardAction, CardStep, is_for_input, press
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, press_in_list
 from robota.clients.tui.flows.queue_list import QueueAct, QueueChange, QueueLeft, QueueList, press_in_queue
@@ -47,6 +47,10 @@ class OpenDialog:
     def lists_queue(self) -> bool:
         """Whether it shows the queue."""
         return isinstance(self.dialog, QueueList)
+
+    def leaves_to_input(self, key: str) -> bool:
+        """Whether the key begins other text, which the card of a request leaves to the input."""
+        return isinstance(self.dialog, ApprovalCard) and is_for_input(self.dialog, key)
 
     def press(self, key: str) -> bool:
         """Take a key; False if that was the end of the dialog."""

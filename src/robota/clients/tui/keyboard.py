@@ -6,7 +6,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from robota.clients.tui.attached_files import AttachedImage, NotAttached, put_paste
-from robota.clients.tui.flows.approval_keys import ApprovalCard, is_for_input
 from robota.clients.tui.flows.completion_popup import PopupEnter
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, is_no_answer
 from robota.clients.tui.flows.entered_text import is_working
@@ -83,7 +82,7 @@ class ConversationKeys:
         approval = self._conversation.approval
         if approval is not None and key == "tab":
             approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
-        elif approval is not None and isinstance(dialog.dialog, ApprovalCard) and is_for_input(dialog.dialog, key):
+        elif approval is not None and dialog.leaves_to_input(key):
             approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
             self._conversation.input.insert(" " if key == "space" else key)
         elif dialog.is_question and is_no_answer(key):
