@@ -15,10 +15,38 @@ if TYPE_CHECKING:
     from robota.contracts.knowledge import PromptService
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
+    from robota.workspace.outside_code.outside_code import OutsideCode
 
 WORKSPACE_SERVERS: Final = frozenset({".mcp.json", ".robota/mcp.json"})
 UNTRUSTED_CWD: Final = Path("/")
 PLUGIN_STATE: Final = "plugins/plugins.json"
+
+
+def has_programs(settings: Settings, plugins: "Sequence[ActivePlugin]" = ()) -> bool:
+    """Whether hooks, MCP servers or a status line command are configured, which run outside the sandbox."""
+    values = settings.values
+    if values.hooks or values.mcp_servers or values.status_line is not None:
+        return True
+    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
+    has_files = any(source.path in WORKSPACE_SERVERS for source in sources)
+    return has_files or any(plugin.contents.hooks or plugin.contents.servers for plugin in plugins)
+
+
+def outside_code(
+    settings: Settings,
+    plugins: "Sequence[ActivePlugin]",
+    root: Path,
+    env: Mapping[str, str],
+    *,
+    attended: bool,
+    saves_new: bool = True,
+) -> "OutsideCode | None":
+    """What compares the files that programs outside the sandbox run; None if there are no such programs."""
+    if not has_programs(settings, plugins):
+        return None
+    from robota.app.protection.outside_code import session_code
+
+    return session_code(settings, root, env, attended=attended, saves_new=saves_new)
 
 
 def session_plugins(
@@ -35,16 +63,22 @@ def session_plugins(
 
 
 def configured_servers(
-    settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, project: Path, env: Mapping[str, str]
+    settings: Settings,
+    plugins: "Sequence[ActivePlugin]",
+    code: "OutsideCode | None",
+    root: Path,
+    project: Path,
+    env: Mapping[str, str],
 ) -> "tuple[McpServers | None, tuple[str, ...]]":
     """The MCP servers of settings, plugins and a trusted workspace, not started yet; None if there are none.
 
     They start in `root` only if it is trusted, because programs such as npx run code that they find there. Their tools
-    are pinned for the `project`, which may have several worktrees.
+    are pinned for the `project`, which may have several worktrees. `code` compares what they run.
     """
     sources = settings.trust.snapshot.sources if settings.trust is not None else ()
     has_own = any(source.path in WORKSPACE_SERVERS for source in sources)
-    if not settings.values.mcp_servers and not has_own and not any(each.contents.servers for each in plugins):
+    has_any = settings.values.mcp_servers or has_own or any(each.contents.servers for each in plugins)
+    if code is None or not has_any:
         return None, ()
     from robota.extensions.mcp.configured_servers import WrittenServer, load_servers
     from robota.extensions.mcp.pinned_tools import PinnedToolStore
@@ -60,7 +94,7 @@ def configured_servers(
     if not found.servers:
         return None, found.notices
     pins = PinnedToolStore(project, env)
-    return McpServers(found.servers, root, cwd, pins, env, withheld_variables(settings)), found.notices
+    return McpServers(found.servers, code, cwd, pins, env, withheld_variables(settings)), found.notices
 
 
 def server_prompts(servers: "McpServers | None") -> "PromptService | None":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.app.extensions import session_plugins
+from robota.app.extensions import outside_code, session_plugins
 from robota.app.sandbox import withheld_variables
 from robota.config.settings.load import Settings, load_settings
 from robota.contracts.hook import LifecycleHooks, SessionHooks
@@ -20,13 +20,19 @@ from robota.policy.decide import SessionPolicy
 if TYPE_CHECKING:
     from robota.extensions.plugins.active import ActivePlugin
     from robota.hooks.definitions import CheckRule, HookSet
+    from robota.workspace.outside_code.outside_code import OutsideCode
 
 
 def session_hooks(
-    settings: Settings, plugins: "Sequence[ActivePlugin]", options: Options, log: SessionLog, policy: SessionPolicy
+    settings: Settings,
+    plugins: "Sequence[ActivePlugin]",
+    code: "OutsideCode | None",
+    options: Options,
+    log: SessionLog,
+    policy: SessionPolicy,
 ) -> tuple[SessionHooks, tuple[str, ...]]:
     """The hooks of settings and plugins, and notices about invalid ones."""
-    if not has_hooks(settings, plugins):
+    if code is None or not has_hooks(settings, plugins):
         return SessionHooks(), ()
     from robota.hooks.runner import Hooks, HookSessionInfo
     from robota.policy.rule_match import matches_call, problem_with_rule
@@ -39,6 +45,7 @@ def session_hooks(
     hooks = Hooks(
         found,
         HookSessionInfo(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd),
+        code,
         {**os.environ, **without_loader_settings(settings.values.env)},
         lambda rule, tool, call: matches_call(rule, tool, call, policy),
         log.keep,
@@ -66,6 +73,13 @@ def all_hooks(
     )
 
 
+def add_hook_programs(settings: Settings, plugins: "Sequence[ActivePlugin]", code: "OutsideCode", root: Path) -> None:
+    """Add the programs of all hooks, without a session that runs them."""
+    from robota.hooks.runner import add_programs
+
+    add_programs(all_hooks(settings, plugins), root, code)
+
+
 def workspace_hooks(root: Path, env: Mapping[str, str]) -> LifecycleHooks | None:
     """The lifecycle hooks of a workspace, without a session; None if there are none."""
     return hooks_outside_session(load_settings(root, env), root, "", env)
@@ -76,7 +90,8 @@ def hooks_outside_session(
 ) -> LifecycleHooks | None:
     """The lifecycle hooks for events before and after a session; None if there are none."""
     plugins, _ = session_plugins(settings, root, env)
-    if not has_hooks(settings, plugins):
+    code = outside_code(settings, plugins, root, env, attended=False)
+    if code is None or not has_hooks(settings, plugins):
         return None
     from robota.hooks.runner import Hooks, HookSessionInfo
     from robota.workspace.process.environment import without_loader_settings
@@ -85,6 +100,7 @@ def hooks_outside_session(
     return Hooks(
         all_hooks(settings, plugins),
         HookSessionInfo(session_id=session_id, transcript_path=str(log), cwd=root),
+        code,
         {**os.environ, **without_loader_settings(settings.values.env)},
         withheld=withheld_variables(settings),
     )

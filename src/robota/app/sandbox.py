@@ -1,9 +1,11 @@
 """Builds the sandbox for commands, and selects the environment variables that are withheld from them."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import robota
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
 from robota.protocol.permission_mode import PermissionMode
@@ -27,6 +29,11 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
         network=values.sandbox.network,
         allowed_hosts=values.sandbox.allowed_hosts,
     )
+
+
+def holds_robota(root: Path) -> bool:
+    """Whether Robota itself, or the Python that runs it, is installed in the workspace."""
+    return any(Path(place).is_relative_to(root) for place in (sys.prefix, *robota.__path__))
 
 
 def kept_out(kind: str, settings: Settings) -> str:

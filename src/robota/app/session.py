@@ -13,6 +13,7 @@ import msgspec
 from robota.app.extensions import (
     configured_servers,
     find_resource_tool,
+    outside_code,
     remove_staging_of_killed,
     server_prompts,
     session_plugins,
@@ -27,7 +28,7 @@ from robota.app.options import session_options
 from robota.app.policy import session_policy
 from robota.app.provider import model_access, require_known_prices, resolve_profile
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
-from robota.app.sandbox import kept_out, session_sandbox, withheld_variables
+from robota.app.sandbox import holds_robota, kept_out, session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.paths import user_directory
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
     from robota.log.reopening import ReopenedSession
+    from robota.workspace.outside_code.outside_code import OutsideCode
 
 
 # How long each step of closing may take. The session itself has its own limits.
@@ -78,6 +80,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     processes: LocalProcesses
     sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
+    code: "OutsideCode | None" = None
     plugins: "tuple[ActivePlugin, ...]" = ()
     notices: tuple[str, ...] = ()
     resumed: "ReopenedSession | None" = None
@@ -146,7 +149,7 @@ def _host_logger(log: SessionLog) -> Callable[[str], None]:
 
 def _hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     # Imported with the first command.
-    from robota.app.hidden_files import hidden_files
+    from robota.app.protection.hidden_files import hidden_files
 
     return hidden_files(policy)
 
@@ -172,6 +175,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     modes: TaskModes
     plugins: "tuple[ActivePlugin, ...]"
     servers: "McpServers | None"
+    code: "OutsideCode | None"
     notices: tuple[str, ...]
 
 
@@ -244,7 +248,12 @@ def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     plugins, plugin_notices = session_plugins(settings, project, env)
     style, style_notices = _style(settings, plugins, root, env)
     launch = _with_preset(launch, settings, root, env)
-    servers, server_notices = configured_servers(settings, plugins, root, project, env)
+    code = outside_code(settings, plugins, root, env, attended=launch.attended)
+    servers, server_notices = configured_servers(settings, plugins, code, root, project, env)
+    if code is not None or holds_robota(root):
+        from robota.app.protection.outside_code import guarded
+
+        policy = guarded(policy, sandbox, code, root)
     return SessionParts(
         root=root,
         kept_in=project,
@@ -261,6 +270,7 @@ def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
         modes=modes,
         plugins=plugins,
         servers=servers,
+        code=code,
         notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *style_notices, *server_notices),
     )
 
@@ -336,7 +346,7 @@ def _build(
     options = msgspec.structs.replace(parts.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
-    hooks, hook_notices = session_hooks(settings, parts.plugins, options, new.log, parts.policy)
+    hooks, hook_notices = session_hooks(settings, parts.plugins, parts.code, options, new.log, parts.policy)
     processes = _processes(settings, sandbox)
     checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
     intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)
@@ -365,8 +375,7 @@ def _build(
         memory=memory,
         redactor=redactor,
     )
-    services = replace_services(services)
-    session = Session(options, services)
+    session = Session(options, services := replace_services(services))
     instructions.on_undecided(session.warn)
     _report_sandbox(sandbox, session, parts, new.log)
     return OpenSession(
@@ -380,9 +389,15 @@ def _build(
         processes=processes,
         sandbox=sandbox,
         servers=parts.servers,
+        code=parts.code,
         plugins=parts.plugins,
-        notices=(*parts.notices, *hook_notices, *new.notices, *left_by_killed),
+        notices=(*parts.notices, *hook_notices, *_begin_programs(parts), *new.notices, *left_by_killed),
     )
+
+
+def _begin_programs(parts: SessionParts) -> tuple[str, ...]:
+    """Compare the files that programs outside the sandbox run, before the agent can change anything."""
+    return () if parts.code is None else parts.code.begin()
 
 
 def _processes(settings: Settings, sandbox: SessionSandbox | None) -> LocalProcesses:

@@ -1,6 +1,5 @@
 """Running one handler for one event: a command, or a POST to a server."""
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,8 @@ import msgspec
 from robota.contracts.hook import HookEvent, HookResult
 from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeout_of
 from robota.hooks.results import HookFailed, parse_command_result, parse_result_text
+from robota.workspace.outside_code.code_search import NamedProgram
+from robota.workspace.outside_code.outside_code import CodeRefused, OutsideCode
 from robota.workspace.outside_program import ProgramStart
 from robota.workspace.process.filter_process import run_filter
 from robota.workspace.process.tree import OrphanGuard
@@ -30,13 +31,15 @@ class HookPayload(msgspec.Struct, frozen=True, kw_only=True):
 class HandlerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """Where handlers run. Commands get no variables that are `withheld`; a web hook gets those that it names.
 
-    `variables` are added for a command, and replaced in its words where no shell does it.
+    `code` compares the files that commands run. `variables` are added for a command, and replaced in its words where no
+    shell does it.
     """
 
     cwd: Path
     env: Mapping[str, str]
     withheld: WithheldVariables
     watch: OrphanGuard
+    code: OutsideCode
     variables: Mapping[str, str] = {}
 
 
@@ -51,26 +54,34 @@ async def run_handler(handler: Handler, payload: HookPayload, environment: Handl
             assert_never(handler)
 
 
+def hook_program(handler: CommandHandler, cwd: Path, variables: Mapping[str, str]) -> NamedProgram:
+    """The program of a handler. `variables` are those of its rule."""
+    added = _added(cwd, variables)
+    return NamedProgram(label=f"hook {handler.name!r}", argv=_argv(handler, added), cwd=cwd, variables=added)
+
+
+def _added(cwd: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    return {**dict.fromkeys(PROJECT_VARIABLES, str(cwd)), **variables}
+
+
 async def _run_command(handler: CommandHandler, payload: HookPayload, environment: HandlerEnvironment) -> HookResult:
-    added = {**dict.fromkeys(PROJECT_VARIABLES, str(environment.cwd)), **environment.variables}
+    added = _added(environment.cwd, environment.variables)
     timeout_s = timeout_of(handler, payload.event)
     try:
+        code = environment.code.verify(hook_program(handler, environment.cwd, environment.variables))
         program = ProgramStart(
             argv=_argv(handler, added),
-            workspace=environment.cwd,
+            workspace=environment.code.root,
             cwd=environment.cwd,
-            env={**environment.withheld.without_secrets(environment.env), **added},
-            verified=_named_by_path(handler, added, environment.cwd),
+            env={**environment.withheld.without_secrets(environment.env), **added, **code.variables},
+            verified=code.files,
         )
         ended = await run_filter(program, payload.body, timeout_s, environment.watch)
+    except CodeRefused as problem:
+        raise HookFailed(f"it was not run: {problem}") from problem
     except OSError as error:
         raise HookFailed(f"it cannot be started: {error.strerror or error}") from error
     return parse_command_result(payload.event, ended)
-
-
-def _named_by_path(handler: CommandHandler, added: Mapping[str, str], cwd: Path) -> frozenset[Path]:
-    program = _argv(handler, added)[0]
-    return frozenset({Path(os.path.realpath(cwd / program))}) if "/" in program else frozenset()
 
 
 def _argv(handler: CommandHandler, added: Mapping[str, str]) -> tuple[str, ...]:

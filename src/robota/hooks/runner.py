@@ -28,10 +28,11 @@ from robota.hooks.claude_format import (
     name_for_hooks,
     permission_suggestions,
 )
-from robota.hooks.definitions import HandlerToRun, HookRule, HookSet, rule_applies
-from robota.hooks.handlers import HandlerEnvironment, HookPayload, run_handler
+from robota.hooks.definitions import CommandHandler, HandlerToRun, HookRule, HookSet, rule_applies
+from robota.hooks.handlers import HandlerEnvironment, HookPayload, hook_program, run_handler
 from robota.hooks.long_text import StoreText, with_preview
 from robota.hooks.results import HookFailed, failed_closed, merge_results
+from robota.workspace.outside_code.outside_code import OutsideCode
 from robota.workspace.process.tree import OrphanGuard
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
@@ -57,20 +58,25 @@ class Hooks:
         self,
         hooks: HookSet,
         session: HookSessionInfo,
+        code: OutsideCode,
         env: Mapping[str, str] | None = None,
         rule_matches: RuleMatches = lambda rule, tool, call: True,
         store: StoreText | None = None,
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """`rule_matches` is for handlers with an `if`; `store` keeps beside the log what is too long for the model.
-
-        `withheld` says which variables the commands of hooks do not get.
+        """`code` compares what hooks run of the workspace. `rule_matches` is for handlers with an `if`; `store` keeps
+        beside the log what is too long for the model. `withheld` says which variables the commands of hooks do not get.
         """
         self._rules = hooks.rules
+        add_programs(hooks, session.cwd, code)
         self._session = session
         self._watch = OrphanGuard()
         self._environment = HandlerEnvironment(
-            cwd=session.cwd, env=dict(os.environ if env is None else env), withheld=withheld, watch=self._watch
+            cwd=session.cwd,
+            env=dict(os.environ if env is None else env),
+            withheld=withheld,
+            watch=self._watch,
+            code=code,
         )
         self._rule_matches = rule_matches
         self._store = store
@@ -207,6 +213,14 @@ class Hooks:
             updated_output=None if result.updated_output is None else short(result.updated_output),
             messages=tuple(short(message) for message in result.messages),
         )
+
+
+def add_programs(hooks: HookSet, cwd: Path, code: OutsideCode) -> None:
+    """Let `code` know the programs of all command handlers."""
+    for rule in hooks.rules:
+        for handler in rule.handlers:
+            if isinstance(handler, CommandHandler):
+                code.add(hook_program(handler, cwd, rule.variables))
 
 
 def _context_fields(context: HookContext | None) -> dict[str, str]:

@@ -18,7 +18,18 @@ from robota.policy.protected.path_resolver import (
 )
 from robota.policy.rules.rule import READ, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
-from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_verdict, only_at_the_root
+from robota.policy.stages import (
+    PolicyContext,
+    RunOutside,
+    Stage,
+    allow,
+    ask,
+    asked_if_run_outside,
+    deny,
+    first_verdict,
+    nothing_outside,
+    only_at_the_root,
+)
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
 
@@ -30,7 +41,8 @@ OPENS_SANDBOX: Final = "Letting it {} from the sandbox, for this command only, n
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """`decide` bound to what stays the same for a session.
 
-    `names` maps every name of a tool to its id. `files`, `git_place` and `git_programs` are as in `PolicyContext`.
+    `names` maps every name of a tool to its id. `files`, `git_place`, `git_programs` and `run_outside` are as in
+    `PolicyContext`.
 
     `sandbox_works` is called only for commands, because it starts a probe; None means that no sandbox is wanted.
     `keep_rules` saves rules to the settings, and returns what went wrong.
@@ -44,6 +56,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     git_place: Callable[[str], GitPlace] = only_at_the_root
     git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
     sandbox_works: Callable[[], bool] | None = None
+    run_outside: RunOutside = nothing_outside
     keep_rules: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be saved here."
 
     def forbids_reading(self, path: str) -> bool:
@@ -70,6 +83,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
             trusted=self.trusted,
             git_place=cache(self.git_place),
             git_programs=self.git_programs,
+            run_outside=self.run_outside,
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
             sandbox_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
         )
@@ -173,6 +187,8 @@ def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | N
         if pattern is not None:
             reason = f"{pattern} is protected: it can run code or contain secrets."
             return ask(reason, f"protected {pattern}")
+        if not _only_reads(subject) and (verdict := asked_if_run_outside((path,), context)) is not None:
+            return verdict
     return None
 
 

@@ -19,6 +19,15 @@ def only_at_the_root(directory: str) -> GitPlace:
     return GitPlace(problem=None if directory == "." else "another directory may contain a repository of its own")
 
 
+# The file or directory of the workspace, run by a program outside the sandbox, that an absolute path is or lies in.
+RunOutside = Callable[[str], str | None]
+
+
+def nothing_outside(location: str) -> str | None:
+    """A `run_outside` for a workspace of which nothing runs outside the sandbox."""
+    return None
+
+
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a decision depends on besides the call: the mode, the rules in force, paths.
 
@@ -38,6 +47,7 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     trusted: bool = True
     git_place: Callable[[str], GitPlace] = only_at_the_root
     git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
+    run_outside: RunOutside = nothing_outside
     sandboxed: bool = False
     sandbox_missing: bool = False
 
@@ -54,6 +64,18 @@ def first_verdict(stages: Sequence[Stage[T]], subject: T, context: PolicyContext
         if verdict is not None:
             return msgspec.structs.replace(verdict, steps=tuple(names))
     return deny("No rule covers this call.")
+
+
+def asked_if_run_outside(words: Sequence[str], context: PolicyContext) -> Verdict | None:
+    """An ask if one of these paths, followed through links, is code that runs outside the sandbox."""
+    for word in words:
+        for location in context.resolver.locations(word):
+            place = context.run_outside(location)
+            if place is not None:
+                runner = "a hook, an MCP server, the status line or Robota itself"
+                reason = f"{place} is protected: {runner} runs it outside the sandbox."
+                return ask(reason, f"run outside the sandbox {place}")
+    return None
 
 
 def allow(reason: str, rule: str | None = None) -> Verdict:

@@ -93,7 +93,8 @@ def start_outside(
     """Start a program; `options` are those of `Popen`. Raises `OSError`, and `ProgramRefused` is one.
 
     `workspace` is where commands can write; None is enough for our own interpreter and the shell of the system.
-    `verified` are files of the workspace whose content the caller has just compared with what the user agreed to.
+    `verified` are files and directories of the workspace that the caller has just compared with what the user agreed
+    to.
     """
     argv, variables = _prepared(program, workspace, env, cwd, verified)
     try:
@@ -241,7 +242,7 @@ def _resolved(name: str, workspace: Path | None, path: str, cwd: Path | str, ver
             raise ProgramRefused(name, not_found(name, path, workspace))
         return found
     place = os.path.normpath(os.path.join(cwd, name))  # noqa: PTH118 - `Path` would keep `..`
-    if _is_writable(place, workspace) and Path(os.path.realpath(place)) not in verified:
+    if _is_writable(place, workspace) and not _is_in(place, {str(each) for each in verified}):
         reason = "it lies where commands of the agent can write, and its content was not verified"
         raise ProgramRefused(name, reason)
     return place

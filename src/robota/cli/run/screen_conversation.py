@@ -97,14 +97,17 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
         shows_git_branch=values.statusline.git_branch,
         reduces_motion=values.prefers_reduced_motion or env.get("ROBOTA_REDUCED_MOTION", "0") not in ("", "0"),
     )
-    command = values.status_line
-    if command is None:
+    code = opened.code
+    if values.status_line is None or code is None:
         return StatusSetup(appearance=now)
+    from robota.app.protection.outside_code import status_program
+
+    command = status_program(values.status_line.command, opened.options.cwd)
 
     async def run(view: ViewModel, times: StatusTimes) -> str:
         from robota.cli.run.status_command import StatusProgram, status_output
 
-        wanted = StatusProgram(command=command.command, cwd=opened.options.cwd, worktree=_worktree_of(opened))
+        wanted = StatusProgram(command=command, code=code, worktree=_worktree_of(opened))
         return await status_output(wanted, view, times, env)
 
     return StatusSetup(appearance=now, run=run)

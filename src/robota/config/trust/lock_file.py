@@ -31,6 +31,7 @@ class AgreementKind(StrEnum):
     PLUGIN = "plugins"
     MCP_SERVER = "servers"
     OUTSIDE_FILE = "outside"
+    PROGRAM = "programs"
     OWN = "own"
 
 
@@ -65,6 +66,7 @@ class _Lock(msgspec.Struct, frozen=True, kw_only=True):
     plugins: dict[str, Agreement] = {}
     servers: dict[str, Agreement] = {}
     outside: dict[str, Agreement] = {}
+    programs: dict[str, Agreement] = {}
     own: dict[str, Agreement] = {}
 
     def about(self, subject: AgreementKind) -> dict[str, Agreement]:

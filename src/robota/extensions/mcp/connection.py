@@ -4,7 +4,6 @@ The SDK must be entered and left in the same asyncio task, so each connection ha
 """
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
@@ -21,6 +20,8 @@ from robota.extensions.mcp.remote_tool import RemoteTool
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
+from robota.workspace.outside_code.code_search import NamedProgram
+from robota.workspace.outside_code.outside_code import CodeRefused, OutsideCode
 from robota.workspace.outside_program import ProgramStart
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.line_process import LineProcess
@@ -52,7 +53,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 class ServerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """What servers start with: the directory, the variables that are withheld, and the roots they may work in."""
 
-    workspace: Path
+    code: OutsideCode
     cwd: Path
     sign_ins: SignInStore
     withheld: WithheldVariables = NOTHING_NAMED
@@ -188,10 +189,18 @@ class McpConnection:
                 raise ServerFailed(str(problem)) from problem
 
     def _program(self, server: StdioServer) -> ProgramStart:
-        workspace, cwd = self._environment.workspace, self._environment.cwd
-        named = frozenset({Path(os.path.realpath(cwd / server.command))}) if "/" in server.command else frozenset()
-        argv = (server.command, *server.args)
-        return ProgramStart(argv=argv, workspace=workspace, cwd=cwd, env=server.env, verified=named)
+        named, code = server_program(server, self._environment.cwd), self._environment.code
+        try:
+            verified = code.verify(named)
+        except CodeRefused as problem:
+            raise ServerFailed(f"it was not started: {problem}") from problem
+        return ProgramStart(
+            argv=named.argv,
+            workspace=code.root,
+            cwd=named.cwd,
+            env={**server.env, **verified.variables},
+            verified=verified.files,
+        )
 
     async def _serve(self) -> None:
         try:
@@ -279,6 +288,12 @@ class McpConnection:
         count, line = self._invalid_lines
         last = visible(line.decode("utf-8", "replace"))
         return f" (lines that are not of the protocol: {count}, the last: {last!r})" if count else ""
+
+
+def server_program(server: StdioServer, cwd: Path) -> NamedProgram:
+    """The program of a server."""
+    argv = (server.command, *server.args)
+    return NamedProgram(label=f"MCP server {server.name}", argv=argv, cwd=cwd, variables=server.env)
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -9,8 +9,8 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
-from robota.extensions.mcp.connection import McpConnection, ServerEnvironment, ServerFailed
-from robota.extensions.mcp.definitions import Server
+from robota.extensions.mcp.connection import McpConnection, ServerEnvironment, ServerFailed, server_program
+from robota.extensions.mcp.definitions import Server, StdioServer
 from robota.extensions.mcp.mcp_tool import mcp_tool
 from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, ToolChange, changes
 from robota.extensions.mcp.remote_tool import MAX_TOOLS, RemoteTool, UnusableTool, tool_name
@@ -18,6 +18,7 @@ from robota.extensions.mcp.resource_tool import resource_tool
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.events import McpServerState, McpServerStatus, Notice
 from robota.text.visible import single_line
+from robota.workspace.outside_code.outside_code import OutsideCode
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 START_LIMIT_S: Final = 30.0
@@ -70,18 +71,21 @@ class McpServers:
     def __init__(
         self,
         servers: Sequence[Server],
-        workspace: Path,
+        code: OutsideCode,
         cwd: Path,
         pins: PinnedToolStore,
         env: Mapping[str, str],
         withheld: WithheldVariables = NOTHING_NAMED,
     ) -> None:
-        """Commands can write to the `workspace`; `withheld` are the environment variables that servers do not get."""
+        """`code` compares what servers run of the workspace; `withheld` are variables that they do not get."""
         roots = () if cwd == Path(cwd.anchor) else (cwd,)
         self._environment = ServerEnvironment(
-            workspace=workspace, cwd=cwd, sign_ins=SignInStore(env), withheld=withheld, roots=roots
+            code=code, cwd=cwd, sign_ins=SignInStore(env), withheld=withheld, roots=roots
         )
         self.pins = pins
+        for server in servers:
+            if isinstance(server, StdioServer):
+                code.add(server_program(server, cwd))
         self._servers = servers
         self._limit_s = _start_limit_s(env)
         self._connections: list[McpConnection] = []

@@ -24,7 +24,7 @@ from robota.policy.shell.hidden_in_search import hidden_in_search, secret_in_sea
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
 from robota.policy.shell.readonly import NOT_IN_SUBMODULES, GitLook, is_known
 from robota.policy.shell.runs_other_programs import runs_anything
-from robota.policy.stages import PolicyContext, Stage, allow, ask, deny, first_verdict
+from robota.policy.stages import PolicyContext, Stage, allow, ask, asked_if_run_outside, deny, first_verdict
 from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import visible
 from robota.workspace.shell.reading import read_script
@@ -245,7 +245,7 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
     places = (context.resolver.inside(location) for _, location in locations)
     pattern = next((found for place in places if place and (found := steering_pattern(place))), None)
     if pattern is None:
-        return None
+        return asked_if_run_outside([location for _, location in locations], context)
     reason = f"It writes to {pattern}, which is protected: it can run code or contain secrets."
     return ask(reason, f"protected {pattern}")
 

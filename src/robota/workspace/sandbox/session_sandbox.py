@@ -57,20 +57,18 @@ class SessionSandbox:
         *,
         home: Path | None,
         user_directory: Path | None = None,
-        protected: Sequence[Path] = (),
         home_settings: HomeSettings = NO_SETTINGS,
         network: bool = False,
         allowed_hosts: Sequence[str] = (),
     ) -> None:
         """With `allowed_hosts`, `network` is ignored: only they are allowed, or none if the list cannot be enforced.
 
-        `protected` are further paths in the workspace that commands must neither change nor create. In
-        `user_directory`, which is hidden, is kept what commands must not be able to replace.
+        In `user_directory`, which is hidden, is kept what commands must not be able to replace.
         """
         self._held_root = HeldRoot(Path(os.path.realpath(root)))
         self._home = home
         self._user_directory = user_directory
-        self._protected = tuple(protected)
+        self._find_protected: Callable[[], Sequence[Path]] = tuple
         self._home_settings = home_settings
         self._network = network and not allowed_hosts
         self._allowed_hosts = tuple(allowed_hosts)
@@ -101,7 +99,7 @@ class SessionSandbox:
                 self._private_tmp.path,
                 home=self._home,
                 secrets=() if self._user_directory is None else (self._user_directory,),
-                protected=self._protected,
+                protected=self._find_protected(),
                 readable=self._home_settings.readable,
                 network=self._network,
             )
@@ -128,6 +126,10 @@ class SessionSandbox:
     def on_left_over(self, tell: Callable[[str], None]) -> None:
         """Call `tell` with what a killed session left and could not be taken over."""
         self._on_left_over = tell
+
+    def protect(self, find: Callable[[], Sequence[Path]]) -> None:
+        """Keep commands from changing or creating the paths in the workspace that `find` returns for the first one."""
+        self._find_protected = find
 
     def hide_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
         """Hide the paths that `find` returns from commands; it is called for the first one. None means too many."""

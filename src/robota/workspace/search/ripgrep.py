@@ -68,7 +68,7 @@ def ripgrep_program(workspace: Path) -> str:
 
 def own_programs() -> frozenset[Path]:
     """The ripgrep of our own installation, which is protected if it lies in the workspace."""
-    return frozenset({Path(os.path.realpath(_own_ripgrep()))})
+    return frozenset({_own_ripgrep()})
 
 
 def _own_ripgrep() -> Path:

@@ -28,12 +28,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    from robota.app.extensions import configured_servers, session_plugins
+    from robota.app.extensions import configured_servers, outside_code, session_plugins
 
     root: Path = options.root
     settings = load_settings(root, os.environ)
     plugins, plugin_notices = session_plugins(settings, root, os.environ)
-    servers, notices = configured_servers(settings, plugins, root, root, os.environ)
+    code = outside_code(settings, plugins, root, os.environ, attended=sys.stdin.isatty(), saves_new=False)
+    servers, notices = configured_servers(settings, plugins, code, root, root, os.environ)
     for notice in (*settings.notices, *plugin_notices, *notices):
         print(f"robota: {notice}", file=sys.stderr)
     if servers is None:

@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
             return _agree(options.files, root, os.environ)
         code = _decide(root, options, os.environ)
         _decide_on_outside_files(root, options, os.environ)
-        return code
+        return code if _decide_on_programs(root, options, os.environ) else UNTRUSTED
     except OSError as error:
         print(f"robota: {options.cwd} cannot be used: {error.strerror}.", file=sys.stderr)
     except ConfigError as error:
@@ -52,6 +52,12 @@ def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
         _describe(trust, env)
         if _ask(trust, env, tells_no=False):  # the new session says what it leaves out
             settings = load_settings(root, env)
+    from robota.app.extensions import has_programs
+
+    if settings.is_trusted and has_programs(settings):
+        from robota.cli.commands.trust.programs import ask_about_programs
+
+        ask_about_programs(settings, root.resolve(), env)
     if is_trusted_by_person(settings.trust, env):
         # Imported only where needed: most workspaces have no configuration.
         from robota.cli.commands.trust.outside_files import ask_about_outside_files
@@ -136,6 +142,29 @@ def _decide_on_outside_files(root: Path, options: argparse.Namespace, env: Mappi
     return None
 
 
+def _decide_on_programs(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> bool:
+    """Show which files that run outside the sandbox have changed, and ask about them; whether all may run."""
+    from robota.cli.commands.trust.programs import agree_to_programs, ask_about_programs, show_programs
+
+    settings = load_settings(root, env)
+    if not settings.is_trusted:
+        return True
+    if options.yes:
+        agree_to_programs(settings, root, env)
+        return True
+    return (
+        ask_about_programs(settings, root, env)
+        if at_terminal() and not options.show
+        else show_programs(settings, root, env)
+    )
+
+
+def _agree_to_programs(root: Path, env: Mapping[str, str]) -> None:
+    from robota.cli.commands.trust.programs import agree_to_programs
+
+    agree_to_programs(load_settings(root, env), root, env)
+
+
 def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> int:
     """Decide on instruction files of a workspace without configuration: until it is trusted, they are only quoted."""
     from robota.app.knowledge.instructions import has_project_instructions
@@ -167,6 +196,8 @@ def _ask(trust: Trust, env: Mapping[str, str], *, tells_no: bool = True) -> bool
             print_prose("Not decided; its configuration is ignored this time.")
         return False
     remember("yes" if said else "no", trust.snapshot, env, _now_ms())
+    if said:
+        _agree_to_programs(trust.snapshot.root, env)
     if said or tells_no:
         print_prose("Trusted." if said else "Its configuration is ignored. To decide again: robota trust")
     return said

@@ -1,0 +1,1 @@
+"""What commands of a session must not see, and what they must not change."""

@@ -1,0 +1,444 @@
+"""Find the files of a workspace that a program outside the sandbox would run, by reading its command line.
+
+Rather too many than too few: every word that is a file of the workspace counts, whatever the program does with it. What
+such a script loads in turn is followed as far as its text says it, within limits.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, assert_never
+
+import msgspec
+
+from robota.workspace.outside_code.command_words import (
+    MODULE_FLAG,
+    TEXT_FLAG,
+    package_words,
+    program_place,
+    script_place,
+    shell_commands,
+    words_after,
+)
+from robota.workspace.outside_code.conventions import (
+    CONVENTIONS,
+    ENTERING,
+    INTERPRETERS,
+    LOADING,
+    PYTHON,
+    TAKING_PACKAGES,
+    Convention,
+)
+from robota.workspace.outside_code.loaded_files import (
+    JAVASCRIPT_SUFFIXES,
+    PYTHON_SUFFIXES,
+    JavaScriptModules,
+    NothingLoaded,
+    PythonModules,
+    ShellText,
+    loaded_by,
+    python_modules,
+    shebang_words,
+)
+from robota.workspace.outside_program import CODE_DIRECTORIES, CODE_SETTINGS
+from robota.workspace.shell.expansion import ANYTHING, files_matching
+
+MAX_FILES: Final = 400
+MAX_TOTAL_BYTES: Final = 16 * 1024 * 1024
+MAX_WORDS: Final = 50_000
+MAX_DEPTH: Final = 12
+MAX_PATH: Final = 4_096
+HAS_MORE_COMMANDS: Final = re.compile(r"[\s;|&`'\"]|\$\(")
+# A variable whose value is unknown, and what follows it: a path from some directory on.
+AFTER_UNKNOWN: Final = re.compile(r".*(?:\$\{[^}]*\}|\$\w+|\))/+")
+GLOB: Final = re.compile(r"[*?\[]")
+CODE_SUFFIXES: Final = (
+    PYTHON_SUFFIXES
+    | JAVASCRIPT_SUFFIXES
+    | {".sh", ".bash", ".zsh", ".fish", ".rb", ".pl", ".pm", ".php", ".lua", ".awk", ".mk", ".env", ".jar", ".exe"}
+)
+JAVASCRIPT_ENDINGS: Final = (
+    *("", ".json"),
+    *(f"{before}{suffix}" for before in ("", "/index") for suffix in sorted(JAVASCRIPT_SUFFIXES)),
+)
+# Arguments that are read and written, not run: pinning them would stop the program that writes them.
+DATA_SUFFIXES: Final = frozenset(
+    {".db", ".sqlite", ".sqlite3", ".duckdb", ".md", ".txt", ".csv", ".tsv", ".log", ".jsonl", ".parquet", ".lock"}
+)
+EVERYWHERE: Final = "it runs code from all over the workspace"
+VIRTUAL_ENVIRONMENT: Final = "pyvenv.cfg"
+NODE_MODULES: Final = "node_modules"
+LOADING_VARIABLES: Final = CODE_DIRECTORIES | CODE_SETTINGS | {"CLAUDE_PLUGIN_ROOT", "ROBOTA_PLUGIN_ROOT"}
+
+
+class NamedProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A program as the settings name it. `label` is for messages; `variables` are those that are set for it."""
+
+    label: str
+    argv: tuple[str, ...]
+    cwd: Path
+    variables: Mapping[str, str] = {}
+
+
+class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program runs of the workspace.
+
+    `files` by their paths as used, links included. `trees` are directories as a whole. From `module_directories` Python
+    imports by name, so a new file there may be run. `missing` are named, but do not exist. `unbounded` says why not all
+    of it could be found.
+    """
+
+    files: tuple[Path, ...] = ()
+    trees: tuple[Path, ...] = ()
+    module_directories: tuple[Path, ...] = ()
+    missing: tuple[Path, ...] = ()
+    unbounded: str = ""
+    starts_python_modules: bool = False
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The paths that must neither change nor appear."""
+        return (*self.files, *self.trees, *self.missing)
+
+    @property
+    def verified(self) -> frozenset[Path]:
+        """The places from which a program may be started once they were compared."""
+        return frozenset((*self.files, *self.trees))
+
+
+def find_code(program: NamedProgram, root: Path) -> CodeFiles:
+    """The code of the workspace that a program runs. Reads files, and runs nothing."""
+    search = _Search(root, program.variables)
+    search.at_words(program.argv, (str(program.cwd),), 0)
+    for name, value in program.variables.items():
+        if name in LOADING_VARIABLES:
+            search.at_value(value, str(program.cwd))
+    search.follow_files()
+    return search.found()
+
+
+class _Search:
+    """What was found so far. `_bases` are the directories that relative paths may start from."""
+
+    def __init__(self, root: Path, variables: Mapping[str, str]) -> None:
+        self._root = os.path.realpath(root)
+        self._roots = {str(root), self._root}
+        self._known = {"PWD": str(root), "CLAUDE_PROJECT_DIR": str(root), "ROBOTA_PROJECT_DIR": str(root), **variables}
+        self._files: dict[str, None] = {}
+        self._read: set[str] = set()
+        self._trees: dict[str, None] = {}
+        self._module_directories: dict[str, None] = {}
+        self._missing: dict[str, None] = {}
+        self._unbounded = ""
+        self._left_bytes = MAX_TOTAL_BYTES
+        self._left_words = MAX_WORDS
+        self._runs_python_file = False
+        self._starts_python_module = False
+        self._started_in: list[str] = []
+        self._seen: set[tuple[str, tuple[str, ...], bool, bool]] = set()
+        self._waiting: list[tuple[str, tuple[str, ...]]] = []
+
+    def found(self) -> CodeFiles:
+        if not self._roots.isdisjoint(self._trees):
+            self._trees = {tree: None for tree in self._trees if tree not in self._roots}
+            self._unbounded = self._unbounded or EVERYWHERE
+        outside_trees = [each for each in self._files if not any(_is_in(each, tree) for tree in self._trees)]
+        starts_modules = self._starts_python_module and not self._runs_python_file
+        if self._starts_python_module and self._runs_python_file:
+            self._module_directories.update(dict.fromkeys(self._started_in))
+        return CodeFiles(
+            files=_paths(outside_trees),
+            trees=_paths(self._trees),
+            module_directories=_paths(self._module_directories),
+            missing=_paths(each for each in self._missing if not os.path.lexists(each)),
+            unbounded=self._unbounded,
+            starts_python_modules=starts_modules,
+        )
+
+    def follow_files(self) -> None:
+        """Read the files that are run, and those that they load, and so on."""
+        while self._waiting:
+            place, bases = self._waiting.pop()
+            self._follow(place, self._data(place), bases)
+
+    def at_words(self, words: Sequence[str], bases: tuple[str, ...], depth: int, *, in_script: bool = False) -> None:
+        """One simple command: its program, its arguments, and what the program takes from where it starts."""
+        place = program_place(words)
+        name = words[place].rpartition("/")[2] if place < len(words) else ""
+        entered = [base for each in words_after(words, ENTERING) for base in self._directories(each, bases)]
+        bases = tuple(dict.fromkeys((*bases, *entered)))
+        is_python = PYTHON.fullmatch(name) is not None
+        script = script_place(words, place) if is_python or name in INTERPRETERS else None
+        if is_python:
+            self._at_python(words[place + 1 :], bases)
+        for flag, text in pairwise(words[place:]) if name in INTERPRETERS else ():
+            if TEXT_FLAG.fullmatch(flag):
+                self.at_text(text, bases, depth + 1, in_script=in_script)
+        started = words[place : place + 1] if name not in TAKING_PACKAGES else words[place:]
+        for each in started:
+            self._obey(CONVENTIONS.get(each.rpartition("/")[2]), bases)
+        for package in package_words(words, place, name):
+            self._trees.update(dict.fromkeys(self._directories(package, bases)))
+        for number, word in enumerate(words):
+            is_run = number in (place, script) or (number > place and name in TAKING_PACKAGES)
+            is_run = is_run or (number > 0 and words[number - 1] in LOADING)
+            self._at_word(word, bases, depth, is_run=is_run, in_script=in_script)
+            if number == script and (found := self._directories(word, bases)):
+                self._trees.update(dict.fromkeys(found))
+
+    def at_text(self, text: str, bases: tuple[str, ...], depth: int, *, in_script: bool = False) -> None:
+        """The commands of a shell text. Where it changes the directory, all later paths may start there."""
+        if depth > MAX_DEPTH:
+            self._unbounded = self._unbounded or f"its commands are nested more than {MAX_DEPTH} times"
+            return
+        for words in shell_commands(self._expanded(text)):
+            entered = [base for each in words_after(words, ENTERING) for base in self._directories(each, bases)]
+            bases = tuple(dict.fromkeys((*bases, *entered)))
+            self.at_words(words, bases, depth, in_script=in_script)
+
+    def at_value(self, value: str, base: str) -> None:
+        """A variable that is set for the program: its directories in the workspace may hold code."""
+        for part in value.split(os.pathsep):
+            self._trees.update(dict.fromkeys(each for each in self._directories(part, (base,)) if each != self._root))
+            self._at_word(part, (base,), 0, is_run=False, in_script=False)
+
+    def _expanded(self, text: str) -> str:
+        if "$" not in text:
+            return text
+        for name, value in self._known.items():
+            text = text.replace(f"${{{name}}}", value)
+            text = re.sub(rf"\${name}\b", value.replace("\\", r"\\"), text)
+        return text
+
+    def _at_word(self, word: str, bases: tuple[str, ...], depth: int, *, is_run: bool, in_script: bool) -> None:
+        key = (word, bases, is_run, in_script)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self._left_words -= 1
+        if self._left_words < 0 or "\0" in word:
+            self._unbounded = self._unbounded or f"it has more than {MAX_WORDS:,} words"
+            return
+        word = self._expanded(word)
+        if HAS_MORE_COMMANDS.search(word):
+            self.at_text(word, bases, depth + 1, in_script=in_script)
+        names = [word, word.partition("=")[2]] if "=" in word else [word]
+        names = [name for name in names if 0 < len(name) <= MAX_PATH]
+        names += [after for each in names if (after := AFTER_UNKNOWN.sub("", each)) not in ("", each)]
+        for name in names:
+            if GLOB.search(name):
+                self._at_pattern(name, bases)
+            for base in bases:
+                self._at_place(_joined(base, name), bases, is_run=is_run, in_script=in_script)
+        is_path = ("/" in word and len(word) <= MAX_PATH) or (is_run and Path(word).suffix in CODE_SUFFIXES)
+        if is_run and is_path and "$" not in word and not HAS_MORE_COMMANDS.search(word):
+            self._note_missing(word, bases)
+
+    def _at_place(self, place: str, bases: tuple[str, ...], *, is_run: bool, in_script: bool) -> None:
+        if not self._is_inside(place) or not _is_file(place):
+            return
+        is_program, suffix = os.access(place, os.X_OK), Path(place).suffix
+        is_code = is_run or is_program or suffix in CODE_SUFFIXES
+        if is_code or (not in_script and suffix not in DATA_SUFFIXES):
+            self._add(place, bases, is_run=is_run or is_program)
+
+    def _at_pattern(self, pattern: str, bases: tuple[str, ...]) -> None:
+        for base in bases:
+            matching = files_matching(base, pattern)
+            if matching == ANYTHING:
+                continue
+            self._files.update(dict.fromkeys(each for each in matching if self._is_code(each)))
+
+    def _is_code(self, place: str) -> bool:
+        is_code = Path(place).suffix in CODE_SUFFIXES or os.access(place, os.X_OK)
+        return is_code and self._is_inside(place) and _is_file(place)
+
+    def _note_missing(self, word: str, bases: tuple[str, ...]) -> None:
+        places = [_joined(base, word) for base in bases]
+        if not any(os.path.lexists(each) for each in places):
+            self._missing.update(dict.fromkeys(each for each in places if self._is_inside(each)))
+
+    def _add(self, place: str, bases: tuple[str, ...], *, is_run: bool) -> None:
+        """A file, and if it is run, what it loads."""
+        self._files[place] = None
+        real = os.path.realpath(place)
+        if _is_in(real, self._root):
+            self._files[real] = None
+        self._add_surroundings(place)
+        if not is_run or place in self._read or any(_is_in(place, tree) for tree in self._trees):
+            return
+        self._read.add(place)
+        if len(self._read) > MAX_FILES:
+            self._unbounded = self._unbounded or f"it loads more than {MAX_FILES} files"
+            return
+        self._waiting.append((place, bases))
+        if real != place and _is_in(real, self._root):
+            self._add(real, bases, is_run=True)
+
+    def _data(self, place: str) -> bytes:
+        try:
+            with Path(place).open("rb") as file:
+                data = file.read(self._left_bytes + 1)
+        except OSError:
+            return b""
+        self._left_bytes -= len(data)
+        if self._left_bytes < 0:
+            self._unbounded = self._unbounded or f"it loads more than {MAX_TOTAL_BYTES >> 20} MiB"
+            return b""
+        return data
+
+    def _follow(self, place: str, data: bytes, bases: tuple[str, ...]) -> None:
+        directory = os.path.dirname(place)  # noqa: PTH120 - paths are texts here
+        if interpreter := shebang_words(data):
+            self.at_words(interpreter, (directory,), 0)
+        loaded = loaded_by(Path(place), data)
+        match loaded:
+            case ShellText(text):
+                self.at_text(text, tuple(dict.fromkeys((*bases, directory))), 0, in_script=True)
+            case PythonModules(names):
+                self._runs_python_file = True
+                if not self._module_directories_with(place):
+                    self._module_directories[directory] = None
+                self._import(names, place, bases)
+            case JavaScriptModules():
+                self._import_javascript(loaded, directory, bases)
+            case NothingLoaded():
+                pass
+            case _:
+                assert_never(loaded)
+
+    def _module_directories_with(self, place: str) -> list[str]:
+        return [each for each in self._module_directories if _is_in(place, each)]
+
+    def _import(self, names: frozenset[str], place: str, bases: tuple[str, ...]) -> None:
+        here = os.path.dirname(place)  # noqa: PTH120
+        for name in sorted(names):
+            dots = len(name) - len(name.lstrip("."))
+            start = here
+            for _ in range(dots - 1):
+                start = os.path.dirname(start)  # noqa: PTH120
+            starts = [start] if dots else [*self._module_directories_with(place)]
+            for each in starts:
+                self._add_module(each, name.lstrip("."), bases)
+
+    def _add_module(self, directory: str, name: str, bases: tuple[str, ...]) -> bool:
+        """Add a module and the packages it lies in; whether there is one."""
+        place, is_there = directory, False
+        for part in name.split(".") if name else ():
+            place = f"{place}/{part}"
+            for file in (f"{place}.py", f"{place}/__init__.py", f"{place}/__main__.py"):
+                if self._is_inside(file) and _is_file(file):
+                    is_there = True
+                    self._add(file, bases, is_run=True)
+        return is_there
+
+    def _at_python(self, words: Sequence[str], bases: tuple[str, ...]) -> None:
+        """`python -m MODULE` and `python -c TEXT` import from the directory they start in."""
+        for flag, value in pairwise(words):
+            if not flag.startswith("-"):
+                return
+            if MODULE_FLAG.fullmatch(flag):
+                self._start_module(value, bases)
+            if TEXT_FLAG.fullmatch(flag):
+                self._starts_python_module = True
+                self._started_in += bases
+                for name in python_modules(value):
+                    for base in bases:
+                        self._add_local(base, name, bases)
+            if MODULE_FLAG.fullmatch(flag) or TEXT_FLAG.fullmatch(flag):
+                return
+
+    def _start_module(self, name: str, bases: tuple[str, ...]) -> None:
+        self._starts_python_module = True
+        self._started_in += bases
+        self._obey(CONVENTIONS.get(name), bases)
+        for base in bases:
+            self._add_local(base, name, bases)
+
+    def _add_local(self, base: str, name: str, bases: tuple[str, ...]) -> None:
+        if not self._is_inside(base):
+            return
+        was_known = base in self._module_directories
+        self._module_directories[base] = None
+        if not self._add_module(base, name, bases) and not was_known:
+            del self._module_directories[base]
+
+    def _import_javascript(self, loaded: JavaScriptModules, directory: str, bases: tuple[str, ...]) -> None:
+        for name in loaded.files:
+            place = _joined(directory, name)
+            for ending in JAVASCRIPT_ENDINGS:
+                if self._is_inside(place + ending) and _is_file(place + ending):
+                    self._add(place + ending, bases, is_run=True)
+        if loaded.has_packages:
+            self._add_node_modules(directory)
+
+    def _add_node_modules(self, directory: str) -> None:
+        """Packages are looked for in every directory above, too."""
+        while self._is_inside(directory):
+            place = f"{directory}/{NODE_MODULES}"
+            if _is_directory(place):
+                self._trees[place] = None
+            if directory in self._roots:
+                return
+            directory = os.path.dirname(directory)  # noqa: PTH120
+
+    def _add_surroundings(self, place: str) -> None:
+        """A program in a virtual environment or an installed package loads code from all of it."""
+        at = place
+        while self._is_inside(at) and at not in self._roots:
+            if os.path.basename(at) == NODE_MODULES or _is_file(f"{at}/{VIRTUAL_ENVIRONMENT}"):  # noqa: PTH119
+                self._trees[at] = None
+            at = os.path.dirname(at)  # noqa: PTH120
+
+    def _obey(self, convention: Convention | None, bases: tuple[str, ...]) -> None:
+        if convention is None:
+            return
+        inside = [base for base in bases if self._is_inside(base)]
+        if convention.everywhere and inside:
+            self._unbounded = self._unbounded or EVERYWHERE
+        for base in inside:
+            if convention.node_modules:
+                self._add_node_modules(base)
+            if convention.virtual_environment:
+                self._trees.update(dict.fromkeys(self._directories(".venv", (base,))))
+            for pattern in convention.obeys:
+                for file in files_matching(base, pattern) if GLOB.search(pattern) else (f"{base}/{pattern}",):
+                    if file != "/" and _is_file(file):
+                        self._add(file, (base,), is_run=True)
+
+    def _directories(self, word: str, bases: tuple[str, ...]) -> list[str]:
+        word = self._expanded(word)
+        if not 0 < len(word) <= MAX_PATH or "\0" in word:
+            return []
+        places = (_joined(base, word) for base in bases)
+        return [each for each in places if self._is_inside(each) and _is_directory(each)]
+
+    def _is_inside(self, place: str) -> bool:
+        if any(_is_in(place, root) for root in self._roots):
+            return True
+        return _is_in(os.path.realpath(place), self._root)
+
+
+def _joined(base: str, name: str) -> str:
+    name = name.removeprefix("file:")
+    if name == "~" or name.startswith("~/"):
+        name = os.path.expanduser(name)  # noqa: PTH111
+    return os.path.normpath(os.path.join(base, name))  # noqa: PTH118
+
+
+def _is_file(place: str) -> bool:
+    return os.path.isfile(place)  # noqa: PTH113 - false for names that no file can have
+
+
+def _is_directory(place: str) -> bool:
+    return os.path.isdir(place)  # noqa: PTH112
+
+
+def _is_in(place: str, directory: str) -> bool:
+    return place == directory or place.startswith(directory.rstrip("/") + "/")
+
+
+def _paths(places: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(Path(each) for each in sorted(places))

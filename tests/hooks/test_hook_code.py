@@ -1,0 +1,112 @@
+"""Hooks run outside the sandbox: nothing that the agent wrote without being asked runs with them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.scripts import call, script
+from tests.harness.cli import Robota
+from tests.harness.programs import needs
+
+HONEST = '#!/bin/sh\necho honest >> "$CLAUDE_PROJECT_DIR/../witness"\n'
+PLANTED = '#!/bin/sh\necho planted >> "$CLAUDE_PROJECT_DIR/../witness"\n'
+
+
+def write(robota: Robota, name: str, text: str = HONEST) -> Path:
+    path = robota.workspace / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def hooked(robota: Robota, command: str, *turns: dict[str, Any], event: str = "Stop") -> None:
+    """A user with this hook; the model does these things."""
+    script(robota, *turns)
+    path = robota.home / ".robota/settings.json"
+    settings = json.loads(path.read_text())
+    settings["hooks"] = {event: [{"hooks": [{"type": "command", "command": command}]}]}
+    path.write_text(json.dumps(settings))
+
+
+def witness(robota: Robota) -> list[str]:
+    path = robota.workspace.parent / "witness"
+    return path.read_text().split() if path.exists() else []
+
+
+def told(robota: Robota, *arguments: str) -> str:
+    done = robota("-p", "go", *arguments)
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def test_an_edit_of_a_hook_script_is_asked_about_even_where_edits_are_accepted(robota: Robota) -> None:
+    write(robota, "scripts/fmt.sh")
+    edit = call("write_to_file", path="scripts/fmt.sh", content=PLANTED)
+    hooked(robota, "scripts/fmt.sh", {"calls": [edit]}, {"text": "done"})
+    words = told(robota, "--permission-mode", "acceptEdits", "--verbose")
+    assert (robota.workspace / "scripts/fmt.sh").read_text() == HONEST, words
+    assert witness(robota) == ["honest"]
+    assert "runs it outside the sandbox" in words
+
+
+@needs("bwrap")
+@pytest.mark.parametrize(
+    "attack",
+    (
+        "printf '#!/bin/sh\\necho planted >> ../witness\\n' > scripts/fmt.sh",
+        "mv scripts old; mkdir scripts; cp planted.sh scripts/fmt.sh",
+        "rm -rf scripts; cp -r other scripts",
+        "ln -sf ../planted.sh scripts/fmt.sh",
+        "printf 'echo planted >> ../witness\\n' > scripts/lib.sh",
+    ),
+)
+def test_a_sandboxed_command_cannot_make_a_hook_run_what_it_wrote(robota: Robota, attack: str) -> None:
+    write(robota, "scripts/fmt.sh", HONEST + '. "$(dirname "$0")/lib.sh"\n')
+    write(robota, "scripts/lib.sh", ":\n")
+    write(robota, "planted.sh", PLANTED)
+    write(robota, "other/fmt.sh", PLANTED)
+    hooked(robota, "scripts/fmt.sh", {"calls": [call("execute_command", command=attack)]}, {"text": "done"})
+    told(robota, "--permission-mode", "acceptEdits", "--allowed-tools", "Bash")
+    assert "planted" not in witness(robota)
+
+
+def test_a_script_that_changed_by_itself_does_not_run_and_print_mode_says_so(robota: Robota) -> None:
+    path = write(robota, "scripts/fmt.sh")
+    hooked(robota, "scripts/fmt.sh", {"text": "done"})
+    assert "not run" not in told(robota) and witness(robota) == ["honest"]
+    path.write_text(PLANTED)
+    words = told(robota)
+    assert "scripts/fmt.sh changed since you agreed" in words and "robota trust" in words
+    assert witness(robota) == ["honest"]
+    shown = robota("trust", "--show")
+    assert shown.code == 1 and "+echo planted" in shown.stdout and "-echo honest" in shown.stdout
+    assert robota("trust", "--yes").code == 0
+    told(robota)
+    assert witness(robota) == ["honest", "planted"]
+
+
+def test_a_program_of_the_workspace_is_not_found_by_its_name(robota: Robota) -> None:
+    write(robota, ".venv/bin/mytool", PLANTED)
+    hooked(robota, "mytool", {"text": "done"})
+    bin_directory = robota.workspace / ".venv" / "bin"
+    robota("-p", "go", env={"PATH": f"{bin_directory}:/usr/bin:/bin"})
+    assert witness(robota) == []
+
+
+def test_a_planted_module_is_not_imported(robota: Robota) -> None:
+    write(robota, "tools/hook.py", "import json\nopen('../witness', 'a').write('honest\\n')\n")
+    hooked(robota, "python3 tools/hook.py", {"text": "done"})
+    told(robota)
+    write(robota, "tools/json.py", "open('../witness', 'a').write('planted\\n')\n")
+    assert "tools/json.py" in told(robota)
+    assert witness(robota) == ["honest"]
+
+
+def test_an_untrusted_workspace_lends_no_script_to_a_hook_of_the_user(robota: Robota) -> None:
+    write(robota, "scripts/fmt.sh", PLANTED)
+    write(robota, ".claude/settings.json", "{}")
+    hooked(robota, "scripts/fmt.sh", {"text": "done"})
+    assert "not trusted" in told(robota)
+    assert witness(robota) == []
