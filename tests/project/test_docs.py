@@ -76,6 +76,12 @@ def test_the_client_of_the_protocol_page_is_valid_python_against_the_real_protoc
     assert callable(names["run"])
 
 
+def test_the_tests_that_the_threat_model_names_exist() -> None:
+    section = (ROOT / "docs/security.md").read_text().partition("## Threat model")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(tests/[\w/.]+)`", section))
+    assert len(named) > 10 and [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 def test_every_make_target_that_the_pages_name_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
     named = {target for page in PAGES for target in re.findall(r"(?:`|\$ )make ([a-z-]+)", text_of(page))}
