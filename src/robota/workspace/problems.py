@@ -1,4 +1,41 @@
-"""What can be wrong with a path, a file or a command. The texts are written for the model that asked."""
+"""What can be wrong with a path, a file, a command or the machine."""
+
+import errno
+from typing import Final
+
+NO_THREAD: Final = "can't start new thread"  # what Python says if the system gives it none
+NO_MEMORY: Final = "The machine has no memory left. End other programs, then try again."
+NO_DISK: Final = "The disk is full. Free some space, then try again."
+NO_PROCESSES: Final = (
+    "The machine allows no more processes or threads. End other programs of this user or raise the limit (`ulimit -u`, "
+    "or that of the container), then try again."
+)
+NO_FILES: Final = (
+    "The machine allows no more open files. End other programs or raise the limit (`ulimit -n`), then try again."
+)
+SHORTAGES: Final = {
+    errno.EAGAIN: NO_PROCESSES,
+    errno.EMFILE: NO_FILES,
+    errno.ENFILE: NO_FILES,
+    errno.ENOMEM: NO_MEMORY,
+    errno.ENOSPC: NO_DISK,
+    errno.EDQUOT: NO_DISK,
+}
+
+
+def shortage_behind(error: BaseException) -> str | None:
+    """What the machine lacks and what to do about it, if the error comes from that: then it is no bug of ours."""
+    match error:
+        case BaseExceptionGroup():
+            return next(filter(None, map(shortage_behind, error.exceptions)), None)
+        case MemoryError():
+            return NO_MEMORY
+        case OSError():
+            return SHORTAGES.get(error.errno or 0)
+        case RuntimeError() if str(error) == NO_THREAD:
+            return NO_PROCESSES
+        case _:
+            return None
 
 
 class FileProblem(Exception):

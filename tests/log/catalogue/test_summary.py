@@ -1,5 +1,6 @@
 """A summary that is read in pieces is the one that is read at once."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -100,3 +101,15 @@ def test_a_title_of_a_model_stands_for_the_first_words_and_its_cost_counts(tmp_p
     task = replay(records).root
     assert (fold.title, fold.cost) == ("Look at it", 0.5)
     assert task is not None and (task.totals.cost, task.totals.requests) == (0.5, 2)
+
+
+def test_tokens_count_also_when_the_price_of_a_request_is_unknown(tmp_path: Path) -> None:
+    written = Written(tmp_path, "s").prompt("please look at it")
+    for cost in (0.5, None, 0.25):
+        info = json.dumps({"tokensIn": 1_000, "tokensOut": 20, "cost": cost})
+        written.row(type="say", say="api_req_started", text=info)
+    written.end()
+    fold = SummaryFold()
+    for record in load(written.directory / LOG_NAME).records:
+        fold.take(record)
+    assert (fold.tokens, fold.is_cost_known) == (3_060, False)

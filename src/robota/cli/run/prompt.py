@@ -104,6 +104,7 @@ def _run(arguments: CommandLine, client: "Client", *, attended: bool, may_lack_m
 
     from robota.config.errors import ConfigError, NoProviderError
     from robota.log.errors import LogError
+    from robota.workspace.problems import shortage_behind
 
     try:
         return asyncio.run(_session(arguments, client, attended=attended))
@@ -118,7 +119,8 @@ def _run(arguments: CommandLine, client: "Client", *, attended: bool, may_lack_m
     except Exception as error:  # noqa: BLE001 - the last boundary: a script must get its result even from a bug of ours
         if arguments.verbose:
             sys.excepthook(*sys.exc_info())
-        return _fail(arguments.output_format, FAILED, f"Robota failed: {type(error).__name__}: {error}")
+        why = shortage_behind(error) or f"Robota failed: {type(error).__name__}: {error}"
+        return _fail(arguments.output_format, FAILED, why)
 
 
 def run_resumed(arguments: CommandLine, opening: "Opening") -> int:

@@ -31,6 +31,9 @@ ERROR: Final = "error_during_execution"
 LOG_FAILED: Final = "log_failed"
 
 NO_ANSWER: Final = "The task ended without a complete answer. The session is saved; run the prompt again."
+BROKEN_OFF: Final = (
+    "The session ended unexpectedly (this is a bug in Robota). Completed work is kept; see the session log."
+)
 PARAGRAPH: Final = "\n\n"
 TO_A_PERSON: Final = "Tell it how to continue, or start a new task."
 WRONG_COMMANDS: Final = {
@@ -76,7 +79,7 @@ def outcome_of(
     last = messages[-1] if messages else None
     partial = _newest_answer(messages, prompt_ts)
     if last is None or last.type != "ask" or last.partial is True or last.ask is None:
-        return _broken_off(partial, aborted_during, interruption)
+        return _broken_off(messages, partial, aborted_during, interruption)
     match asked := ask_of(last):
         case CompletionAsk():
             return _completed(messages, prompt_ts, last, partial)
@@ -215,14 +218,14 @@ def _cancelled(partial: str, during: str, interruption: Interruption | None) -> 
     return _failed(during, partial, "The task was cancelled. Completed work is kept and the session is saved.")
 
 
-def _broken_off(partial: str, during: str, interruption: Interruption | None) -> RunOutcome:
-    """There is no final ask with the way it ended."""
+def _broken_off(
+    messages: Sequence[Message], partial: str, during: str, interruption: Interruption | None
+) -> RunOutcome:
+    """There is no final ask with the way it ended; if it failed, the last row says why."""
     if interruption is not None:
         return _interrupted(partial, during, interruption)
-    error_text = (
-        "The session ended unexpectedly (this is a bug in Robota). Completed work is kept; see the session log."
-    )
-    return _failed("internal_error", partial, error_text)
+    reason = messages[-1].text if messages and messages[-1].say == "error" else None
+    return _failed("internal_error", partial, reason or BROKEN_OFF)
 
 
 def _interrupted(partial: str, during: str, interruption: Interruption) -> RunOutcome:

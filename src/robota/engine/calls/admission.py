@@ -29,12 +29,11 @@ from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
 from robota.engine.calls.call_hooks import is_asked_by_rule, run_pre_hooks, with_hooks
 from robota.engine.calls.call_stopped import (
-    A_BUG,
     CallStopped,
     TaskGivenUp,
     TaskHalted,
+    cause_of,
     denied,
-    describe,
     mistake,
     not_logged,
 )
@@ -479,9 +478,7 @@ class RepetitionGuard:
 
 
 def _not_judged(error: Exception) -> Verdict:
-    reason = (
-        f"The permission check of this call failed, so it was denied and nothing was run ({describe(error)}). {A_BUG}"
-    )
+    reason = f"The permission check of this call failed, so it was denied and nothing was run. {cause_of(error)}"
     return Verdict(decision=Decision.DENY, reason=reason)
 
 

@@ -4,6 +4,8 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.problems import shortage_behind
+
 HALTED: Final = "Skipped, because a hook stopped the task."
 A_BUG: Final = "This is a bug in Robota; the same call would fail again, so try another way."
 LONGEST_ERROR: Final = 300
@@ -69,5 +71,10 @@ def not_logged(trouble: str) -> str:
 
 
 def describe(error: Exception) -> str:
-    """An unexpected error in a few message."""
+    """An unexpected error in a few words."""
     return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+
+
+def cause_of(error: Exception) -> str:
+    """Why an unexpected error occurred: the machine lacks something, or there is a bug."""
+    return shortage_behind(error) or f"{describe(error)}. {A_BUG}"

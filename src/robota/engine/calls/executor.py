@@ -33,11 +33,10 @@ from robota.contracts.tool import (
 )
 from robota.engine.calls.admission import Admission, Admitted
 from robota.engine.calls.call_stopped import (
-    A_BUG,
     HALTED,
     CallStopped,
     TaskHalted,
-    describe,
+    cause_of,
     halted_by_hook,
     not_logged,
 )
@@ -48,6 +47,7 @@ from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
 from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
+from robota.workspace.problems import shortage_behind
 
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
@@ -224,7 +224,7 @@ class ToolExecutor:
         except CallStopped:
             raise
         except Exception as error:
-            raise CallStopped("error", f"{call.name} was not run ({describe(error)}). {A_BUG}") from error
+            raise CallStopped("error", f"{call.name} was not run. {cause_of(error)}") from error
 
     async def _run_post_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
         """Run the post-hooks; returns the result as they leave it, and why the task must stop, if one wants that."""
@@ -313,7 +313,8 @@ class ToolExecutor:
         except TimeoutError:
             return ToolResult(content=f"{tool.name} did not finish within {tool.timeout_s} s.", is_error=True), False
         except Exception as error:  # noqa: BLE001 - a bug in a tool must not end the task
-            return ToolResult(content=f"{tool.name} failed: {type(error).__name__}: {error}", is_error=True), False
+            why = shortage_behind(error) or f"{type(error).__name__}: {error}"
+            return ToolResult(content=f"{tool.name} failed: {why}", is_error=True), False
         finally:
             if tool.changes_something:
                 journal.sync_soon()

@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from robota.protocol.commands import Accepted, Receipt, Refused
+from robota.workspace.problems import shortage_behind
 
 T = TypeVar("T")
 
@@ -72,7 +73,9 @@ async def answered(receipt: Awaitable[Receipt]) -> Receipt:
     try:
         return await receipt
     except Exception as error:  # noqa: BLE001 - a boundary: the client is told
-        return Refused(code="internal_error", message=f"{_described(error)} {A_BUG}")
+        shortage = shortage_behind(error)
+        message = f"{_described(error)} {A_BUG}" if shortage is None else f"{shortage} {THE_SESSION_GOES_ON}"
+        return Refused(code="internal_error", message=message)
 
 
 def accepting(do: Callable[[], object], id: str | None = None) -> SessionChange[Accepted]:
@@ -101,6 +104,7 @@ def _described(error: Exception) -> str:
     return f"The command failed: {type(error).__name__}: {error}{where}."
 
 
-A_BUG: Final = "This is a bug in Robota; it may have done part of its work. The session goes on."
+THE_SESSION_GOES_ON: Final = "The command may have done part of its work. The session goes on."
+A_BUG: Final = f"This is a bug in Robota. {THE_SESSION_GOES_ON}"
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 CLOSED: Final = Refused(code="session_closed", message="The session is closed. Nothing was changed.")

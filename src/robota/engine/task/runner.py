@@ -14,6 +14,7 @@ from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.events import Notice, TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
+from robota.workspace.problems import shortage_behind
 
 if TYPE_CHECKING:
     from robota.engine.runtime.task_runtime import TaskRuntime
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from robota.engine.task.task import Task
 
 RESUMPTION: Final = "[TASK RESUMPTION] The task was interrupted. Check its current state and continue."
-BUG: Final = "This is a bug in Robota. The turn has ended; the conversation and completed work are kept."
+TURN_ENDED: Final = "The turn has ended; the conversation and completed work are kept."
 # The user gave it up, which clients see as an abort.
 ABORTED: Final = frozenset({Outcome.GIVEN_UP, Outcome.FAILED})
 
@@ -175,7 +176,7 @@ class TaskRunner:
         except asyncio.CancelledError:
             outcome = await self._stopped()
         except Exception as error:  # noqa: BLE001 - a bug must not leave a task that looks as if it were running
-            runtime.rows.say("error", f"{_describe(error)} This is a bug in Robota. Completed work is kept.")
+            runtime.rows.say("error", f"{_describe(error)} Completed work is kept.")
             runtime.rows.change(runtime.rows.ask("resume_task", asked=ResumeAsk()), is_answered=True)
             outcome = Outcome.FAILED
         self._close_open_work()
@@ -236,7 +237,7 @@ class TaskRunner:
         if error is None:
             return self._work.result()
         task.runtime.rows.interrupt()
-        task.runtime.rows.say("error", f"{_describe(error)} {BUG}")
+        task.runtime.rows.say("error", f"{_describe(error)} {TURN_ENDED}")
         return None
 
     def _record_end(self, task_id: str, outcome: Outcome) -> None:
@@ -299,4 +300,4 @@ class TaskRunner:
 
 
 def _describe(error: BaseException) -> str:
-    return f"Robota failed: {type(error).__name__}: {error}."
+    return shortage_behind(error) or f"Robota failed: {type(error).__name__}: {error}. This is a bug in Robota."

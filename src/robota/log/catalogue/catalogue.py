@@ -19,7 +19,7 @@ from robota.log.errors import LogError
 from robota.log.store import PROJECT_DIRECTORY
 
 INDEX_NAME: Final = "sessions.sqlite"
-INDEX_VERSION: Final = 3
+INDEX_VERSION: Final = 4
 # How many bytes of new records one listing reads. The next continues from there.
 READ_AT_ONCE: Final = 8 * 1024 * 1024
 # Enough of the beginning and the end to summarise a session of any length.

@@ -164,15 +164,15 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
             return
         if row.ts > self.request_ts:
             self.request_ts, self.request_cost, self.request_tokens = row.ts, 0.0, 0
+        tokens = sum(value for value in (info.get("tokensIn"), info.get("tokensOut")) if isinstance(value, int))
+        self.tokens += tokens - self.request_tokens
+        self.request_tokens = tokens
         cost = info["cost"]
         if not isinstance(cost, int | float):
             self.is_cost_known = False
             return
         self.cost += cost - self.request_cost
         self.request_cost = float(cost)
-        tokens = sum(value for value in (info.get("tokensIn"), info.get("tokensOut")) if isinstance(value, int))
-        self.tokens += tokens - self.request_tokens
-        self.request_tokens = tokens
 
 
 def files_named(call_input: dict[str, Any]) -> list[str]:
