@@ -175,15 +175,16 @@ class TokenUsage(Value, frozen=True, kw_only=True):
 class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):
     """How full the context window of the model is.
 
-    At `condense_at` tokens the conversation is condensed, at the present rate after `requests_to_condensing` more
-    requests; absent if never or unknown. `cached_tokens` were read from the provider's cache, which saved `saved_cost`
-    US dollars; it and `total_cost` are null if a price is unknown. `entries` is what fills the window, and empty unless
-    a client sent `contextRequest`.
+    `is_estimated` if the provider counts no tokens. At `condense_at` tokens the conversation is condensed, at the
+    present rate after `requests_to_condensing` more requests; absent if never or unknown. `cached_tokens` were read
+    from the provider's cache, which saved `saved_cost` US dollars; it and `total_cost` are null if a price is unknown.
+    `entries` is what fills the window, and empty unless a client sent `contextRequest`.
     """
 
     used_tokens: int
     max_tokens: int
     used_percentage: float
+    is_estimated: bool = False
     condense_at: int | None = None
     requests_to_condensing: int | None = None
     cached_tokens: int = 0

@@ -74,9 +74,10 @@ def ledger_details(update: ContextUpdate, columns: int, *, whole: bool) -> Itera
 
 def headline(update: ContextUpdate) -> str:
     """A line that says how full the window is."""
+    used = f"about {update.used_tokens:,}" if update.is_estimated else f"{update.used_tokens:,}"
     if not update.max_tokens:
-        return f"{update.used_tokens:,} tokens in the context (context window size unknown)"
-    return f"{update.used_tokens:,} of {update.max_tokens:,} tokens in the context ({update.used_percentage:.0f} %)"
+        return f"{used} tokens in the context (context window size unknown)"
+    return f"{used} of {update.max_tokens:,} tokens in the context ({update.used_percentage:.0f} %)"
 
 
 def _bar(update: ContextUpdate, width: int) -> str:

@@ -172,6 +172,15 @@ class Scrollback:
             self.tell(usage_words(self._shown_usage, used, self._view().context), Role.DIM)
             self._shown_usage = used
 
+    def tell_stopped_usage(self, used: TokenUsage) -> None:
+        """Show what was counted of a turn that was stopped, so that the next turn does not seem to have used it."""
+        shown = self._shown_usage
+        if (used.total_tokens_in, used.total_tokens_out) != (shown.total_tokens_in, shown.total_tokens_out):
+            from robota.clients.tui.widgets.usage_row import usage_words
+
+            self.tell(usage_words(shown, used, self._view().context, "counted until it was stopped"), Role.DIM)
+        self._shown_usage = used
+
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)
 

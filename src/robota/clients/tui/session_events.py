@@ -112,6 +112,7 @@ class SessionEvents:
                     conversation.start(conversation.keys.queue.take_all_back())
             case asked:
                 if isinstance(asked, ResumeAsk):
+                    conversation.scrollback.tell_stopped_usage(conversation.view.usage)
                     conversation.approvals.withdrawn()
                     conversation.start(conversation.keys.queue.take_all_back())
                 for words in words_for(asked):

@@ -29,6 +29,7 @@ def recorded_context(task: ReplayedTask, request: RecordedRequest, file_readers:
         used_tokens=used,
         max_tokens=window,
         used_percentage=round(min(100.0, 100 * used / window), 2) if window else 0.0,
+        is_estimated=_newest_counted(task) is None,
         condense_at=request.condense_at,
         requests_to_condensing=requests_until(request.condense_at, _growing_sizes(conversation)),
         cached_tokens=totals.usage.cache_read_input_tokens,

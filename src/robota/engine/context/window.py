@@ -119,13 +119,18 @@ class Context:
         self._requested_focus = focus
 
     def answered(self, usage: Usage) -> None:
-        """Take over the token count of a reply, which includes the reply itself."""
+        """Take over the token count of a reply, which includes the reply itself; without one, estimate it."""
         self._gauge.count(usage.context_tokens, self._runtime.history.characters)
+        if not usage.context_tokens:
+            self._runtime.meter.uncounted(self.tokens)
+            self._runtime.emit_usage()
         self._reset_force()
 
     def recall(self, tokens: int) -> None:
         """Take over the token count of an earlier process."""
         self._gauge.count(tokens, self._runtime.history.characters)
+        if not tokens and self._runtime.history.turns:
+            self._runtime.meter.uncounted(self.tokens)
 
     async def make_room(self) -> None:
         """Before a request: condense if requested or nearly full, drop turns if over-full."""

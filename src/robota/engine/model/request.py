@@ -134,7 +134,7 @@ class Requester:
             self._close_request(row, reader, cancelReason="streaming_failed", streamingFailedMessage=fault.message)
             raise
         except asyncio.CancelledError:
-            self._keep_partial_reply(reader.interrupted(), row)
+            self._keep_partial_reply(reader.interrupted(), reader.usage, row)
             self._close_request(row, reader, cancelReason="user_cancelled")
             raise
         self._close_request(row, reader)
@@ -205,13 +205,12 @@ class Requester:
         self._rows.change(row, text=json.dumps(info))
         self._runtime.emit_usage()
 
-    def _keep_partial_reply(self, text: str, row: Message) -> None:
+    def _keep_partial_reply(self, text: str, usage: Usage, row: Message) -> None:
         """Add an interrupted reply to the history: the user has read it, so the model must know it."""
         if text.strip():
             block = TextBlock(text=f"{text}\n\n[interrupted by the user]")
-            self._history.add_reply(
-                AssistantTurn(content=(block,), id=f"msg_{row.ts}", model=self._request_retry.model)
-            )
+            model = self._request_retry.model
+            self._history.add_reply(AssistantTurn(content=(block,), id=f"msg_{row.ts}", model=model, usage=usage))
 
     async def _ask_to_retry(self, fault: ProviderFault) -> None:
         details = Fault(kind=fault.kind, message=fault.message, retryable=fault.retryable, status=fault.status)

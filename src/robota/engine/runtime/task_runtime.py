@@ -79,7 +79,7 @@ def is_used_up(limit: float | None, used: float | None) -> bool:
 
 
 class Meter:
-    """Tokens, cost and tool calls of one task. `context_tokens` is the size of the conversation.
+    """Tokens, cost and tool calls of one task. `context_tokens` is the size of the conversation, perhaps estimated.
 
     A subtask shares `spent` with its parent. A cost is None from the first request on whose price is unknown.
     """
@@ -94,13 +94,21 @@ class Meter:
         self._sizes: list[int] = []
         self.requests = 0
         self.context_tokens = 0
+        self.is_estimated = False
         self.tools: dict[str, dict[str, int]] = {}
 
     def request(self, usage: Usage, cost: float | None, saved: float | None) -> None:
         self.side_request(usage, cost, saved)
         if usage.context_tokens:
-            self.context_tokens = usage.context_tokens
-            self._sizes = [*self._sizes[1 - SIZES_KEPT :], usage.context_tokens]
+            self._grown(usage.context_tokens, is_estimated=False)
+
+    def uncounted(self, context_tokens: int) -> None:
+        """Take over an estimate of the size, because the provider did not count."""
+        self._grown(context_tokens, is_estimated=True)
+
+    def _grown(self, context_tokens: int, *, is_estimated: bool) -> None:
+        self.context_tokens, self.is_estimated = context_tokens, is_estimated
+        self._sizes = [*self._sizes[1 - SIZES_KEPT :], context_tokens]
 
     def reduced(self, context_tokens: int) -> None:
         """Set the size after a reduction, and forget the sizes before it: they say nothing about growth."""
@@ -242,6 +250,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             used_tokens=used,
             max_tokens=window,
             used_percentage=round(min(100.0, 100 * used / window), 2),
+            is_estimated=meter.is_estimated,
             condense_at=meter.condense_at,
             requests_to_condensing=meter.requests_to_condensing,
             cached_tokens=meter.usage.cache_read_input_tokens,

@@ -24,3 +24,8 @@ CONTEXT = ContextUpdate(task_id="t", used_tokens=420, max_tokens=1000, used_perc
 )
 def test_usage_in_words(before: TokenUsage, after: TokenUsage, words: str) -> None:
     assert usage_words(before, after, CONTEXT) == words
+
+
+def test_counts_of_a_turn_that_was_stopped_are_not_called_exact() -> None:
+    words = usage_words(FIRST, SECOND, CONTEXT, "counted until it was stopped")
+    assert words == "2,000 tokens in, 10 out, 2,010 total (counted until it was stopped), $0.5000; 3,060 so far"

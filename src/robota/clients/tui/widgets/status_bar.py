@@ -125,7 +125,8 @@ def _context(view: ViewModel) -> Piece:
         return "", Role.PLAIN
     used = context.used_percentage
     role = Role.ERROR if used >= NEARLY_FULL else Role.WARNING if used >= FILLING_UP else Role.SUCCESS
-    return f"Context: {used:.0f}% ({short_number(context.used_tokens)}/{short_number(context.max_tokens)})", role
+    tokens = f"{'about ' if context.is_estimated else ''}{short_number(context.used_tokens)}"
+    return f"Context: {used:.0f}% ({tokens}/{short_number(context.max_tokens)})", role
 
 
 def _cost(view: ViewModel) -> str:

@@ -3,7 +3,7 @@
 from robota.protocol.events import ContextUpdate, TokenUsage
 
 
-def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | None) -> str:
+def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | None, certainty: str = "exact") -> str:
     """The use between two sums. A provider that counts nothing leaves how much there is to read, as an estimate."""
     if after.total_tokens_in < before.total_tokens_in or after.total_tokens_out < before.total_tokens_out:
         before = TokenUsage()  # another task, which counts from nothing
@@ -13,7 +13,7 @@ def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | 
     if tokens_in <= 0 and tokens_out <= 0:
         filled = context.used_tokens if context is not None else after.context_tokens
         return f"about {filled:,} tokens in the context (estimated), {price}"
-    counts = f"{tokens_in:,} tokens in, {tokens_out:,} out, {tokens_in + tokens_out:,} total (exact)"
+    counts = f"{tokens_in:,} tokens in, {tokens_out:,} out, {tokens_in + tokens_out:,} total ({certainty})"
     total = after.total_tokens_in + after.total_tokens_out
     so_far = f"; {total:,} so far" if before.total_tokens_in + before.total_tokens_out > 0 else ""
     return f"{counts}, {price}{so_far}"
