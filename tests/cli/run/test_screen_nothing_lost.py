@@ -14,7 +14,7 @@ from tests.harness.tmux import TmuxWindow
 
 EDIT = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
 COMMAND = call("execute_command", command="touch made")
-FAULTS = ("401", "403", "404", "400", "500", "badsse")
+FAULTS = ("401", "403", "404", "400", "429", "500", "badsse", "stall")
 
 
 def calc(robota: Robota) -> Path:
@@ -27,13 +27,14 @@ def calc(robota: Robota) -> Path:
     ("fault", "keys"),
     [
         *((fault, ["\x1b"]) for fault in FAULTS),
-        *(("401", keys) for keys in (["n\r"], ["\x03"], ["a draft\x03", "\x1b"])),
+        *((fault, ["n\r"]) for fault in ("401", "429", "stall")),
+        *(("401", keys) for keys in (["\x03"], ["a draft\x03", "\x1b"])),
     ],
 )
 def test_after_an_error_of_the_provider_the_conversation_goes_on(robota: Robota, fault: str, keys: list[str]) -> None:
     turns = ({"text": "Hello Ada."}, {"fault": fault}, {"text": "You are Ada."})
     with (
-        model_server(robota, *turns, options={"retry": {"maxRetries": 0}}) as server,
+        model_server(robota, *turns, options={"retry": {"maxRetries": 0}}, timeout=1) as server,
         ScreenTerminal(robota) as terminal,
     ):
         terminal.sees("Idle")
@@ -202,6 +203,27 @@ def test_writing_at_a_card_answers_nothing_until_tab_is_pressed(robota: Robota) 
         terminal.press("y")
         terminal.sees("Done.")
         terminal.sees("> thanks, y")
+
+
+def test_tab_leads_from_a_card_to_the_draft_and_the_card_says_how_to_return(robota: Robota) -> None:
+    script(robota, {"calls": [COMMAND], "delayMs": 500}, {"text": "Done."})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("do it\r")
+        terminal.sees("Thinking")
+        terminal.press("more")
+        terminal.sees("y yes")
+        terminal.press("\t")
+        terminal.sees_no_more("y yes")
+        terminal.sees("Press Tab to answer; your draft is kept.")
+        terminal.press(" words")
+        terminal.sees("> more words")
+        terminal.sees("Press Tab to answer; your draft is kept.")
+        terminal.press("\t")
+        terminal.sees("y yes")
+        terminal.press("y")
+        terminal.sees("Done.")
+        terminal.sees("> more words")
 
 
 def test_words_for_a_card_that_were_given_up_are_found_again(robota: Robota) -> None:

@@ -124,10 +124,13 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene(events=THINKING, has_vi_keys=True),
     ),
     "working, a draft": (Scene(events=THINKING, text=DRAFT), Scene(events=(*THINKING, CALL), text=DRAFT)),
+    "working, a draft, vi keys": (Scene(events=THINKING, text=DRAFT, has_vi_keys=True),),
     "working, a queued message": (Scene(events=(*THINKING, QueuedMessagesUpdated(task_id=TASK, queue=(WAITING,)))),),
     "waiting to retry": (Scene(events=(*THINKING, RETRY)),),
+    "waiting to retry, a draft": (Scene(events=(*THINKING, RETRY), text=DRAFT),),
     "approval": (Scene(events=CARD),),
     "approval, a draft from before": (Scene(events=CARD, text=DRAFT),),
+    "approval, a draft begun at it": (Scene(events=CARD, keys=(KeyPress("t", "t"),)),),
     "approval, the rules": (Scene(events=CARD, keys=(KeyPress("r", "r"),)),),
     "approval, editing or replying": (
         Scene(events=CARD, keys=(KeyPress("e", "e"), KeyPress(Keys.ControlE, "\x05"), KeyPress("1", "1"))),

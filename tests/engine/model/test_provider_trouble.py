@@ -149,7 +149,7 @@ def test_a_fallback_model_takes_over_when_the_first_does_not_answer(workspace: P
 
 
 def test_words_on_a_lasting_fault_are_sent_with_the_next_try(workspace: Path) -> None:
-    """U1: they ended the task and were sent to nobody."""
+    """They ended the task once, and were sent to nobody."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -163,7 +163,7 @@ def test_words_on_a_lasting_fault_are_sent_with_the_next_try(workspace: Path) ->
 
 
 def test_words_for_nobody_are_refused(workspace: Path) -> None:
-    """U1: they were queued where no task would ever take them."""
+    """They were queued once where no task would ever take them."""
 
     async def story(stage: Stage) -> None:
         await stage.start()

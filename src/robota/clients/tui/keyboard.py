@@ -25,6 +25,7 @@ from robota.text.visible import single_line
 
 if TYPE_CHECKING:
     from robota.clients.tui.app import ScreenConversation
+    from robota.clients.tui.approvals.pending_approval import PendingApproval
     from robota.clients.tui.queue_keys import QueueKeys
 
 AWAY_S: Final = 10.0
@@ -81,9 +82,9 @@ class ConversationKeys:
             return
         approval = self._conversation.approval
         if approval is not None and key == "tab":
-            approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
+            self._leave_card(approval)
         elif approval is not None and dialog.leaves_to_input(key):
-            approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
+            self._leave_card(approval)
             self._conversation.input.insert(" " if key == "space" else key)
         elif dialog.is_question and is_no_answer(key):
             self._conversation.dialog = None  # typing closes it
@@ -91,6 +92,11 @@ class ConversationKeys:
             self._conversation.input.insert(" " if key == "space" else key)
         elif not dialog.press(key) and self._conversation.dialog is dialog:
             self._conversation.dialog = None
+
+    def _leave_card(self, approval: "PendingApproval") -> None:
+        """Turn to the input; after a pause the card says how to return."""
+        approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
+        self.wake_after_pause()
 
     def wake_after_pause(self) -> None:
         """Draw again when the card begins to take keys."""
