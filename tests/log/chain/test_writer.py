@@ -340,3 +340,18 @@ def test_only_the_name_of_an_artifact_is_read(log: SessionLog, name: str) -> Non
     log.append(TaskRecord(task_id="t", mode="code"))
     with pytest.raises(ArtifactMissing):
         log.artifact(name)
+
+
+@pytest.mark.parametrize("replaced", ["sessions", "sessions/one"])
+def test_a_lost_log_is_not_restored_through_a_link(log: SessionLog, tmp_path: Path, replaced: str) -> None:
+    """A program in the workspace could otherwise have it written anywhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    log.append(end(1))
+    (tmp_path / replaced).rename(tmp_path / "aside")
+    (tmp_path / replaced).symlink_to(elsewhere)
+    with pytest.raises(LogWriteError, match="a link"):
+        log.keep(b"text")
+    with pytest.raises(LogWriteError, match="a link"):
+        asyncio.run(log.sync())
+    assert list(elsewhere.iterdir()) == []

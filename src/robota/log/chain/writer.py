@@ -73,6 +73,7 @@ class SessionLog:
         self._redactor = redactor or Redactor()
         self._descriptor = descriptor
         self._directory = directory
+        self._real_parent = os.path.realpath(directory.parent)
         self._place = os.fsencode(directory.absolute()).decode("utf-8", "replace")
         self._now_ms = now_ms
         self._seq = loaded.last_seq
@@ -251,10 +252,10 @@ class SessionLog:
 
     def _require_directory(self) -> None:
         """Restore the session directory for an artifact, if it was deleted."""
-        if self._directory.is_dir():
-            return
         try:
-            self._put_back()
+            self._refuse_links()
+            if not self._directory.is_dir():
+                self._put_back()
         except OSError as error:
             raise self._write_error(error) from error
 
@@ -262,6 +263,7 @@ class SessionLog:
         """Restore the log file if it was deleted or replaced. Raises OSError."""
         if is_in_place(self._descriptor, self.path):
             return
+        self._refuse_links()
         if self._prepare is not None:
             self._prepare()
         self._directory.mkdir(mode=0o700, exist_ok=True)
@@ -271,6 +273,11 @@ class SessionLog:
             f"The session log {self.path} was deleted or replaced by another program. It was restored completely; "
             "outputs that were saved beside it are lost."
         )
+
+    def _refuse_links(self) -> None:
+        """Write nothing where a link leads that another program put in the place of a directory on the way."""
+        if os.path.realpath(self._directory.parent) != self._real_parent or self._directory.is_symlink():
+            raise OSError(errno.ELOOP, "a link that leads to another place was put in its way")
 
     def _refuse_after_failure(self) -> None:
         if isinstance(self._durability.failure, LogCutError):
