@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from robota.workspace.problems import CommandNotStarted
+from robota.workspace.problems import CommandNotStarted, RootReplaced
 from robota.workspace.process.wrapped_command import SandboxAccess
-from robota.workspace.sandbox.backend import SandboxKind
+from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from tests.workspace.sandbox.cells import PYTHON, Cell
 
 PROTECTED = (
@@ -145,3 +145,13 @@ def test_a_directory_that_was_opened_is_not_reached_through_a_link(strong: Cell,
     finally:
         wrapped.clean_up()
     assert (opened / "made").exists() and not list(strong.outside.iterdir())
+
+
+def test_a_workspace_replaced_before_the_first_command_does_not_count_as_a_machine_without_sandbox(
+    strong: Cell, tmp_path: Path
+) -> None:
+    """Rules of the user would then let the command run unconfined, where the path leads now."""
+    strong.root.rename(tmp_path / "aside")
+    strong.root.symlink_to(strong.outside)
+    with pytest.raises(RootReplaced):
+        detect_backend(strong.sandbox.border)
