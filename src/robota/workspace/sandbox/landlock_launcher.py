@@ -72,7 +72,8 @@ def prefer_for_oom_kill(score: str) -> None:
     """Make the kernel kill this process first when memory runs out; called first, so that all children inherit it."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as file:  # noqa: PTH123 - pathlib would have to be imported
-            if int(file.read()) < int(score):
+            # Not `read`, which looks for more: the watchdog may change the number meanwhile, to one with more digits.
+            if int(file.readline()) < int(score):
                 file.seek(0)
                 file.write(score)
     except OSError:
