@@ -28,6 +28,7 @@ from tests.fuzz import grammar_fuzz
 from tests.fuzz.gate.search import search
 from tests.fuzz.kill.killing import search_kills
 from tests.fuzz.shell_oracle import Ran, ShellOracle
+from tests.hostile.attacks.random_rounds import search as search_hostile
 
 PROGRAMS = st.sampled_from(
     [
@@ -375,12 +376,15 @@ def main() -> int:
     parser.add_argument("--kills", type=int, metavar="N", help="kill N sessions at random points and take them up")
     parser.add_argument("--gate", action="store_true", help="really run what policy calls read-only, under strace")
     parser.add_argument("--grammar", action="store_true", help="look for a text that crashes the grammar of bash")
-    parser.add_argument("--seed", type=int, default=1, help="where the texts of --gate and --grammar begin")
+    parser.add_argument("--hostile", action="store_true", help="attack random workspaces from inside the sandbox")
+    parser.add_argument("--seed", type=int, default=1, help="where --gate, --grammar and --hostile begin")
     options = parser.parse_args()
     if options.grammar:
         return grammar_fuzz.search(options.minutes, options.seed)
     if options.kills is not None:
         return search_kills(options.kills, options.seed)
+    if options.hostile:
+        return search_hostile(options.minutes, options.seed)
     if options.gate:
         return search(options.minutes, options.seed)
     end = time.monotonic() + options.minutes * 60
