@@ -32,7 +32,7 @@ CALLS = {
         {"name": "execute_command", "args": {"command": f"echo {n} > made.txt"}} for n in range(WARM_TURNS + 2)
     ],
 }
-TARGETS = {"read": 40, "approved command": 65}
+TARGETS = {"read": 40, "approved command": 66}
 
 
 def turn_files(place: Bench) -> list[Measurement]:

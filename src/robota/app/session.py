@@ -325,7 +325,7 @@ def _report_sandbox(sandbox: SessionSandbox | None, session: Session, parts: Ses
     if sandbox is None:
         session.report_sandbox("off", "the settings or the permission mode say so")
         return
-    sandbox.on_detected(lambda kind, reason: session.report_sandbox(kind, reason, kept_out(kind, settings)))
+    sandbox.on_detected(partial(_tell_about_sandbox, session, settings))
     sandbox.on_reached(_host_logger(log))
     sandbox.on_left_over(session.warn)
     sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
@@ -398,6 +398,12 @@ def _build(
 def _begin_programs(parts: SessionParts) -> tuple[str, ...]:
     """Compare the files that programs outside the sandbox run, before the agent can change anything."""
     return () if parts.code is None else parts.code.begin()
+
+
+def _tell_about_sandbox(session: Session, settings: Settings, kind: str, reason: str) -> None:
+    session.report_sandbox(kind, reason, kept_out(kind, settings))
+    if kind == "bubblewrap" and reason:  # clients show the reason only where there is no sandbox
+        session.warn(f"Sandbox: {reason}.")
 
 
 def _processes(settings: Settings, sandbox: SessionSandbox | None) -> LocalProcesses:

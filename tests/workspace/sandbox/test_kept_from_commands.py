@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from robota.workspace.sandbox.session_sandbox import MAX_HIDDEN, NOT_ALL_HIDDEN, SessionSandbox
+from robota.workspace.problems import CommandNotStarted
+from robota.workspace.sandbox.session_sandbox import MAX_HIDDEN, SessionSandbox
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.programs import needs
@@ -69,16 +70,34 @@ def test_s8_what_was_moved_is_found_again(place: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [None, tuple(f"f{number}" for number in range(MAX_HIDDEN + 1))])
-def test_s8_it_is_told_that_not_all_can_be_hidden(place: Path, found: tuple[str, ...] | None) -> None:
+def test_s8_no_command_runs_where_not_all_can_be_hidden(place: Path, found: tuple[str, ...] | None) -> None:
+    for name in found or ():
+        (place / name).write_text("TELLTALE")
     sandbox = SessionSandbox(place, home=None)
     sandbox.hide_from_commands(lambda: found)
+    try:
+        if sandbox.backend.kind != "bubblewrap":
+            pytest.skip("only bubblewrap hides single files")
+        with pytest.raises(CommandNotStarted, match="was not run"):
+            sandbox.wrap(["/bin/true"], place)
+    finally:
+        sandbox.close()
+
+
+def test_s8_many_hidden_files_hide_their_directory_and_it_is_told(place: Path) -> None:
+    names = tuple(f"many/f{number}" for number in range(MAX_HIDDEN))
+    (place / "many").mkdir()
+    for name in (*names, "many/other"):
+        (place / name).write_text("TELLTALE")
+    sandbox = SessionSandbox(place, home=None)
+    sandbox.hide_from_commands(lambda: names)
     told: list[tuple[str, str]] = []
     sandbox.on_detected(lambda kind, reason: told.append((kind, reason)))
     try:
         if sandbox.backend.kind != "bubblewrap":
             pytest.skip("only bubblewrap hides single files")
-        run(sandbox, "true", place)
-        assert told[-1] == ("bubblewrap", NOT_ALL_HIDDEN)
+        assert "TELLTALE" not in run(sandbox, "cat many/*", place)
+        assert told[-1][0] == "bubblewrap" and "'many'" in told[-1][1]
     finally:
         sandbox.close()
 

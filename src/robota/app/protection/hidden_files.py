@@ -6,8 +6,11 @@ from typing import Final
 
 from robota.policy.decide import SessionPolicy
 from robota.policy.rules.rule import READ
+from robota.workspace.files.found_files import files_below
 
 CURRENT: Final = "."
+# Commands are refused beyond it: they could read what was not found.
+MAX_ENTRIES: Final = 1_000_000
 
 
 def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
@@ -16,8 +19,7 @@ def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     Hidden are files that a deny rule for reading or `.robotaignore` names, and files named like secrets, unless they
     are committed unchanged or a rule allows reading them.
     """
-    below = policy.files.below
-    places = () if below is None else below(CURRENT)
+    places = files_below(str(policy.resolver.root), CURRENT, MAX_ENTRIES)
     if places is None:
         return None
     secrets = [place for place in policy.files.secrets_among(places) if not _may_be_read(policy, place)]

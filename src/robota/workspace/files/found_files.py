@@ -8,8 +8,8 @@ MOST_ENTRIES: Final = 20_000
 PASSED_OVER: Final = frozenset({".git", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
 
 
-def files_below(root: str, start: str) -> tuple[str, ...] | None:
-    """The paths, relative to the root, of a file or of all files below a directory; None if there are too many.
+def files_below(root: str, start: str, most: int = MOST_ENTRIES) -> tuple[str, ...] | None:
+    """The paths, relative to the root, of a file or of all files below a directory; None for more than `most` entries.
 
     Links to files are included; links to directories are not followed.
     """
@@ -28,7 +28,7 @@ def files_below(root: str, start: str) -> tuple[str, ...] | None:
                         found.append(path)
                     elif entry.name not in PASSED_OVER:
                         waiting.append(path)
-                    if seen > MOST_ENTRIES:
+                    if seen > most:
                         return None
         except OSError:
             continue

@@ -81,8 +81,9 @@ def detect_backend(border: Border) -> SandboxBackend:
     if executable is None:
         reasons.append("bubblewrap is not installed")
     else:
-        closed = f"commands cannot change the workspace: {border.unprotectable}" if border.unprotectable else ""
-        candidate = SandboxBackend(kind=SandboxKind.BUBBLEWRAP, border=border, executable=executable, reason=closed)
+        candidate = SandboxBackend(
+            kind=SandboxKind.BUBBLEWRAP, border=border, executable=executable, reason=border.limitations
+        )
         problem = probe(candidate)
         if problem is None:
             return candidate

@@ -44,7 +44,8 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     read-only and existed at the start. Nor can a command move or replace a directory on the way to one of them. `home`
     says what is visible of the home, and which credentials are hidden elsewhere. `kept_from_model` are files and
     directories of the workspace that are hidden, where the sandbox supports it. `writable` are directories outside the
-    workspace. `unprotectable` says why the workspace is read-only. `user_directory` is where Robota keeps state of its
+    workspace. `unprotectable` says why the workspace is read-only; `notes` which parts of it are, because a limit was
+    passed. `user_directory` is where Robota keeps state of its
     own, out of reach for commands; None if there is no such place.
     """
 
@@ -59,7 +60,14 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     network: Network = Network.OWN
     sockets: Sockets = Sockets.ORDINARY
     unprotectable: str = ""
+    notes: tuple[str, ...] = ()
     user_directory: Path | None = None
+
+    @property
+    def limitations(self) -> str:
+        """What commands cannot change although it is no protected file, and why; empty if there is nothing to say."""
+        whole = f"commands cannot change the workspace: {self.unprotectable}" if self.unprotectable else ""
+        return whole or "; ".join(self.notes)
 
     @property
     def root(self) -> Path:
@@ -83,7 +91,7 @@ def build_border(
     places in the home that they may read.
     """
     root = held_root.path
-    submodules, obeyed = find_submodules(root), find_obeyed_files(root, os.environ)
+    submodules, obeyed, closed = find_submodules(root), find_obeyed_files(root, os.environ), find_closed_paths(root)
     start_up = _start_up_places(root, home)
     return Border(
         held_root=held_root,
@@ -94,11 +102,23 @@ def build_border(
             *protected,
             *start_up,
         ),
-        closed_paths=find_closed_paths(root),
+        closed_paths=closed.places,
+        notes=closed.notes,
         home=find_home_access(root, os.environ, home=home, secrets=tuple(secrets), readable=readable),
         socket_directories=tuple(place for place in SOCKET_DIRECTORIES if place.is_dir() and not place.is_symlink()),
         network=Network.MACHINE if network else Network.OWN,
-        unprotectable=submodules.unprotectable or obeyed.unprotectable,
+        unprotectable=submodules.unprotectable or obeyed.unprotectable or closed.unprotectable,
+    )
+
+
+def searched_again(border: Border) -> Border:
+    """The border with what there is to protect in the workspace now, after some of it was moved or removed."""
+    closed = find_closed_paths(border.root)
+    return msgspec.structs.replace(
+        border,
+        closed_paths=closed.places,
+        notes=closed.notes,
+        unprotectable=border.unprotectable or closed.unprotectable,
     )
 
 

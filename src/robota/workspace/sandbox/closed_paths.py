@@ -1,78 +1,195 @@
 """Find the existing files and directories of a workspace that make other programs run something: closed to commands.
 
-These are repositories with the target of their `.git`, and files that steer other programs; nested ones up to a limit
-in depth and number.
+These are repositories with the target of their `.git`, and files that steer other programs, at any depth. In
+directories that tools generate only repositories count. What could not be searched is closed as a whole.
 """
 
+import errno
 import fnmatch
 import os
 import re
-from collections.abc import Iterator
-from itertools import islice
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.sandbox.placeholders import is_placeholder
 from robota.workspace.sandbox.repositories import GIT, git_file_targets, really_exists
 from robota.workspace.sandbox.shortage import raise_if_short
 
-# Enough for repositories that users nest by hand, at a cost of a few milliseconds.
-MAX_ENTRIES: Final = 5000
-MAX_DEPTH: Final = 4
-MAX_PATHS: Final = 64
-# Large directories that tools generate and can generate again.
+# Large directories that tools generate and can generate again; packages in them bring steering files of their own.
 MADE_BY_TOOLS: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist", ".tox"})
 STEERING: Final = frozenset(names_guarded_by(Guard.READ_ONLY)) - {GIT}
-NOT_ENTERED: Final = MADE_BY_TOOLS | STEERING | {GIT}
 STEERING_PATHS: Final = tuple(sorted(name for name in STEERING if "/" in name))
 STEERING_GLOBS: Final = re.compile("|".join(fnmatch.translate(name) for name in sorted(STEERING) if "*" in name))
+# Nearly all names are neither; a regular expression for each would take longer than everything else.
+LOWERED: Final = {name.lower(): name for name in STEERING if "*" not in name}
+GLOB_BEGINNINGS: Final = tuple(name.partition("*")[0] for name in STEERING if "*" in name and not name.startswith("*"))
+GLOB_ENDS: Final = tuple(name.rpartition("*")[2] for name in STEERING if name.startswith("*"))
+BARE_REPOSITORY: Final = frozenset({"HEAD", "objects", "refs"})
+MAX_NAMED: Final = 3
+MAX_SINGLE: Final = 4
 
 
-def find_closed_paths(root: Path) -> tuple[Path, ...]:
-    """Files and directories below `root` that make other programs run something, the nearest ones first."""
-    real_root = Path(os.path.realpath(root))
-    git_paths: dict[Path, None] = {}
-    steering: list[Path] = [root / name for name in STEERING_PATHS if really_exists(root / name)]
-    for directory, entries in _near(root):
-        is_root = directory == str(root)
-        steering += [Path(entry.path) for entry in entries if _steers(entry)]
-        git = Path(directory, GIT)
-        if is_root or any(entry.name == GIT for entry in entries):
-            found = (*(() if is_root else (git,)), *git_file_targets(git))
-            inside = (place for place in found if place != real_root and place.is_relative_to(real_root))
-            git_paths.update(dict.fromkeys(place for place in inside if really_exists(place)))
-    return (*tuple(git_paths)[:MAX_PATHS], *steering[:MAX_PATHS])
+class SearchLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the search goes. 300,000 entries take less than a second; each mount costs every command 0.1 to 1 ms."""
+
+    entries: int = 1_000_000
+    seconds: float = 20.0
+    mounts: int = 400
 
 
-def _near(root: Path) -> Iterator[tuple[str, list["os.DirEntry[str]"]]]:
-    """The directories below `root` with their entries, nearest first, beginning with `root` itself."""
-    level, left = [str(root)], MAX_ENTRIES
-    for _ in range(MAX_DEPTH + 1):
-        below: list[str] = []
-        for directory in level:
-            if left <= 0:
+class ClosedPaths(msgspec.Struct, frozen=True, kw_only=True):
+    """`places` must not change. `notes` say which of them are closed only because of a limit.
+
+    `unprotectable` says why that is not enough, so that the whole workspace must not change.
+    """
+
+    places: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    unprotectable: str = ""
+
+
+def find_closed_paths(root: Path, limits: SearchLimits | None = None) -> ClosedPaths:
+    """What makes other programs run something, and what could not be searched for it."""
+    limits = limits or SearchLimits()
+    search = _Search(root, limits)
+    search.run()
+    if root in search.unsearched:
+        return ClosedPaths(unprotectable=search.limit)
+    notes: list[str] = []
+    if search.unsearched:
+        notes.append(f"{search.limit}, so {_named(search.unsearched, root)} read-only for commands")
+    places = {*search.found, *search.unsearched}
+    fitted = fit_into(places, root, limits.mounts)
+    if root in fitted:
+        return ClosedPaths(unprotectable=f"there are more than {limits.mounts} places to protect in it")
+    if joined := fitted - places:
+        reason = f"there are more than {limits.mounts} places to protect in the workspace"
+        notes.append(f"{reason}, so {_named(joined, root)} read-only for commands")
+    return ClosedPaths(places=tuple(sorted(fitted)), notes=tuple(notes))
+
+
+def fit_into(places: Collection[Path], root: Path, max_mounts: int) -> set[Path]:
+    """The places, with directories instead of what is in them until no more than that many mounts are needed.
+
+    Each place needs a mount, and each directory on the way to it. The directory with the most places in it is taken
+    first; `root` itself if nothing else is left.
+    """
+    fitted = _outermost(places)
+    while len(fitted) > MAX_SINGLE * max_mounts and root not in fitted:  # far too many to choose one by one
+        deepest = max(len(place.parts) for place in fitted)
+        fitted = {place.parent if len(place.parts) == deepest else place for place in fitted}
+    while len(fitted) + len(_ways(fitted, root)) > max_mounts and root not in fitted:
+        direct = Counter(place.parent for place in fitted)
+        parents = (parent for parent in direct if parent != root)
+        above = max(parents, key=lambda parent: (direct[parent], len(parent.parts)), default=root)
+        fitted = {place for place in fitted if above not in place.parents} | {above}
+    return fitted
+
+
+def _ways(places: Iterable[Path], root: Path) -> set[Path]:
+    return {parent for place in places for parent in place.parents if root in parent.parents}
+
+
+def _outermost(places: Collection[Path]) -> set[Path]:
+    known = set(places)
+    return {place for place in known if known.isdisjoint(place.parents)}
+
+
+def _named(places: Collection[Path], root: Path) -> str:
+    shown = ", ".join(repr(str(place.relative_to(root))) for place in sorted(places)[:MAX_NAMED])
+    if len(places) == 1:
+        return f"{shown} is"
+    return f"{shown} are" if len(places) <= MAX_NAMED else f"{shown} and {len(places) - MAX_NAMED} more are"
+
+
+class _Search:
+    """Walks the tree below `root`, what tools generated last."""
+
+    def __init__(self, root: Path, limits: SearchLimits) -> None:
+        self._root, self._real_root = root, Path(os.path.realpath(root))
+        self._entries, self._end = limits.entries, time.monotonic() + limits.seconds
+        self.found: dict[Path, None] = {}
+        self.unsearched: set[Path] = set()
+        self.limit = ""
+        self._limits = limits
+
+    def run(self) -> None:
+        """Search until the end or a limit."""
+        self.found.update(dict.fromkeys(place for name in STEERING_PATHS if really_exists(place := self._root / name)))
+        waiting, generated = [str(self._root)], list[str]()
+        while waiting or generated:
+            directory, is_generated = (waiting.pop(), False) if waiting else (generated.pop(), True)
+            if self._is_over():
+                self.unsearched.update(map(Path, (directory, *waiting, *generated)))
                 return
-            entries = _entries(directory)
-            left -= len(entries) + 1
-            yield directory, entries
-            below += [entry.path for entry in entries if _is_entered(entry)]
-        level = below
+            for entry in self._entries_of(directory, is_generated=is_generated):
+                later = is_generated or entry.name in MADE_BY_TOOLS
+                (generated if later else waiting).append(entry.path)
+
+    def _is_over(self) -> bool:
+        if self._entries < 0:
+            self.limit = f"it has more than {self._limits.entries:,} entries"
+        elif time.monotonic() > self._end:
+            self.limit = f"searching it for files to protect took longer than {self._limits.seconds:g} seconds"
+        return bool(self.limit)
+
+    def _entries_of(self, directory: str, *, is_generated: bool) -> "list[os.DirEntry[str]]":
+        """Look at a directory; returns those in it that must be searched too."""
+        try:
+            with os.scandir(directory) as scanned:
+                entries = list(scanned)
+        except OSError as error:
+            raise_if_short(error)
+            self._note_unreadable(directory, error)
+            return []
+        self._entries -= len(entries) + 1
+        names = {entry.name for entry in entries}
+        if directory != str(self._root) and names >= BARE_REPOSITORY:
+            self.found[Path(directory)] = None
+            return []
+        if GIT in names or directory == str(self._root):
+            self._add_repository(directory)
+        deeper: list[os.DirEntry[str]] = []
+        for entry in entries:
+            if not is_generated and _steers(entry):
+                self.found[Path(entry.path)] = None
+            elif entry.is_dir(follow_symlinks=False) and entry.name != GIT:
+                deeper.append(entry)
+        return deeper
+
+    def _note_unreadable(self, directory: str, error: OSError) -> None:
+        """Its owner could make it readable again, so it is closed, unless it is gone."""
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+            self.found[Path(directory)] = None
+
+    def _add_repository(self, directory: str) -> None:
+        git = Path(directory, GIT)
+        found = (*(() if directory == str(self._root) else (git,)), *git_file_targets(git))
+        inside = (place for place in found if self._real_root in place.parents)
+        self.found.update(dict.fromkeys(place for place in inside if really_exists(place)))
 
 
 def _steers(entry: "os.DirEntry[str]") -> bool:
-    is_named = entry.name in STEERING or STEERING_GLOBS.fullmatch(entry.name) is not None
+    name = entry.name
+    lowered = name.lower()
+    if lowered in LOWERED:
+        is_named = name in STEERING or _is_also(entry, LOWERED[lowered])
+    elif name.startswith(GLOB_BEGINNINGS) or name.endswith(GLOB_ENDS):
+        is_named = STEERING_GLOBS.fullmatch(name) is not None
+    else:
+        return False
     return is_named and not entry.is_symlink() and not is_placeholder(Path(entry.path))
 
 
-def _entries(directory: str) -> list["os.DirEntry[str]"]:
+def _is_also(entry: "os.DirEntry[str]", name: str) -> bool:
+    """Whether the file system, which may ignore case, finds this entry under that name too."""
     try:
-        with os.scandir(directory) as entries:
-            return list(islice(entries, MAX_ENTRIES))
-    except OSError as error:
-        raise_if_short(error)
-        return []  # a command cannot read it either
-
-
-def _is_entered(entry: "os.DirEntry[str]") -> bool:
-    return entry.name not in NOT_ENTERED and entry.is_dir(follow_symlinks=False)
+        return Path(entry.path).with_name(name).samefile(entry.path)
+    except OSError:
+        return False

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
     from robota.workspace.sandbox.private_tmp import PrivateTmp
     from robota.workspace.sandbox.session_network import SessionNetwork
 
-# Each costs a mount for every command.
-MAX_HIDDEN: Final = 64
-NOT_ALL_HIDDEN: Final = (
-    "too many files are hidden from the model to hide all of them from commands; list directories instead"
+# Each place that is hidden costs a mount for every command, and so does each directory on the way to it.
+MAX_HIDDEN: Final = 200
+HIDDEN_AS_A_WHOLE: Final = "because of many files that are kept from the model, these are hidden from commands: {}"
+NOT_SEARCHED: Final = (
+    "The command was not run: the workspace is too large to find the files that are kept from the model, and a command "
+    "could read them. Start Robota in a part of it, or let the user run the command without the sandbox."
+)
+TOO_MANY_HIDDEN: Final = (
+    "The command was not run: at the top of the workspace are more files that are kept from the model than can be "
+    "hidden from a command. Move them into a directory, or let the user run the command without the sandbox."
 )
 NOT_OUTSIDE: Final = (
     "The command was not run: the directory of Robota ({}) and the workspace ({}) are one inside the other, so a "
@@ -143,6 +149,7 @@ class SessionSandbox:
         # What was opened for one command must not be reachable for others, so that it has a network of its own.
         self._take_over_abandoned_git_data()
         joins = access.session_network and not access.hosts
+        self._search_again_if_moved()
         backend = self._joined_backend() if joins else self.backend
         if backend.kind == "bubblewrap" and (kept := self._kept_places()):
             border = msgspec.structs.replace(backend.border, kept_from_model=kept)
@@ -184,13 +191,35 @@ class SessionSandbox:
 
         remove_pool(self._held_root.path / OWN_DIRECTORY)
 
+    def _search_again_if_moved(self) -> None:
+        """Find the protected places again if one of them is gone: the user may have moved it."""
+        border = self.backend.border
+        if all(os.path.lexists(place) for place in border.closed_paths):
+            return
+        from robota.workspace.sandbox.border import searched_again
+
+        renewed = searched_again(border)
+        self._backend = msgspec.structs.replace(self.backend, border=renewed)
+        if self._joined is not None:
+            self._joined = msgspec.structs.replace(self._joined, border=renewed)
+        if renewed.limitations != border.limitations:
+            self._on_detected(self._backend.kind, renewed.limitations)
+
     def _kept_places(self) -> tuple[Path, ...]:
-        """The paths to hide, found again if one was moved. Reports if there are too many to hide them all."""
+        """The paths to hide, found again if one was moved; with many of them, whole directories."""
         if self._kept is None or not all(os.path.lexists(place) for place in self._kept):
-            found = self._find_kept()
-            self._kept = tuple(self._held_root.path / place for place in found or ())[:MAX_HIDDEN]
-            if found is None or len(found) > MAX_HIDDEN:
-                self._on_detected(self.backend.kind, NOT_ALL_HIDDEN)
+            from robota.workspace.sandbox.closed_paths import fit_into
+
+            found, root = self._find_kept(), self._held_root.path
+            if found is None:
+                raise CommandNotStarted(NOT_SEARCHED)
+            places = {root / place for place in found}
+            fitted = fit_into(places, root, MAX_HIDDEN)
+            if root in fitted:
+                raise CommandNotStarted(TOO_MANY_HIDDEN)
+            if whole := sorted(str(place.relative_to(root)) for place in fitted - places):
+                self._on_detected(self.backend.kind, HIDDEN_AS_A_WHOLE.format(", ".join(map(repr, whole))))
+            self._kept = tuple(sorted(fitted))
         return self._kept
 
     def _require_own_directory(self) -> None:

@@ -216,6 +216,7 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
     reason = single_line(found.reason, 300)
     unreachable = _why_no_host_is_reached(found, settings) or _what_an_old_kernel_lacks(found, settings)
     if found.kind is SandboxKind.BUBBLEWRAP:
+        unreachable = f"{reason[:1].upper()}{reason[1:]}. {unreachable}".strip() if reason else unreachable
         health = Health.NOTE if unreachable else Health.GOOD
         return Check(name=name, health=health, text=f"bubblewrap ({found.executable})", advice=unreachable)
     if found.kind is SandboxKind.LANDLOCK:
