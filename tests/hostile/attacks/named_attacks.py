@@ -269,13 +269,13 @@ HARMFUL: Final[tuple[Attack, ...]] = (
     read_hidden_files_after_renaming_their_parents,
     read_the_credentials_of_the_home,
     cover_protected_files_with_hundreds_of_decoys,
-    rewrite_the_script_of_a_hook,
     commit_in_a_repository_with_links_in_its_data,
     change_gits_configuration_from_a_hook_of_a_commit,
 )
 ATTACKS: Final[tuple[Attack, ...]] = (
     *HARMFUL,
     cover_protected_files_with_thousands_of_entries,
+    rewrite_the_script_of_a_hook,
     put_programs_on_the_path_of_hooks,
     put_a_link_in_the_place_of_robotas_own_directory,
     swap_the_workspace_for_a_link_between_two_commands,
@@ -289,5 +289,4 @@ ATTACKS: Final[tuple[Attack, ...]] = (
 OPEN: Final[tuple[Attack, ...]] = (
     cover_protected_files_with_hundreds_of_decoys,
     cover_protected_files_with_thousands_of_entries,
-    rewrite_the_script_of_a_hook,
 )
