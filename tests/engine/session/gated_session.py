@@ -124,12 +124,27 @@ async def checkpoints_saved() -> bool:
 class GatedSession:
     """An open session, its model, and everything that its events told."""
 
-    def __init__(self, opened: OpenSession, model: GatedModel, executor: CountingExecutor) -> None:
-        self.opened, self.model, self._executor = opened, model, executor
-        self.session = opened.session
+    def __init__(
+        self, open_anew: Callable[[Path | None], OpenSession], model: GatedModel, executor: CountingExecutor
+    ) -> None:
+        """`open_anew` opens a new session, or resumes the one in a directory."""
+        self.model, self._executor, self._open_anew = model, executor, open_anew
         self.seen: list[Event] = []
         self.tracker = StateTracker()
+        self.unhandled: list[str] = []  # exceptions that nobody awaits
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: self.unhandled.append(str(about)))
+        self._attach(open_anew(None))
+
+    def _attach(self, opened: OpenSession) -> None:
+        self.opened, self.session = opened, opened.session
         self._reading = asyncio.create_task(self._read(self.session.events()))
+
+    async def reopen(self) -> None:
+        """Close the session and resume it from its log, as another process would."""
+        await self.opened.close()
+        self._attach(self._open_anew(self.opened.log.path.parent))
+        await self.opened.resume()
+        await self.settle()
 
     async def _read(self, events: AsyncIterator[Event]) -> None:
         async for event in events:
@@ -209,10 +224,15 @@ def with_gated_session(place: Path, story: Callable[[GatedSession], Awaitable[No
         asyncio.get_running_loop().set_default_executor(executor)
         profile = Profile(type="scripted", name="gated", model="scripted", options={"turns": []})
         env = {"ROBOTA_HOME": str(place / "home"), "PATH": os.environ["PATH"], "ROBOTA_ENVIRONMENT": "0"}
-        opened = open_session(LaunchOptions(cwd=workspace, profile=profile, **launch), env, replace_services=gated)
+
+        def open_anew(resumes: Path | None) -> OpenSession:
+            options = LaunchOptions(cwd=workspace, profile=profile, resumes=resumes, **launch)
+            return open_session(options, env, replace_services=gated)
+
+        stage = GatedSession(open_anew, model, executor)
         try:
-            await story(GatedSession(opened, model, executor))
+            await story(stage)
         finally:
-            await opened.close()
+            await stage.opened.close()
 
     asyncio.run(run())

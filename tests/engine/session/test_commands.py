@@ -156,3 +156,34 @@ def test_a_no_at_the_failed_request_of_a_subtask_returns_to_its_parent(tmp_path:
         assert stage.ask == "completion_result"
 
     with_gated_session(tmp_path, story)
+
+
+def test_an_answer_to_an_ask_that_was_just_cancelled_is_refused(tmp_path: Path) -> None:
+    async def story(stage: GatedSession) -> None:
+        await stage.submit(NewTask(text="begin"))
+        await stage.model_says("question")
+        for ts in (stage.tracker.info.last_message_ts, None):
+            answer = AskResponse(answer=Say(text="too late"), ts=ts)
+            cancelled, answered = await stage.submit_all(CancelTask(), answer)
+            assert isinstance(cancelled, Accepted)
+            assert isinstance(answered, Refused) and answered.code == "stale_ask"
+            assert stage.ask == "resume_task"
+            await stage.submit(AskResponse(answer=Approve()))
+            await stage.model_says("question")
+
+    with_gated_session(tmp_path, story)
+
+
+def test_a_subtask_of_an_earlier_process_has_ended_once_its_parent_goes_on(tmp_path: Path) -> None:
+    async def story(stage: GatedSession) -> None:
+        await stage.submit(NewTask(text="begin"))
+        await stage.model_says("delegate")
+        child = stage.session.state().current_task_id or ""
+        await stage.model_says("question")
+        await stage.reopen()
+        assert stage.logged().tasks[child].outcome is None  # robota answer can still reach it
+        await stage.submit(AskResponse(answer=Approve()))
+        assert stage.state is AgentState.STREAMING
+        assert stage.logged().tasks[child].outcome == "interrupted"
+
+    with_gated_session(tmp_path, story)

@@ -71,8 +71,8 @@ class AskTable:
 
     @property
     def newest(self) -> PendingAsk | None:
-        """The newest ask that has no answer."""
-        return next(reversed(self._pending.values()), None)
+        """The newest open ask. One whose task was interrupted is open no longer, although the task may not know yet."""
+        return next((pending for pending in reversed(self._pending.values()) if not pending.future.done()), None)
 
     @property
     def has_unread_answer(self) -> bool:
@@ -98,7 +98,12 @@ class AskTable:
     def find(self, ts: int | None) -> PendingAsk | Refused:
         """The open ask `ts`, or the newest; the refusal if it is not open."""
         pending = self.newest if ts is None else self._pending.get(ts)
-        return pending or Refused(code="stale_ask", message=_why_stale(ts, self.newest))
+        is_open = pending is not None and not pending.future.done()
+        return (
+            pending
+            if pending is not None and is_open
+            else Refused(code="stale_ask", message=_why_stale(ts, self.newest))
+        )
 
     def settle(self, pending: PendingAsk, answer: Answer | CondenseContext) -> None:
         """Hand over the answer, or the command that comes instead of one. The ask is open no longer."""

@@ -57,9 +57,8 @@ async def session_as_logged(journal: Journal) -> tuple[ReplayedSession, int]:
     reading = LogReading()
     loaded = await asyncio.to_thread(reading.read, journal.path)
     replayed = reading.session()
-    for task in replayed.tasks.values():
-        if task.parent_task_id is not None and task.outcome is None:
-            journal.write(EndRecord(task_id=task.task_id, outcome="interrupted"))
+    for task_id in replayed.open_subtasks:
+        journal.write(EndRecord(task_id=task_id, outcome="interrupted"))
     return replayed, loaded.last_ts
 
 

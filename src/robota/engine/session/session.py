@@ -190,7 +190,7 @@ class Session:
         task = replayed.root
         if task is not None:
             runtime = self._tasks.runtime_of(self._options, task)
-            await self._runner.resume(PausedTask(runtime, task, left_ms, replayed.subtask_ask))
+            await self._runner.resume(PausedTask(runtime, task, left_ms, replayed.open_subtasks, replayed.subtask_ask))
 
     def events(self) -> AsyncIterator[Event]:
         for task in self._runner.stack:

@@ -41,11 +41,19 @@ class PausedTask:
     """
 
     def __init__(
-        self, runtime: TaskRuntime, task: ReplayedTask, left_ms: int, subtask_ask: Message | None = None
+        self,
+        runtime: TaskRuntime,
+        task: ReplayedTask,
+        left_ms: int,
+        open_subtasks: Sequence[str] = (),
+        subtask_ask: Message | None = None,
     ) -> None:
-        """`left_ms` is the time of its last record; `subtask_ask` is an ask that one of its subtasks left open."""
+        """`left_ms` is the time of its last record; `open_subtasks` ended with the earlier process, one of them
+        waiting for the answer to `subtask_ask`.
+        """
         self.runtime = runtime
         self.task = task
+        self.open_subtasks = open_subtasks
         self.opened: Task | None = None
         self._left_ms = left_ms
         self._subtask_ask = subtask_ask

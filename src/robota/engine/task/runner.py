@@ -180,8 +180,11 @@ class TaskRunner:
             runtime.rows.change(runtime.rows.ask("resume_task", asked=ResumeAsk()), is_answered=True)
             outcome = Outcome.FAILED
         self._close_open_work()
-        if self.paused is None or not self._is_leaving:
-            self._record_end(runtime.task_id, outcome)
+        if self.paused is not None and self._is_leaving:
+            return  # it waits on
+        if self.paused is not None:
+            self._end_subtasks_of(self.paused)
+        self._record_end(runtime.task_id, outcome)
 
     async def _stopped(self) -> Outcome:
         """Stop the work; the outcome of a task that is stopped now."""
@@ -201,6 +204,7 @@ class TaskRunner:
                 paused.decline(decision)
                 return Outcome.COMPLETED if paused.task.is_complete else Outcome.ABANDONED
             task = await self._reopen(paused)
+        self._end_subtasks_of(paused)
         self.paused = None
         self.stack.append(task)
         paused.go_on(task, decision)
@@ -239,6 +243,11 @@ class TaskRunner:
         task.runtime.rows.interrupt()
         task.runtime.rows.say("error", f"{_describe(error)} {TURN_ENDED}")
         return None
+
+    def _end_subtasks_of(self, paused: "PausedTask") -> None:
+        """Once it is decided what becomes of a paused task: its subtasks ended with their process."""
+        for task_id in paused.open_subtasks:
+            self._record_end(task_id, Outcome.INTERRUPTED)
 
     def _record_end(self, task_id: str, outcome: Outcome) -> None:
         self._journal.write(EndRecord(task_id=task_id, outcome=outcome))

@@ -74,6 +74,12 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
         return None if task is None or task is self.root else task.waiting_ask
 
     @property
+    def open_subtasks(self) -> tuple[str, ...]:
+        """The subtasks whose end is not recorded, the newest first. They ended with their process."""
+        tasks = reversed(self.tasks.values())
+        return tuple(task.task_id for task in tasks if task.parent_task_id is not None and task.outcome is None)
+
+    @property
     def name(self) -> str | None:
         """The last name of the session."""
         if self.renamed is not None:
