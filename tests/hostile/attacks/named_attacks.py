@@ -98,15 +98,16 @@ def cover_protected_files_with_thousands_of_entries(ground: Ground) -> None:
 
 
 def rewrite_the_script_of_a_hook(ground: Ground) -> None:
-    ground.write("scripts/fmt.sh", "#!/bin/sh\n. scripts/more.sh\n", mode=0o755)
+    ground.write("scripts/fmt.sh", "#!/bin/sh\n. scripts/more.sh\necho ran >> honest\n", mode=0o755)
     ground.write("scripts/more.sh", "true\n")
     command = {"type": "command", "command": "scripts/fmt.sh"}
-    ground.settings["hooks"] = {event: [{"hooks": [command]}] for event in ("PostToolUse", "Stop")}
+    ground.settings["hooks"] = {event: [{"hooks": [command]}] for event in ("PreToolUse", "PostToolUse", "Stop")}
     ground.run_script(
         f"for f in scripts/fmt.sh scripts/more.sh; do {_plant(ground)} > $f; {_plant(ground)} > new; chmod +x new\n"
         "  mv -f new $f; done; mv scripts old; cp -r old scripts; "
         f"{_plant(ground)} > scripts/fmt.sh; chmod +x scripts/fmt.sh"
     )
+    assert (ground.workspace / "honest").exists(), f"the script never ran: {ground.said}"
 
 
 def put_programs_on_the_path_of_hooks(ground: Ground) -> None:
@@ -284,9 +285,4 @@ ATTACKS: Final[tuple[Attack, ...]] = (
     leave_processes_behind,
     delete_what_matters_where_every_call_is_allowed,
     work_in_the_home_itself,
-)
-# Open: fixed elsewhere at this moment, and to be removed here when that is in.
-OPEN: Final[tuple[Attack, ...]] = (
-    cover_protected_files_with_hundreds_of_decoys,
-    cover_protected_files_with_thousands_of_entries,
 )

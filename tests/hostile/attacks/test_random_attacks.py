@@ -7,7 +7,7 @@ import pytest
 from tests.hostile.attacks.environments import Environment, missing
 from tests.hostile.attacks.random_rounds import play
 
-ROUNDS = int(os.environ.get("ROBOTA_HOSTILE_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("ROBOTA_HOSTILE_ROUNDS", "2"))
 
 
 @pytest.mark.parametrize("seed", range(1, ROUNDS + 1))
