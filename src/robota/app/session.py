@@ -49,7 +49,7 @@ from robota.secrets.redaction import Redactor
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
-from robota.workspace.sandbox.leftovers import clear_up_after_killed
+from robota.workspace.sandbox.leftovers import TEMPORARY, clear_up_after_killed
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def _build(
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
     hooks, hook_notices = session_hooks(settings, parts.plugins, parts.code, options, new.log, parts.policy)
-    processes = _processes(settings, sandbox)
+    processes = _processes(settings, sandbox, user_directory(env))
     checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
     intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
@@ -406,12 +406,13 @@ def _tell_about_sandbox(session: Session, settings: Settings, kind: str, reason:
         session.warn(f"Sandbox: {reason}.")
 
 
-def _processes(settings: Settings, sandbox: SessionSandbox | None) -> LocalProcesses:
+def _processes(settings: Settings, sandbox: SessionSandbox | None, user: Path) -> LocalProcesses:
     return LocalProcesses(
         wrap=sandbox.wrap if sandbox is not None else unwrapped,
         environment=settings.values.env,
         withheld=withheld_variables(settings),
         ports=lambda: None if sandbox is None else sandbox.ports,
+        outputs_in=user / TEMPORARY,
     )
 
 

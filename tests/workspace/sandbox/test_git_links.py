@@ -133,3 +133,12 @@ def test_what_git_lfs_has_stored_cannot_be_changed_from_inside(place: Place) -> 
     attack = "find .git -name 'aabb*' -exec sh -c 'echo x > {}' ';'; mkdir -p .git/lfs; echo x > .git/lfs/more"
     place.inside(f"({attack}) 2>/dev/null; git branch two")
     assert contents(place.root / ".git" / "lfs") == {f"objects/aa/bb/{file.name}": b"large"}
+
+
+@pytest.mark.parametrize("name", ["refs/heads/../../x", "refs/heads/--output=x", "refs/heads/a.lock", "refs/heads/a?b"])
+def test_a_list_of_refs_with_a_name_that_git_refuses_does_not_come_back(place: Place, name: str) -> None:
+    """git would stop at such a list whenever the user looks at a branch, or read the name as an option."""
+    before = contents(place.root / ".git")
+    _, _, left_out = place.inside(f'echo "$(git rev-parse HEAD) {name}" >> .git/packed-refs')
+    assert any("packed-refs" in each for each in left_out), left_out
+    assert contents(place.root / ".git") == before

@@ -155,3 +155,34 @@ def test_a_workspace_replaced_before_the_first_command_does_not_count_as_a_machi
     strong.root.symlink_to(strong.outside)
     with pytest.raises(RootReplaced):
         detect_backend(strong.sandbox.border)
+
+
+def test_a_command_does_not_run_if_a_mount_was_made_elsewhere(strong: Cell) -> None:
+    """A name can be a link for just as long as its mount is made: then what the link leads to would be writable."""
+    (strong.root / "a").mkdir()
+    (strong.root / "a" / "AGENTS.md").write_text("mine")
+    strong.renew()
+    pinned = str(strong.root / "a")
+    wrapped = strong.sandbox.wrap(["/bin/touch", str(strong.outside / "made")])
+    # What bubblewrap does with a name that is a link to this directory at that moment.
+    assert pinned in wrapped.argv[: wrapped.argv.index("--")]
+    argv = [str(strong.outside) if word == pinned else word for word in wrapped.argv[: wrapped.argv.index("--")]]
+    done = subprocess.run(
+        [*argv, *wrapped.argv[wrapped.argv.index("--") :]],
+        pass_fds=wrapped.descriptors,
+        cwd=strong.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    wrapped.clean_up()
+    assert "was not run" in done.stderr and not list(strong.outside.iterdir())
+
+
+def test_names_that_the_kernel_escapes_do_not_stop_a_command(strong: Cell) -> None:
+    for name in ("a b", "c\\d", "e\nf", "g*[h]", "#i"):
+        (strong.root / name).mkdir()
+        (strong.root / name / "AGENTS.md").write_text("mine")
+    strong.renew()
+    done = strong.run('for f in */AGENTS.md; do echo evil >> "$f"; done; cat */AGENTS.md')
+    assert done.stdout.count("mine") == 5 and "evil" not in done.stdout

@@ -14,7 +14,7 @@ from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from robota.workspace.sandbox.border import PROTECTED_NAMES
-from robota.workspace.sandbox.placeholders import POOL, Placeholders
+from robota.workspace.sandbox.placeholders import MARK_S, POOL, Placeholders
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 from tests.workspace.sandbox.cells import Cell
@@ -176,6 +176,22 @@ def test_files_put_into_the_pool_of_placeholders_never_get_into_the_workspace(st
     assert all(not list((strong.root / name).iterdir()) for name in PROTECTED_NAMES if name not in (".git", ".robota"))
     wrapped.clean_up()
     assert strong.names() == [".git", ".robota"]
+
+
+def test_files_of_an_archive_that_bear_the_time_of_a_placeholder_stay_where_they_are(strong: Cell) -> None:
+    """An archive can give its entries any time: what is in a directory counts, not only its time."""
+    waiting = strong.root / ".robota" / POOL
+    for place in (strong.root / ".vscode", strong.root / ".husky", *(waiting / str(number) for number in range(9))):
+        place.mkdir(parents=True)
+        (place / "settings.json").write_text("of the archive")
+        os.utime(place, (MARK_S, MARK_S))
+    for number in range(10, 50):
+        (waiting / str(number)).symlink_to(strong.root)
+        os.utime(waiting / str(number), (MARK_S, MARK_S), follow_symlinks=False)
+    strong.renew()
+    assert strong.run("cat .vscode/settings.json .husky/settings.json").stdout == "of the archive" * 2
+    assert strong.run("ls -d .envrc/* .claude/*; echo evil > .envrc").stdout == ""
+    assert strong.names() == [".git", ".husky", ".robota", ".vscode"]
 
 
 def test_a_link_in_place_of_where_they_wait_is_not_followed(strong: Cell) -> None:

@@ -37,6 +37,7 @@ OBJECT_ID: Final = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 # With any other HEAD git does not take the directory for a repository, and looks for one elsewhere.
 HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: refs/(?!.*\.\.)[^\x00-\x20]+)\n")
 PACKED_LINE: Final = rb"#[^\n]*|" + OBJECT_ID + rb" refs/[^\x00-\x20]+|\^" + OBJECT_ID
+PACKED_NAME: Final = re.compile(rb"(?m)^" + OBJECT_ID + rb" (.*)$")
 PACKED_FILE: Final = re.compile(rb"(?:(?:" + PACKED_LINE + rb")\n)*")
 # Two commits, who, when, and a message, which `git stash` and `git commit` take from anywhere.
 REFLOG: Final = re.compile(rb"(?:" + OBJECT_ID + rb" " + OBJECT_ID + rb" [^\n\x00]*\n)*")
@@ -74,6 +75,8 @@ def problem_with(name: str, data: bytes) -> str | None:
         return f"{name!r} is no name of a branch or tag"
     if name == INDEX:
         return _problem_with_index(data)
+    if name == PACKED_REFS and (odd := next(filter(_is_no_ref, PACKED_NAME.findall(data)), None)) is not None:
+        return f"{PACKED_REFS} names {odd!r}, which is no name of a branch or tag"
     if name.startswith(f"{LOGS}/"):
         pattern: re.Pattern[bytes] | None = REFLOG if LOGGED.fullmatch(name) else NOTHING
     else:
@@ -81,6 +84,10 @@ def problem_with(name: str, data: bytes) -> str | None:
     if pattern is not None and pattern.fullmatch(data) is None:
         return f"{name} does not hold what git writes there"
     return None
+
+
+def _is_no_ref(name: bytes) -> bool:
+    return NO_REF.search(name.decode("utf-8", "surrogateescape")) is not None
 
 
 def _problem_with_index(data: bytes) -> str | None:

@@ -242,9 +242,9 @@ class OutputPacer:
             self._show(f"{head}\n[… {left_out:,} characters not shown …]\n{tail}" if left_out else head + tail)
 
 
-def spool_prefix(mark: str) -> str:
+def spool_prefix(mark: str, directory: Path | None = None) -> str:
     """The prefix of the names of all output files that belong to `mark`."""
-    return f"{os.environ.get('TMPDIR') or '/tmp'}/robota-output-{mark}-"
+    return f"{directory or os.environ.get('TMPDIR') or '/tmp'}/robota-output-{mark}-"
 
 
 def _create_spool(prefix: str) -> tuple[Path, int]:

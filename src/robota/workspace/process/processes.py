@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -36,11 +37,14 @@ class LocalProcesses:
         environment: Mapping[str, str] | None = None,
         withheld: WithheldVariables = NOTHING_NAMED,
         ports: "Callable[[], SessionPorts | None]" = lambda: None,
+        outputs_in: Path | None = None,
     ) -> None:
         """`wrap` puts commands into a sandbox, except `unsandboxed` ones; `environment` is added to ours.
 
-        `withheld` removes variables from both.
+        `withheld` removes variables from both. Long output is kept in `outputs_in`, where commands must not be able to
+        replace it by a link before it is read back; by default that is the directory for temporary files.
         """
+        self._outputs_in = outputs_in
         self._given_limits = limits
         self._wrap = wrap
         self._added = dict(environment or {})
@@ -173,9 +177,13 @@ class LocalProcesses:
     @property
     def _guard(self) -> "OrphanGuard":
         if self._opened_guard is None:
+            from robota.config.durable_file import make_private_directory
             from robota.workspace.process.tree import OrphanGuard
 
-            self._opened_guard = OrphanGuard()
+            self._opened_guard = OrphanGuard(self._outputs_in)
+            if self._outputs_in is not None:
+                with suppress(OSError):  # without it, the beginning and the end of an output are still kept
+                    make_private_directory(self._outputs_in)
         return self._opened_guard
 
     def _start(

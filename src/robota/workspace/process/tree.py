@@ -147,7 +147,9 @@ class ProcessTree:
 class OrphanGuard:
     """Gives every command of one owner a mark; if Robota dies without cleaning up, marked processes are killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, outputs_in: Path | None = None) -> None:
+        """`outputs_in` is the directory of their output files; by default that for temporary files."""
+        self._outputs_in = outputs_in
         self._mark = os.urandom(8).hex()
         self._count = 0
         self._guardian: GuardianProcess | None = None
@@ -155,7 +157,7 @@ class OrphanGuard:
     @property
     def spool_prefix(self) -> str:
         """The prefix of the names of their output files."""
-        return spool_prefix(self._mark)
+        return spool_prefix(self._mark, self._outputs_in)
 
     def next_mark(self) -> str:
         """A mark for the environment of the next command; the first one starts the guardian process."""

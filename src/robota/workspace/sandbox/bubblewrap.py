@@ -56,12 +56,16 @@ CHANGED_MEANWHILE: Final = (
     "the workspace changed while the sandbox was being built, so the command was not run. Try again."
 )
 NOT_RUN: Final = 125
-# Mounts are made by name, and a name may be swapped for a link just before. So what is found at each place afterwards
-# is compared with what was meant, held by descriptor. None may remain open: it would lead out of the sandbox.
+# Mounts are made by name, and a name may be swapped for a link just before, and back just after. So each place must be
+# a mount point afterwards (else its mount is elsewhere, and opens what is there), and what is found there is compared
+# with what was meant, held by descriptor. None may remain open: it would lead out of the sandbox.
 CHECK_MOUNTS: Final = (
-    'while [ "$1" != -- ]; do [ "$2" -ef "/proc/self/fd/$1" ] || '
-    f"{{ echo 'robota: {CHANGED_MEANWHILE}' >&2; exit {NOT_RUN}; }}; held=$1; exec {{held}}<&-; shift 2; done; shift"
+    "IFS= read -r -d '' mounts < /proc/self/mountinfo; "
+    'while [ "$1" != -- ]; do [[ $mounts == *" $3 r"[ow]* && "$2" -ef "/proc/self/fd/$1" ]] || '
+    f"{{ echo 'robota: {CHANGED_MEANWHILE}' >&2; exit {NOT_RUN}; }}; held=$1; exec {{held}}<&-; shift 3; done; shift"
 )
+# How the kernel writes these in its list of mounts.
+ESCAPED_IN_LIST: Final = str.maketrans({mark: f"\\{ord(mark):03o}" for mark in " \t\n\\"})
 
 # Unix sockets of the network that Robota runs in. Those of commands are in other networks, so not in this table.
 SOCKET_TABLE: Final = Path("/proc/net/unix")
@@ -282,8 +286,12 @@ def _limiting_shell(checks: Sequence[MountCheck]) -> tuple[str, ...]:
     kernel = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
     limits = f"{RESOURCE_LIMITS}; {PROCESS_LIMIT}" if kernel >= COUNTING_KERNEL else RESOURCE_LIMITS
     script = f'{CHECK_MOUNTS}; {{ {limits}; }} 2>/dev/null; exec "$@"'
-    pairs = (word for check in checks for word in (str(check.descriptor), str(check.place)))
-    return (CHECKING_SHELL, "-p", "-c", script, "robota", *pairs, "--")
+    words = (
+        word
+        for check in checks
+        for word in (str(check.descriptor), str(check.place), str(check.place).translate(ESCAPED_IN_LIST))
+    )
+    return (CHECKING_SHELL, "-p", "-c", script, "robota", *words, "--")
 
 
 def _readable(content: bytes, resources: ExitStack) -> int:

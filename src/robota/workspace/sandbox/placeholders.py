@@ -21,6 +21,7 @@ from robota.workspace.problems import CommandNotStarted
 
 # The modification time that identifies a placeholder: a directory that was filled or made by hand has another one.
 MARK_S: Final = 0x524F424F
+DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 TRIES: Final = 200
 PAUSE_S: Final = 0.005
 # The name of the pool in the directory with the locks, and its maximum size.
@@ -79,15 +80,15 @@ class _PlaceholderPool:
             name = self._names.pop()
             # Another command may have taken it, another program put a file into it, or it cannot be moved here.
             with suppress(OSError):
-                if _is_marked(name, self._directory):
+                if is_placeholder(name, self._directory):
                     os.rename(name, place, src_dir_fd=self._directory)
-                    return _is_marked(str(place), None)
+                    return is_placeholder(place)
         return _make(place)
 
     def safe_remove(self, place: Path) -> None:
         """Move it to the pool, or remove it, if it is still empty; else leave it."""
         with suppress(OSError):
-            if not _is_marked(str(place), None):
+            if not is_placeholder(place):
                 return
             if self._directory is None or not self._move_to_pool(place, self._directory):
                 place.rmdir()
@@ -100,7 +101,7 @@ class _PlaceholderPool:
             os.rename(place, name, dst_dir_fd=directory)
         except OSError:
             return False
-        if _is_marked(name, directory):
+        if is_placeholder(name, directory):
             self._names.append(name)
         else:  # another program put a file into it at this moment
             os.rename(name, place, src_dir_fd=directory)
@@ -119,7 +120,7 @@ def remove_pool(lock_directory: Path) -> None:
 def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
     """Remove the names that are placeholders, unless a command that needs them is running."""
     try:
-        lock = os.open(lock_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        lock = os.open(lock_directory, DIRECTORY_FLAGS)
     except OSError:
         return  # this one is always created first, so there are no others
     try:
@@ -133,13 +134,26 @@ def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
         os.close(lock)
 
 
-def is_placeholder(place: Path) -> bool:
-    """Whether this is an empty directory that blocks a missing name while a command runs."""
+def is_placeholder(place: str | Path, directory: int | None = None) -> bool:
+    """Whether this is an empty directory that blocks a missing name while a command runs.
+
+    The mark alone proves nothing: an archive can bring a link or a full directory with any modification time. A
+    relative `place` is in the open `directory`.
+    """
     try:
-        is_marked = place.stat(follow_symlinks=False).st_mtime == MARK_S
-        return is_marked and next(place.iterdir(), None) is None
+        status = os.stat(place, dir_fd=directory, follow_symlinks=False)
+        if status.st_mtime != MARK_S:
+            return False
+        descriptor = os.open(place, DIRECTORY_FLAGS, dir_fd=directory)
     except (OSError, ValueError):
         return False
+    try:
+        with os.scandir(descriptor) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _shared_lock(lock_directory: Path) -> int | None:
@@ -178,25 +192,20 @@ def _is_still(place: Path, descriptor: int) -> bool:
 
 def _open_pool(lock_directory: Path) -> int | None:
     """Open the directory of the pool, creating it if necessary; None if there cannot be one."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        if _is_marked(str(lock_directory), None):
+        if is_placeholder(lock_directory):
             return None
-        around = os.open(lock_directory, flags)
+        around = os.open(lock_directory, DIRECTORY_FLAGS)
     except OSError:
         return None
     try:
         with suppress(FileExistsError):
             os.mkdir(POOL, 0o755, dir_fd=around)
-        return os.open(POOL, flags, dir_fd=around)
+        return os.open(POOL, DIRECTORY_FLAGS, dir_fd=around)
     except OSError:
         return None
     finally:
         os.close(around)
-
-
-def _is_marked(name: str, directory: int | None) -> bool:
-    return os.stat(name, dir_fd=directory, follow_symlinks=False).st_mtime == MARK_S
 
 
 def _make(name: Path) -> bool:
