@@ -9,6 +9,7 @@ import pytest
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 from tests.harness.programs import needs
+from tests.workspace.sandbox.cells import landlock_abi
 
 HONEST = '#!/bin/sh\necho honest >> "$CLAUDE_PROJECT_DIR/../witness"\n'
 PLANTED = '#!/bin/sh\necho planted >> "$CLAUDE_PROJECT_DIR/../witness"\n'
@@ -67,9 +68,32 @@ def test_a_sandboxed_command_cannot_make_a_hook_run_what_it_wrote(robota: Robota
     write(robota, "scripts/lib.sh", ":\n")
     write(robota, "planted.sh", PLANTED)
     write(robota, "other/fmt.sh", PLANTED)
-    hooked(robota, "scripts/fmt.sh", {"calls": [call("execute_command", command=attack)]}, {"text": "done"})
+    # In a script, where policy does not see what it does.
+    write(robota, "attack.sh", f"touch attacked\n{attack}\n")
+    command = call("execute_command", command="sh attack.sh")
+    hooked(robota, "scripts/fmt.sh", {"calls": [command]}, {"text": "done"})
     told(robota, "--permission-mode", "acceptEdits", "--allowed-tools", "Bash")
-    assert "planted" not in witness(robota)
+    assert (robota.workspace / "attacked").exists()
+    assert witness(robota) == ["honest"]
+
+
+def test_under_landlock_a_rewritten_script_is_noticed_in_the_same_session(robota: Robota, tmp_path: Path) -> None:
+    """There, commands can change files of the workspace; comparing them before each run is what holds."""
+    if landlock_abi() < 1:
+        pytest.skip("this kernel has no Landlock")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for each in Path("/usr/bin").iterdir():
+        if each.name != "bwrap":
+            (programs / each.name).symlink_to(each)
+    write(robota, "scripts/fmt.sh")
+    write(robota, "planted.sh", PLANTED)
+    attack = call("execute_command", command="cp planted.sh scripts/fmt.sh && echo rewritten")
+    hooked(robota, "scripts/fmt.sh", {"calls": [attack]}, {"text": "done"})
+    done = robota("-p", "go", "--allowed-tools", "Bash", "--verbose", env={"PATH": str(programs)})
+    assert (robota.workspace / "scripts/fmt.sh").read_text() == PLANTED, done.stdout + done.stderr
+    assert witness(robota) == []
+    assert "scripts/fmt.sh changed since you agreed" in " ".join((done.stdout + done.stderr).split())
 
 
 def test_a_script_that_changed_by_itself_does_not_run_and_print_mode_says_so(robota: Robota) -> None:

@@ -75,6 +75,21 @@ def test_a_status_command_that_fails_says_so_and_disturbs_nothing(robota: Robota
         terminal.sees("Said.")
 
 
+def test_a_status_script_of_the_workspace_does_not_run_after_it_changed(robota: Robota) -> None:
+    program = robota.workspace / "status.sh"
+    program.write_text("#!/bin/sh\necho honest line\n")
+    program.chmod(0o755)
+    script(robota, {"text": "Said."})
+    settings = json.loads((robota.home / ".robota" / "settings.json").read_text())
+    write_settings(robota, {**settings, "statusLine": {"type": "command", "command": "./status.sh"}})
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("honest line")
+        program.write_text("#!/bin/sh\necho planted line\n")
+        terminal.press("go\r")
+        terminal.sees("The status command was not run: status.sh changed")
+        terminal.sees_no_more("planted line")
+
+
 def test_a_theme_is_seen_before_it_is_taken_and_left_as_it_was_with_escape(robota: Robota) -> None:
     script(robota, {"text": "Never said."})
     with ScreenTerminal(robota) as terminal:
