@@ -2,6 +2,7 @@
 
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from robota.log.chain.reader import load
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.conversation import MessageRecord
-from robota.log.record import payload_of
+from robota.log.record import Payload, payload_of
 from robota.log.replay.session import ReplayedSession
 from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject, Say
 from robota.protocol.asks.kinds import RESUME_ASKS
@@ -281,23 +282,27 @@ def check(stage: GatedSession, sent: Sent) -> None:
         # The end of an earlier process stays in the log until the task is resumed.
         assert stage.ask in RESUME_ASKS or (task.outcome is not None) == has_ended, (task.outcome, stage.ask)
         assert stage.session.is_idle == (state is not AgentState.WAITING_FOR_INPUT)
+    written = [payload_of(record) for record in load(stage.opened.log.path).records]
     if stage.ask not in RESUME_ASKS:
-        check_tasks(logged, live.current_task_id)
-    check_words(stage, sent)
+        check_tasks(logged, live.current_task_id, written)
+    check_words(stage, sent, written)
 
 
-def check_tasks(logged: ReplayedSession, shown: str | None) -> None:
-    """Only the task that is shown and its parents may be open; in all others nothing may look as if it went on."""
+def check_tasks(logged: ReplayedSession, shown: str | None, written: Sequence[Payload | None]) -> None:
+    """Only the task that is shown and its parents may be open; in all others nothing may look as if it went on.
+
+    The rows are as they were written: to replay them closes what looks open.
+    """
+    rows = {p.message.ts: (p.task_id, p.message) for p in written if isinstance(p, MessageRecord)}
+    assert not [row for _, row in rows.values() if "bug in Robota" in (row.text or "")]
     is_open = set()
     while shown is not None:
         is_open.add(shown)
         shown = logged.tasks[shown].parent_task_id
-    for task in logged.tasks.values():
-        assert not [row for row in task.messages if "bug in Robota" in (row.text or "")]
-        if task.task_id in is_open:
-            continue
-        assert task.outcome is not None, f"{task.task_id} never ends"
-        assert not [row for row in task.messages if row.partial or is_unfinished(row)], "a row says running for ever"
+    endless = [task_id for task_id, task in logged.tasks.items() if task_id not in is_open and task.outcome is None]
+    assert not endless, f"never ended: {endless}"
+    running = [row for task_id, row in rows.values() if task_id not in is_open and (row.partial or is_unfinished(row))]
+    assert not running, f"say running for ever: {running}"
 
 
 def is_unfinished(row: Message) -> bool:
@@ -305,13 +310,12 @@ def is_unfinished(row: Message) -> bool:
     return is_request_row(row) and detect_agent_state([row]).is_streaming
 
 
-def check_words(stage: GatedSession, sent: Sent) -> None:
+def check_words(stage: GatedSession, sent: Sent, written: Sequence[Payload | None]) -> None:
     """Words of the user that were accepted are there once: queued, or said."""
     queued = Counter(each.text for each in stage.session.state().message_queue)
-    payloads = [payload_of(record) for record in load(stage.opened.log.path).records]
-    rows = {p.message.ts: p.message for p in payloads if isinstance(p, MessageRecord)}
+    rows = {p.message.ts: p.message for p in written if isinstance(p, MessageRecord)}
     said = Counter(row.text for row in rows.values() if row.say == "user_feedback")
-    answered = Counter(p.text for p in payloads if isinstance(p, AnswerRecord))
+    answered = Counter(p.text for p in written if isinstance(p, AnswerRecord))
     for text in sent.accepted:
         times = (queued[text], said[text], answered[text])
         assert max(times) <= 1 and not (queued[text] and said[text]), (text, times)
