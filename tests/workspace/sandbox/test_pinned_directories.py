@@ -186,3 +186,23 @@ def test_names_that_the_kernel_escapes_do_not_stop_a_command(strong: Cell) -> No
     strong.renew()
     done = strong.run('for f in */AGENTS.md; do echo evil >> "$f"; done; cat */AGENTS.md')
     assert done.stdout.count("mine") == 5 and "evil" not in done.stdout
+
+
+@pytest.mark.parametrize("name", [".git/config", "docs/AGENTS.md", "scripts/hooks/pre-commit"])
+def test_a_protected_file_with_another_name_makes_the_workspace_read_only(strong: Cell, name: str) -> None:
+    os.link(strong.root / name, strong.root / "other.txt")
+    before = (strong.root / name).read_bytes()
+    strong.renew()
+    done = strong.run("echo planted >> other.txt; echo x > ordinary.txt")
+    assert (strong.root / name).read_bytes() == before
+    assert not (strong.root / "ordinary.txt").exists() and "Read-only" in done.stderr
+    assert "is a hard link" in detect_backend(strong.sandbox.border).reason
+
+
+def test_objects_that_a_local_clone_shares_are_no_problem(strong: Cell, tmp_path: Path) -> None:
+    (strong.root / ".git/objects/ab").mkdir()
+    (strong.root / ".git/objects/ab/cdef").write_text("object")
+    os.link(strong.root / ".git/objects/ab/cdef", tmp_path / "elsewhere")
+    strong.renew()
+    strong.run("echo x > ordinary.txt")
+    assert (strong.root / "ordinary.txt").exists()

@@ -13,6 +13,7 @@ from robota.workspace.files.start_up_names import START_UP_NAMES
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.git.obeyed_files import find_obeyed_files
 from robota.workspace.sandbox.closed_paths import find_closed_paths
+from robota.workspace.sandbox.hard_links import hard_link_problem
 from robota.workspace.sandbox.home.access import NO_HOME, HomeAccess, find_home_access
 from robota.workspace.sandbox.repositories import find_submodules
 from robota.workspace.sandbox.seccomp import Sockets
@@ -93,6 +94,8 @@ def build_border(
     root = held_root.path
     submodules, obeyed, closed = find_submodules(root), find_obeyed_files(root, os.environ), find_closed_paths(root)
     start_up = _start_up_places(root, home)
+    names = tuple(root / name for name in PROTECTED_NAMES if name != OWN_DIRECTORY)
+    linked = hard_link_problem((*names, *obeyed.places, *closed.places))
     return Border(
         held_root=held_root,
         temporary=temporary,
@@ -107,7 +110,7 @@ def build_border(
         home=find_home_access(root, os.environ, home=home, secrets=tuple(secrets), readable=readable),
         socket_directories=tuple(place for place in SOCKET_DIRECTORIES if place.is_dir() and not place.is_symlink()),
         network=Network.MACHINE if network else Network.OWN,
-        unprotectable=submodules.unprotectable or obeyed.unprotectable or closed.unprotectable,
+        unprotectable=submodules.unprotectable or obeyed.unprotectable or closed.unprotectable or linked,
     )
 
 
