@@ -180,6 +180,8 @@ class GatedSession:
         jobs = [asyncio.create_task(self.session.submit(command)) for command in commands]
         await self.settle()
         missing = [command for command, job in zip(commands, jobs, strict=True) if not job.done()]
+        for job in jobs:
+            job.cancel()  # else the session could not be closed, and the test would hang instead of failing
         assert not missing, f"nothing moves any more, and these have no receipt: {missing}"
         return [job.result() for job in jobs]
 
