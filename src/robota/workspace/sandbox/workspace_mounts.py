@@ -89,7 +89,7 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
     tops = {border.root: root, **{place: held_opening(place, held) for place in border.writable}}
     planned: list[PlannedMount] = []
     for top, descriptor in tops.items():
-        plan = _MountPlan(top, descriptor, {place: kind for place, kind in wanted.items() if top in place.parents})
+        plan = _MountPlan(top, descriptor, wanted)
         held.callback(plan.close)
         # Nothing in a read-only workspace needs a pin, which would be writable.
         planned += [mount for mount in plan.mounts if not (is_read_only and top == border.root and mount.is_pin)]
@@ -118,20 +118,26 @@ class _MountPlan:
     """The mounts beneath one directory, the outer ones first. Holds descriptors until `close`."""
 
     def __init__(self, top: Path, descriptor: int, wanted: Mapping[Path, MountKind]) -> None:
-        """`wanted` are places beneath `top`. What is missing, or behind a link by now, is left out."""
-        self._mounts: dict[Path, PlannedMount] = {}
-        self._top, self._descriptor = top, descriptor
+        """Of the `wanted` places, those beneath `top`. What is missing, or behind a link by now, is left out."""
+        # Paths are text here: this runs for every command, and `Path` takes longer than opening the files.
+        self._mounts: dict[str, PlannedMount] = {}
+        self._top, self._descriptor = str(top), descriptor
         try:
-            for place in sorted(wanted, key=lambda place: place.parts):  # a directory before what is in it
-                self._add(place, wanted[place])
+            for place, kind in sorted(wanted.items()):  # a directory before what is in it
+                if str(place).startswith(f"{self._top}/"):
+                    self._add(place, kind)
         except BaseException:
             self.close()
             raise
 
     @property
     def mounts(self) -> tuple[PlannedMount, ...]:
-        """In the order in which they must be made."""
-        return tuple(sorted(self._mounts.values(), key=lambda mount: len(mount.place.parts)))
+        """In the order in which they must be made.
+
+        A mount of what is there takes the longer, the more mounts exist, so these come before the empty ones, in which
+        there are no others.
+        """
+        return tuple(sorted(self._mounts.values(), key=lambda mount: not mount.shows_original))
 
     def close(self) -> None:
         """Close the descriptors. Idempotent."""
@@ -140,17 +146,18 @@ class _MountPlan:
 
     def _add(self, place: Path, kind: MountKind) -> None:
         """Add a mount, and a pin for each directory on the way to it."""
-        above = self._descriptor
-        for way in (*reversed(place.relative_to(self._top).parents[:-1]), place.relative_to(self._top)):
-            each = self._top / way
-            mount = self._mounts.get(each) or self._opened(each, kind if each == place else MountKind.PIN, above)
+        above, path, end = self._descriptor, self._top, str(place)
+        for name in end.removeprefix(f"{path}/").split("/"):
+            path = f"{path}/{name}"
+            known = self._mounts.get(path)
+            mount = known or self._opened(path, kind if path == end else MountKind.PIN, above)
             if mount is None or not _leads_on(mount, kind):
                 return
             above = mount.descriptor
 
-    def _opened(self, place: Path, kind: MountKind, above: int) -> PlannedMount | None:
+    def _opened(self, path: str, kind: MountKind, above: int) -> PlannedMount | None:
         try:
-            descriptor = os.open(place.name, LOOKING, dir_fd=above)
+            descriptor = os.open(path.rpartition("/")[2], LOOKING, dir_fd=above)
         except OSError as error:
             raise_if_short(error)
             return None
@@ -158,8 +165,8 @@ class _MountPlan:
         if stat.S_ISLNK(mode) or (kind is MountKind.PIN and not stat.S_ISDIR(mode)):
             os.close(descriptor)  # nothing can be mounted on a link, and a pin on a file would protect nothing
             return None
-        mount = PlannedMount(kind=kind, place=place, descriptor=descriptor, is_directory=stat.S_ISDIR(mode))
-        self._mounts[place] = mount
+        mount = PlannedMount(kind=kind, place=Path(path), descriptor=descriptor, is_directory=stat.S_ISDIR(mode))
+        self._mounts[path] = mount
         return mount
 
 
