@@ -44,7 +44,7 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
         *_each("--device", devices),
         *_each("--hidden", _outermost(hidden)),
         *_each("--visible", home.readable()),
-        *(("--git-config", os.devnull) if home.git_settings else ()),
+        *(("--git-config", os.devnull) if home.areas else ()),
         *("--temporary", str(border.temporary), "--network", "on" if has_network else "off"),
         *("--oom-score", str(OOM_SCORE), "--filter", program.hex()),
     ]
