@@ -245,9 +245,12 @@ class TaskRunner:
         return None
 
     def _end_subtasks_of(self, paused: "PausedTask") -> None:
-        """Once it is decided what becomes of a paused task: its subtasks ended with their process."""
+        """Once it is decided what becomes of a paused task: its subtasks ended with their process.
+
+        It is only recorded: no client of this process saw them run, and one could take it for the end of its own task.
+        """
         for task_id in paused.open_subtasks:
-            self._record_end(task_id, Outcome.INTERRUPTED)
+            self._journal.write(EndRecord(task_id=task_id, outcome=Outcome.INTERRUPTED))
 
     def _record_end(self, task_id: str, outcome: Outcome) -> None:
         self._journal.write(EndRecord(task_id=task_id, outcome=outcome))
