@@ -140,10 +140,10 @@ def test_an_installed_script_finds_its_interpreter_and_the_base_of_its_environme
 
 
 def test_a_project_beside_its_programs_stays_hidden(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(cell.home, {"work/site/bin/serve": "#!/bin/sh\necho serves\n", "work/site/lib/a": "hidden"})
-    write(cell.home, {"work/site/.git/config": "hidden", "work/site/.env": "hidden"})
-    live_in(cell, monkeypatch, "work/site/bin")
-    assert cell.run("serve; cat ~/work/site/.env ~/work/site/lib/a").stdout == "serves\n"
+    write(cell.home, {"projects/site/bin/serve": "#!/bin/sh\necho serves\n", "projects/site/lib/a": "hidden"})
+    write(cell.home, {"projects/site/.git/config": "hidden", "projects/site/.env": "hidden"})
+    live_in(cell, monkeypatch, "projects/site/bin")
+    assert cell.run("serve; cat ~/projects/site/.env ~/projects/site/lib/a").stdout == "serves\n"
 
 
 def test_a_path_that_names_a_credential_store_or_the_home_opens_neither(
