@@ -1,10 +1,15 @@
 """A process that Robota waits for does not outlive it, even if Robota is killed."""
 
+import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from robota.workspace.checkpoints import private_git as private_git_module
+from robota.workspace.checkpoints.private_git import make_git_directory, private_git
 
 WAITING = """
 import os, subprocess, sys
@@ -32,3 +37,12 @@ def test_it_is_killed_with_robota_and_only_then(end: str) -> None:
     assert os.read(read_end, 1) == b""
     os.close(read_end)
     assert robota.returncode == (-9 if end == "killed" else 0)
+
+
+def test_a_git_that_takes_long_reads_all_of_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a large workspace, git is still reading the names when it begins to be watched."""
+    monkeypatch.setattr(private_git_module, "UNWATCHED_S", 0.0)
+    data = b"more than a pipe holds\n" * 100_000
+    make_git_directory(tmp_path)
+    printed = private_git(tmp_path, tmp_path, os.environ).run("hash-object", "--stdin", stdin=data)
+    assert printed.decode().strip() == hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, TimeoutExpired
+from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
@@ -103,19 +104,20 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         `settings` apply to this call alone. Raises `TooMuchComputing` if it needs more processor time than `max_cpu_s`.
         """
         try:
-            process = start_outside(
-                self.command(arguments, (*(IN_TWO_PARTS if index is None else ()), *settings)),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                workspace=self.workspace,
-                cwd=os.fsdecode(os.path.join(os.fsencode(self.workspace), below)),  # noqa: PTH118 - names are bytes here
-                env=self._environment(below, index),
-                start_new_session=True,
-            )
+            with self._input(stdin) as input_:
+                process = start_outside(
+                    self.command(arguments, (*(IN_TWO_PARTS if index is None else ()), *settings)),
+                    stdin=input_,
+                    stdout=PIPE,
+                    stderr=PIPE,
+                    workspace=self.workspace,
+                    cwd=os.fsdecode(os.path.join(os.fsencode(self.workspace), below)),  # noqa: PTH118 - names are bytes
+                    env=self._environment(below, index),
+                    start_new_session=True,
+                )
             if max_cpu_s is not None:
                 _limit_cpu(process.pid, max_cpu_s)
-            output, problem = _talk(process, stdin)
+            output, problem = _output(process)
         except TimeoutExpired as error:
             raise CheckpointError(f"git {arguments[0]} did not end within {TIMEOUT_S:g} seconds") from error
         except OSError as error:
@@ -145,6 +147,17 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         given = (word for each in (*SETTINGS, *settings) for word in ("-c", each))
         return [self.program, "--no-pager", *given, *arguments]
 
+    def _input(self, data: bytes) -> IO[bytes]:
+        """A file to read `data` from. A pipe would have to be fed while git runs, and `communicate` forgets the rest of
+        its input when it is called again after a timeout.
+        """
+        if not data:
+            return Path(os.devnull).open("rb")
+        file = TemporaryFile(dir=self.directory)
+        file.write(data)
+        file.seek(0)
+        return file
+
     def _environment(self, below: bytes, index: Path | None) -> CleanEnvironment:
         own = {
             b"GIT_DIR": os.fsencode(self.directory),
@@ -159,11 +172,11 @@ def _limit_cpu(pid: int, most_s: int) -> None:
         resource.prlimit(pid, resource.RLIMIT_CPU, (most_s, most_s + 1))
 
 
-def _talk(process: "Popen[bytes]", stdin: bytes) -> tuple[bytes, bytes]:
+def _output(process: "Popen[bytes]") -> tuple[bytes, bytes]:
     """What it prints. If that takes long, or anything goes wrong here, it does not outlive us."""
     try:
         try:
-            return process.communicate(stdin, timeout=UNWATCHED_S)
+            return process.communicate(timeout=UNWATCHED_S)
         except TimeoutExpired:
             with killed_with_us(process.pid):
                 return process.communicate(timeout=TIMEOUT_S)
