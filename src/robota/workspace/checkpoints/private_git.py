@@ -7,8 +7,8 @@ bytes are stored and restored unchanged.
 import os
 import resource
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, TimeoutExpired
 from tempfile import TemporaryFile
@@ -147,16 +147,16 @@ class PrivateGit(msgspec.Struct, frozen=True, kw_only=True):
         given = (word for each in (*SETTINGS, *settings) for word in ("-c", each))
         return [self.program, "--no-pager", *given, *arguments]
 
-    def _input(self, data: bytes) -> IO[bytes]:
+    @contextmanager
+    def _input(self, data: bytes) -> Iterator[IO[bytes]]:
         """A file to read `data` from. A pipe would have to be fed while git runs, and `communicate` forgets the rest of
         its input when it is called again after a timeout.
         """
-        if not data:
-            return Path(os.devnull).open("rb")
-        file = TemporaryFile(dir=self.directory)
-        file.write(data)
-        file.seek(0)
-        return file
+        with TemporaryFile(dir=self.directory) if data else Path(os.devnull).open("r+b") as file:
+            if data:
+                file.write(data)
+                file.seek(0)
+            yield file
 
     def _environment(self, below: bytes, index: Path | None) -> CleanEnvironment:
         own = {
