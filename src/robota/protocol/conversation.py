@@ -4,6 +4,7 @@ The JSON is that of the Messages API, which scripts in this field already read; 
 providers translate from it.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -113,7 +114,8 @@ class AssistantTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def text(self) -> str:
-        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+        """What it says, without thoughts and calls."""
+        return joined_texts(block.text for block in self.content if isinstance(block, TextBlock))
 
     @property
     def tool_uses(self) -> tuple[ToolUseBlock, ...]:
@@ -121,3 +123,12 @@ class AssistantTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 Turn = UserTurn | AssistantTurn
+
+
+def joined_texts(texts: Iterable[str]) -> str:
+    """The texts of one reply as one, with a blank line where thoughts or calls stood between them."""
+    joined = ""
+    for text in texts:
+        is_joint = bool(joined.strip() and text.strip())
+        joined = "\n\n".join((joined.rstrip("\n"), text.lstrip("\n"))) if is_joint else joined + text
+    return joined

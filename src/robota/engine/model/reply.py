@@ -18,6 +18,7 @@ from robota.protocol.conversation import (
     ToolUseBlock,
     Turn,
     Usage,
+    joined_texts,
 )
 from robota.protocol.events import ToolCallDelta
 from robota.providers.chunks import (
@@ -301,7 +302,7 @@ class ReplyReader:
         if self._row is not None:
             self._close_row(interrupted=True)
         self._announce_held_arguments()
-        return "".join(item.text for item in self._written if isinstance(item, TextBlock))
+        return joined_texts(item.text for item in self._written if isinstance(item, TextBlock))
 
     def _take_pieces(self, pieces: Iterable[ReplyPiece]) -> None:
         for piece in pieces:

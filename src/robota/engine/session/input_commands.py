@@ -8,7 +8,7 @@ from robota.engine.session.decision import NO_TASK, Decision, SessionChange, acc
 from robota.engine.task.runner import TaskRunner
 from robota.protocol.asks.answer import Answer, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk
-from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
+from robota.protocol.asks.kinds import NOTHING_TO_DO_ASKS
 from robota.protocol.asks.seed import UnknownResponse, answer_in
 from robota.protocol.commands import (
     Accepted,
@@ -22,8 +22,6 @@ from robota.protocol.commands import (
 )
 from robota.protocol.message import QueuedMessage
 
-# While one of these is open the task does nothing.
-NOTHING_TO_DO_ASKS = IDLE_ASKS | RESUMABLE_ASKS
 EMPTY_MESSAGE = Refused(code="empty_message", message="There is nothing to queue: no text and no image.")
 NO_COMMAND = Refused(code="no_command", message="No command is running.")
 

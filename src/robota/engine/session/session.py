@@ -20,7 +20,7 @@ from robota.engine.task.runner import TaskRunner
 from robota.log.kinds.session import NameRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ResumeAsk
-from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUMABLE_ASKS, RESUME_ASKS
+from robota.protocol.asks.kinds import INTERACTIVE_ASKS, NOTHING_TO_DO_ASKS, RESUME_ASKS
 from robota.protocol.calls import PastCall
 from robota.protocol.commands import (
     Accepted,
@@ -84,8 +84,6 @@ if TYPE_CHECKING:
 
 # A hanging disk must not block the exit: everything written is already in the kernel's page cache.
 LAST_SYNC_SECONDS: Final = 10.0
-# While one of these is open the task does nothing, so a new task may replace it.
-NOTHING_TO_DO_ASKS: Final = IDLE_ASKS | RESUMABLE_ASKS
 # At these no turn is under way that could be stopped. One that failed or met a limit is.
 AT_REST_ASKS: Final = RESUME_ASKS | {"completion_result"}
 BYPASS_FORBIDDEN: Final = (

@@ -16,7 +16,7 @@ from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import RESUME_ASKS
 from robota.protocol.asks.seed import ask_of
-from robota.protocol.conversation import AssistantTurn, TextBlock
+from robota.protocol.conversation import AssistantTurn, TextBlock, joined_texts
 from robota.protocol.events import Notice
 from robota.protocol.message import Message, TodoItem
 from robota.protocol.state import is_request_row
@@ -210,7 +210,7 @@ def _cut_answer(messages: Sequence[Message]) -> str:
     pieces: list[str] = []
     for row in reversed(messages):
         if is_request_row(row):
-            return "".join(reversed(pieces)) if row.interrupted else ""
+            return joined_texts(reversed(pieces)) if row.interrupted else ""
         if row.say == "text":
             pieces.append(row.text or "")
     return ""

@@ -2,19 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
 
 from robota.proof.replay.recording import Leg, Order, RecordedAnswer
 from robota.proof.replay.recording_fold import COMPLETION, FAILED
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
-from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS, is_non_blocking_ask
+from robota.protocol.asks.kinds import NOTHING_TO_DO_ASKS, is_non_blocking_ask
 from robota.protocol.commands import AskResponse, CondenseContext, NewTask, Refused
 from robota.protocol.events import MessageCreated, MessageUpdated, SessionState, State, TaskAborted, TaskEnded
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
-
-# A new task can start while one of these is asked.
-GIVES_WAY: Final = IDLE_ASKS | RESUMABLE_ASKS
 
 
 class RecordedPerson:
@@ -105,7 +101,7 @@ class RecordedPerson:
         if answer is not None:
             await self._session.submit(AskResponse(answer=answer, ts=row.ts))
             return True
-        if row.ask not in GIVES_WAY or (self._prompted >= len(self._leg.prompts) and row.ask != COMPLETION):
+        if row.ask not in NOTHING_TO_DO_ASKS or (self._prompted >= len(self._leg.prompts) and row.ask != COMPLETION):
             self.trouble = f"it asked {row.ask}: {row.text or ''}"
             return False
         return await self._next_prompt()

@@ -16,6 +16,8 @@ RESUMABLE_ASKS: Final = frozenset({"resume_task"})
 NON_BLOCKING_ASKS: Final = frozenset({"command_output"})
 # Asked when a session is resumed, or after an interruption.
 RESUME_ASKS: Final = frozenset({"resume_task", "resume_completed_task"})
+# While one of these is open the task does nothing, so a new task may replace it.
+NOTHING_TO_DO_ASKS: Final = IDLE_ASKS | RESUMABLE_ASKS
 
 KNOWN_ASKS: Final = INTERACTIVE_ASKS | IDLE_ASKS | RESUMABLE_ASKS | NON_BLOCKING_ASKS
 

@@ -81,6 +81,16 @@ def test_thinking_is_not_sent_and_an_empty_turn_leaves_no_message() -> None:
     assert messages(AssistantTurn(content=(thinking, TextBlock(text="y")))) == [{"role": "assistant", "content": "y"}]
 
 
+def test_texts_of_one_reply_stay_paragraphs_whatever_stood_between_them() -> None:
+    """A dialect with one text per reply must not glue the last word of one text to the first of the next."""
+    call = ToolUseBlock(id="1", name="x", input={})
+    for between in (ThinkingBlock(thinking="hm"), call):
+        turn = AssistantTurn(content=(TextBlock(text="I will look.\n"), between, TextBlock(text="Done."), call))
+        assert messages(turn)[0]["content"] == "I will look.\n\nDone."
+    assert messages(AssistantTurn(content=(TextBlock(text="\n a \n"),)))[0]["content"] == "\n a \n"
+    assert messages(AssistantTurn(content=(TextBlock(text="a\n"), call, TextBlock(text=" "))))[0]["content"] == "a\n "
+
+
 def test_half_a_surrogate_pair_is_replaced_and_the_rest_is_kept() -> None:
     assert messages(user("a\ud800ü"))[0]["content"] == "a?ü"
     arguments = messages(calling("x", {"p": "b\udcff"}))[0]["tool_calls"][0]["function"]["arguments"]
