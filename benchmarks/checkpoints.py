@@ -51,6 +51,9 @@ def _make(tree: Path, size: int) -> None:
         for file in range(FILES_IN_EACH):
             (place / f"file{file}.py").write_text(f"# {directory}.{file}\n{TEXT}")
     _git(tree, "git", "init", "-q")
+    # No `git gc` in the background: it would still write while the directory is removed.
+    _git(tree, "git", "config", "gc.auto", "0")
+    _git(tree, "git", "config", "maintenance.auto", "false")
     _git(tree, "git", "add", "-A")
     _git(tree, "git", "-c", "user.name=b", "-c", "user.email=b@invalid", "commit", "-qm", "all")
 
