@@ -301,9 +301,10 @@ def _mentions(
     """Expands mentions; imported with the first prompt that has one."""
 
     async def expand(prompt: str, files: "Files", call: "CallTool") -> "MentionedText":
-        from robota.app.knowledge.mentions import MentionSession, expand_mentions
+        from robota.app.knowledge.mentions import expand_mentions
+        from robota.knowledge.mentions.sources import MentionSession
 
-        place = MentionSession(
+        session = MentionSession(
             session_id=new.id,
             log=new.log.path,
             root=parts.root,
@@ -314,7 +315,7 @@ def _mentions(
             env=env,
             resource_tool=partial(find_resource_tool, parts.servers),
         )
-        return await expand_mentions(place, prompt, files, call)
+        return await expand_mentions(session, prompt, files, call)
 
     return expand
 
