@@ -168,7 +168,7 @@ class _Search:
         """Why a place cannot be visible; None if it can."""
         if any(area.is_relative_to(real) for area in self._areas):
             return "it is the home directory, or contains it"
-        if any(real.is_relative_to(each) for each in self._credentials):
+        if not self._credentials.isdisjoint((real, *real.parents)):
             return "programs keep credentials there"
         return None
 
@@ -179,8 +179,9 @@ class _Search:
 
     def is_hidden(self, place: Path) -> bool:
         """Whether a place in an area is beneath no entry and is not the workspace."""
-        beneath = (*self._sources, self._root)
-        return self.in_area(str(place)) and not any(place.is_relative_to(each) for each in beneath)
+        if not self.in_area(str(place)) or place.is_relative_to(self._root):
+            return False
+        return self._sources.keys().isdisjoint((place, *place.parents))
 
     def visible(self) -> tuple[VisibleEntry, ...]:
         outermost = [place for place in _outermost(self._sources) if not place.is_relative_to(self._root)]
