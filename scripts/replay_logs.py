@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from robota.app.replaying import ReplayOptions, replay_session
+from robota.app.replaying import replay_session
 from robota.log.errors import LogError
 from robota.proof.replay.recording import NotReplayable
+from robota.proof.replay.replaying import ReplayOptions
 
 
 def main() -> int:

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from robota.app.replaying import ReplayOptions, ReplayReport, replay_session
+from robota.app.replaying import replay_session
 from robota.engine.calls.executor import RESULT_CHARACTERS
 from robota.log.artifacts import artifact_name
+from robota.proof.replay.replaying import ReplayOptions, ReplayReport
 from robota.protocol.asks.answer import ApproveEdited, Say
 from robota.protocol.commands import (
     AskResponse,

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from robota.app.replaying import ReplayOptions, ReplayReport, replay_session
+from robota.app.replaying import replay_session
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import named_or_newest_session, tell
 from robota.cli.output import print_json
@@ -25,6 +25,7 @@ from robota.log.errors import LogError, SessionNotFound
 from robota.log.record import RecordFlaw
 from robota.proof.replay.comparison import Divergence
 from robota.proof.replay.recording import NotReplayable
+from robota.proof.replay.replaying import ReplayOptions, ReplayReport
 from robota.text.visible import single_line, visible
 from robota.workspace.checkpoints.private_git import CheckpointError
 
