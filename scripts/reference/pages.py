@@ -12,7 +12,7 @@ from scripts.reference.exit_codes import exit_code_page
 from scripts.reference.hook_events import hook_events
 from scripts.reference.protocol_schema import protocol_page
 from scripts.reference.settings import settings_page
-from scripts.reference.slash_commands import slash_commands
+from scripts.reference.slash_commands import command_index, slash_commands
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -29,6 +29,7 @@ def _tool_schemas() -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "../src/robota/tools/schemas.json": _tool_schemas,
+    "../src/robota/commands/builtin/index.json": command_index,
     "commands-reference.md": slash_commands,
     "settings.schema.json": _settings_schema_file,
     "reference/command-line.md": command_line,

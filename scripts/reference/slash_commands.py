@@ -5,9 +5,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from robota.app.commands import with_commands
+import msgspec
+
+from robota.app.commands import command_host, with_commands
 from robota.app.session import open_session
 from robota.cli.run.command_actions import command_actions
+from robota.commands.builtin_commands import IndexedCommand, built_index
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Accepted, ListSlashCommands
 from robota.protocol.slash_commands import CommandList, SlashCommandInfo
@@ -31,6 +34,22 @@ def slash_commands() -> str:
 def command_infos(home: Path) -> tuple[SlashCommandInfo, ...]:
     """The commands of a session in an empty directory."""
     return asyncio.run(_infos(home))
+
+
+def command_index() -> str:
+    """The index of the built-in commands, which the program reads instead of importing all of them."""
+    with tempfile.TemporaryDirectory() as home:
+        index = asyncio.run(_index(Path(home)))
+    return msgspec.json.format(msgspec.json.encode(index), indent=1).decode() + "\n"
+
+
+async def _index(home: Path) -> list[IndexedCommand]:
+    env = {"HOME": str(home)}
+    opened = open_session(LaunchOptions(cwd=home, needs_model=False), env)
+    try:
+        return built_index(command_host(opened, command_actions(opened), env, tuple))
+    finally:
+        await opened.close()
 
 
 async def _infos(home: Path) -> tuple[SlashCommandInfo, ...]:

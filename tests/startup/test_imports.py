@@ -124,6 +124,16 @@ def test_print_mode_loads_few_modules(one_shot: set[str]) -> None:
     assert len([name for name in one_shot if name.split(".")[0] == "robota"]) <= MOST_MODULES
 
 
+@pytest.mark.parametrize(
+    ("words", "families"),
+    [(("-p", "/cost"), {"usage"}), (("-p", "/help"), {"conversation"}), (("help", "memory"), {"memory"})],
+)
+def test_a_command_loads_only_its_own_family(robota: Robota, words: tuple[str, ...], families: set[str]) -> None:
+    loaded = modules_after(robota, *words)
+    package = "robota.commands.builtin."
+    assert {name.removeprefix(package) for name in loaded if name.startswith(package)} == families
+
+
 def test_what_is_needed_later_is_there() -> None:
     """A module that was moved must be named anew, or nobody would look for it any more."""
     names = (*NEEDED_LATER.split(), *AFTER_THE_SCREEN.split())

@@ -1,6 +1,6 @@
 """Adds the slash commands to a session. Their modules are loaded with the first command."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -23,12 +23,16 @@ def with_commands(opened: OpenSession, program: "ProgramActions", env: Mapping[s
     """Wrap a session for clients, with all slash commands of the workspace."""
 
     @cache
+    def host() -> "CommandHost":
+        return command_host(opened, program, env, lambda: registry().all())
+
+    @cache
     def registry() -> "CommandRegistry":
-        return _registry(opened, _host(opened, program, env))
+        return _registry(opened, host())
 
     @cache
     def completer() -> "Completer":
-        return _completer(registry(), opened, _host(opened, program, env))
+        return _completer(registry(), opened, host())
 
     async def complete(wanted: CompletePrompt) -> PromptCompletion:
         return await completer().complete(wanted.text, wanted.caret, wanted.limit)
@@ -36,10 +40,18 @@ def with_commands(opened: OpenSession, program: "ProgramActions", env: Mapping[s
     return CommandSession(opened.session, registry, complete, has_model=_has_model(opened))
 
 
-def _host(opened: OpenSession, program: "ProgramActions", env: Mapping[str, str]) -> "CommandHost":
+def command_host(
+    opened: OpenSession,
+    program: "ProgramActions",
+    env: Mapping[str, str],
+    all_commands: "Callable[[], Sequence[SlashCommand]]",
+) -> "CommandHost":
+    """What commands can use in a session."""
     from robota.commands.host import CommandHost
 
     return CommandHost(
+        session=opened.session,
+        all_commands=all_commands,
         options=opened.options,
         has_model=_has_model(opened),
         settings=opened.settings,
@@ -58,21 +70,17 @@ def _has_model(opened: OpenSession) -> bool:
 
 
 def _registry(opened: OpenSession, host: "CommandHost") -> "CommandRegistry":
-    from robota.commands.builtin.provider import BuiltinCommands
+    from robota.commands.builtin_commands import BuiltinCommands
     from robota.commands.prompt_commands import PromptCommands
     from robota.commands.registry import CommandRegistry
 
-    def all_commands() -> "Sequence[SlashCommand]":
-        return registry.all()
-
-    providers: list[CommandProvider] = [BuiltinCommands(opened.session, host, all_commands)]
+    providers: list[CommandProvider] = [BuiltinCommands(host)]
     services = opened.services
     if services.knowledge is not None:
         providers.append(PromptCommands(opened.session, CommandSource.SKILL, services.knowledge.commands))
     if services.prompts is not None:
         providers.append(PromptCommands(opened.session, CommandSource.MCP, services.prompts.commands))
-    registry = CommandRegistry(providers)
-    return registry
+    return CommandRegistry(providers)
 
 
 def _styles(opened: OpenSession, env: Mapping[str, str]) -> "Sequence[OutputStyle]":
@@ -85,12 +93,13 @@ def _completer(registry: "CommandRegistry", opened: OpenSession, host: "CommandH
     from robota.commands.completion.command_words import CommandWords
     from robota.commands.completion.completer import Completer
     from robota.commands.completion.mention_words import MentionWords
-    from robota.commands.stored_sessions import StoredSessions
     from robota.knowledge.mentions.parsing import MENTION_WORDS, SESSION
     from robota.workspace.search.file_list import FileList
 
     def words(typed: str) -> Mapping[str, str]:
         if typed.startswith(SESSION):
+            from robota.commands.stored_sessions import StoredSessions
+
             known = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
         else:
             known = MENTION_WORDS

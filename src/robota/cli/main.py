@@ -42,7 +42,12 @@ def main(argv: "Sequence[str] | None" = None) -> int:
             from robota.cli.guarded_terminal import guard_terminals
 
             guard_terminals()
-        code: int = import_module(SUBCOMMANDS[arguments[0]][0]).main(arguments[1:])
+        module = import_module(SUBCOMMANDS[arguments[0]][0])
+        if hasattr(module, "FAMILY"):
+            from robota.cli.verb_command import run_family
+
+            return run_family(module.FAMILY, arguments[1:])
+        code: int = module.main(arguments[1:])
         return code
     from robota.cli.run.prompt import run
 

@@ -20,7 +20,7 @@ SUBCOMMANDS = {
     "audit": ("robota.cli.commands.proof.audit", "report what agents did here, who approved it, what was sent out"),
     "init": ("robota.cli.commands.init", "write a first AGENTS.md by inspecting the project"),
     "instructions": ("robota.cli.commands.instructions", "show which instruction files are loaded, and why"),
-    "memory": ("robota.cli.commands.memory", "manage what is remembered between sessions"),
+    "memory": ("robota.commands.builtin.memory", "manage what is remembered between sessions"),
     "skills": ("robota.cli.commands.skills", "list, show, create and validate skills and prompt commands"),
     "plugin": ("robota.cli.commands.plugin", "install, update and remove plugins; manage marketplaces"),
     "tool": ("robota.cli.commands.tool", "list the tools, or run one by hand"),

@@ -34,12 +34,17 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A command. `run` gets the text after its name, stripped.
 
     `complete` returns candidates for the next argument after the given ones, besides the sub-commands. It runs in a
-    thread and may read files.
+    thread and may read files. `load_info` adds to the info what only this session has, such as its modes.
     """
 
     info: SlashCommandInfo
     run: Run
     complete: CompleteArguments = no_completion
+    load_info: Callable[[], SlashCommandInfo] | None = None
+
+    @property
+    def full_info(self) -> SlashCommandInfo:
+        return self.info if self.load_info is None else self.load_info()
 
 
 class CommandProvider(Protocol):

@@ -51,7 +51,7 @@ class CommandSession:
     @property
     def commands(self) -> tuple[SlashCommandInfo, ...]:
         """All current slash commands."""
-        return tuple(command.info for command in self._registry.all())
+        return tuple(command.full_info for command in self._registry.all())
 
     async def submit(self, command: Command) -> Receipt:
         match command:

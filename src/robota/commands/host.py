@@ -13,8 +13,10 @@ from robota.policy.rules.sources import RuleSet
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
+    from robota.commands.builtin.memory import MemoryAccess
+    from robota.commands.command import SlashCommand
     from robota.commands.intent_upkeep import IntentUpkeep
-    from robota.commands.memory_actions import MemoryActions
+    from robota.engine.session.session import Session
     from robota.extensions.plugins.active import ActivePlugin
     from robota.knowledge.output_styles import OutputStyle
 
@@ -36,13 +38,18 @@ class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
     export: Callable[[ExportRequest], Awaitable[str]]
     examine: Callable[[], Awaitable[View]]
     try_provider: Callable[[str], Awaitable[str]]
-    memory: "Callable[[], MemoryActions]"
+    memory: "Callable[[], MemoryAccess]"
     intents: "Callable[[], IntentUpkeep]"
 
 
 class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings and services of a session. `kept_in` is the project that holds its log."""
+    """A session with its settings and services: what verbs and other commands can use in a conversation.
 
+    `kept_in` is the project that holds its log.
+    """
+
+    session: "Session"
+    all_commands: "Callable[[], Sequence[SlashCommand]]"
     options: Options
     has_model: bool
     settings: Settings
@@ -53,3 +60,10 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
     program: ProgramActions
     plugins: "tuple[ActivePlugin, ...]" = ()
     styles: "Callable[[], Sequence[OutputStyle]]" = tuple
+
+    @property
+    def root(self) -> Path:
+        return self.options.cwd
+
+    def memory(self) -> "MemoryAccess":
+        return self.program.memory()

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Final
 
 from robota.cli.arguments import parser as main_parser
@@ -66,7 +65,9 @@ def _show(name: str, rest: Sequence[str]) -> int:
 
 def _usage(name: str, rest: Sequence[str]) -> str | None:
     """The help of a command, or of the action of it that is named; None if there is no such action."""
-    found: CommandParser = import_module(SUBCOMMANDS[name][0]).parser()
+    from robota.cli.verb_parser import subcommand_parser
+
+    found = subcommand_parser(name)
     actions = found.actions()
     if not rest:
         return found.format_help()

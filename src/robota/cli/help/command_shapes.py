@@ -1,7 +1,6 @@
 """The whole command line as plain data, read from the parsers that run it."""
 
 import argparse
-from importlib import import_module
 from typing import Final
 
 import msgspec
@@ -9,6 +8,7 @@ import msgspec
 from robota.cli.arguments import parser as main_parser
 from robota.cli.help.topics import help_words
 from robota.cli.subcommands import SUBCOMMANDS
+from robota.cli.verb_parser import subcommand_parser
 
 # What a value is, by the word that stands for it in the help.
 PLACES: Final = {"DIR": "directory", "FILE": "file", "PATH": "file", "FILE|JSON": "file"}
@@ -52,8 +52,7 @@ def main_options() -> tuple[OptionShape, ...]:
 
 
 def _command_shape(name: str) -> CommandShape:
-    module, help = SUBCOMMANDS[name]
-    shape = _shape(name, help, import_module(module).parser())
+    shape = _shape(name, SUBCOMMANDS[name][1], subcommand_parser(name))
     return msgspec.structs.replace(shape, words=tuple(help_words())) if name == "help" else shape
 
 

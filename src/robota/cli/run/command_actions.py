@@ -10,8 +10,8 @@ from robota.commands.host import ExportRequest, ProgramActions
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
+    from robota.commands.builtin.memory import MemoryAccess
     from robota.commands.intent_upkeep import IntentUpkeep
-    from robota.commands.memory_actions import MemoryActions
 
 
 def command_actions(opened: OpenSession) -> ProgramActions:
@@ -34,10 +34,10 @@ def command_actions(opened: OpenSession) -> ProgramActions:
         profile = replace(opened.settings.values.providers[name], name=name)
         return (await probe(profile, os.environ, PROBE_SECONDS)).text
 
-    def memory() -> "MemoryActions":
-        from robota.app.knowledge.memory_actions import session_memory_actions
+    def memory() -> "MemoryAccess":
+        from robota.app.knowledge.memory_access import session_memory
 
-        return session_memory_actions(opened, os.environ)
+        return session_memory(opened, os.environ)
 
     def intents() -> "IntentUpkeep":
         from robota.app.intent_upkeep import session_intent_upkeep

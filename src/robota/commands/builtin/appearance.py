@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from robota.commands.builtin.saved_setting import save_setting
 from robota.commands.command import SlashCommand, wrong_arguments
 from robota.commands.host import CommandHost
+from robota.commands.saved_setting import save_setting
 from robota.protocol.appearance import Appearance, ThemeName
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
@@ -49,7 +49,7 @@ SWITCH: Final = {"on": True, "off": False}
 RESET: Final = {"enabled": None, "gitBranch": None}
 
 
-def appearance_commands(host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/theme` and `/statusline`."""
     values = host.settings.values
     now = Appearance(

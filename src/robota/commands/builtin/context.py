@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from robota.commands.command import Run, SlashCommand, shown_text, wrong_arguments
+from robota.commands.host import CommandHost
 from robota.engine.session.session import Session
 from robota.protocol.commands import CondenseContext, PinTurn, Refused, RestoreContext
 from robota.protocol.slash_commands import (
@@ -31,8 +32,9 @@ PIN = SlashCommandInfo(
 UNPIN = SlashCommandInfo(name="unpin", argument_hint="TURN", description="allow a turn to be condensed again")
 
 
-def context_commands(session: Session) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/context`, `/compact`, `/pin` and `/unpin`."""
+    session = host.session
 
     async def context(arguments: str) -> CommandOutcome | Refused:
         if arguments not in ("", "all"):

@@ -1,9 +1,10 @@
 """Commands about the conversation: help, history, clear, new, retry and exit."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from robota.commands.command import Run, SlashCommand, shown_text, wrong_arguments
+from robota.commands.host import CommandHost
 from robota.engine.session.session import Session
 from robota.protocol.commands import ClearTask, OlderRowsRequest, Refused, RetryNow
 from robota.protocol.slash_commands import (
@@ -40,19 +41,19 @@ HISTORY: Final = SlashCommandInfo(
 )
 
 
-def conversation_commands(
-    session: Session, all_commands: Callable[[], Sequence[SlashCommand]]
-) -> Iterable[SlashCommand]:
-    """`/help`, `/history`, `/clear`, `/new`, `/retry` and `/exit`. `/help` lists `all_commands`."""
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/help`, `/history`, `/clear`, `/new`, `/retry` and `/exit`."""
+    session, all_commands = host.session, host.all_commands
 
     async def help(arguments: str) -> CommandOutcome | Refused:
-        infos = [command.info for command in all_commands()]
+        known = all_commands()
         wanted = arguments.removeprefix("/")
         if not wanted:
-            return _table((_short_usage(info), info.description) for info in infos)
-        info = next((info for info in infos if wanted in (info.name, *info.aliases)), None)
-        if info is None:
+            return _table((_short_usage(each.info), each.info.description) for each in known)
+        command = next((each for each in known if wanted in (each.info.name, *each.info.aliases)), None)
+        if command is None:
             return Refused(code="unknown_command", message=f"There is no command /{wanted}. /help lists them.")
+        info = command.full_info
         return _table(((_usage(info), info.description), *map(_subcommand_row, info.subcommands)))
 
     def names(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:

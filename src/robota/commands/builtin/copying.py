@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.commands.command import SlashCommand, wrong_arguments
-from robota.engine.session.session import Session
+from robota.commands.host import CommandHost
 from robota.protocol.commands import Refused
 from robota.protocol.message import SPOKEN, Message
 from robota.protocol.slash_commands import CommandOutcome, SlashCommandInfo, SubcommandInfo, TextCopied
@@ -23,11 +23,11 @@ COPY: Final = SlashCommandInfo(
 NOTHING: Final = "Nothing was copied."
 
 
-def copy_commands(session: Session) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/copy`. It works over SSH too, because the terminal of the user gets the text."""
 
     async def copy(arguments: str) -> CommandOutcome | Refused:
-        rows = session.state().cline_messages
+        rows = host.session.state().cline_messages
         match arguments.split():
             case []:
                 return _copied(_answer(rows), "the last answer", "There is no answer yet.")

@@ -38,8 +38,9 @@ TRUST: Final = SlashCommandInfo(
 )
 
 
-def extension_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/mcp`, `/hooks`, `/skills` and `/trust`."""
+    session = host.session
 
     async def mcp(arguments: str) -> CommandOutcome | Refused:
         servers = session.state().mcp_servers

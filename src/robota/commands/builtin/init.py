@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from robota.commands.command import SlashCommand, send_prompt
-from robota.engine.session.session import Session
+from robota.commands.host import CommandHost
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, SlashCommandInfo
 
@@ -16,10 +16,10 @@ INFO: Final = SlashCommandInfo(
 )
 
 
-def init_commands(session: Session) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/init`. The change of the model needs approval like any other."""
 
     async def init(arguments: str) -> CommandOutcome | Refused:
-        return await send_prompt(session, f"/init {arguments}".strip())
+        return await send_prompt(host.session, f"/init {arguments}".strip())
 
     yield SlashCommand(info=INFO, run=init)

@@ -36,7 +36,7 @@ INFO: Final = SlashCommandInfo(
 )
 
 
-def intent_commands(host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/intents`. Its implementation is loaded with the first request."""
 
     async def intents(arguments: str) -> CommandOutcome | Refused:

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Final
 
 from robota.commands.builtin.provider_profiles import NO_PROVIDER
-from robota.commands.builtin.saved_setting import save_setting
 from robota.commands.command import SlashCommand, fields, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
+from robota.commands.saved_setting import save_setting
 from robota.config.settings.languages import NAMES, language_problem
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
@@ -34,7 +34,7 @@ LANGUAGE: Final = SlashCommandInfo(
 )
 
 
-def model_commands(host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/model` and `/language`. Another model reopens the session, because context window and price change."""
     options = host.options
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.commands.command import SlashCommand, shown_text, wrong_arguments
+from robota.commands.host import CommandHost
 from robota.contracts.services import ModeService
-from robota.engine.session.session import Session
 from robota.policy.rules.sources import RuleSet
 from robota.protocol.commands import Refused, SetPermissionMode, SwitchMode
 from robota.protocol.permission_mode import PermissionMode
@@ -28,8 +28,9 @@ MEANINGS: Final = {
 }
 
 
-def mode_commands(session: Session, modes: ModeService, rules: RuleSet) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/mode` and `/permissions`."""
+    session, modes, rules = host.session, host.services.modes, host.rules
     mode_info = SlashCommandInfo(
         name="mode",
         argument_hint="[MODE]",

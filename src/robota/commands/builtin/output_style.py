@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from robota.commands.builtin.saved_setting import save_setting
 from robota.commands.command import SlashCommand, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
+from robota.commands.saved_setting import save_setting
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
     CommandChoice,
@@ -33,7 +33,7 @@ OUTPUT_STYLE: Final = SlashCommandInfo(
 )
 
 
-def output_style_commands(host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/output-style`. A change reopens the session, because the system prompt changes."""
 
     async def run(arguments: str) -> CommandOutcome | Refused:

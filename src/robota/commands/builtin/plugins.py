@@ -46,7 +46,7 @@ PLUGIN: Final = SlashCommandInfo(
 )
 
 
-def plugin_commands(host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/plugin`."""
 
     async def plugin(arguments: str) -> CommandOutcome | Refused:

@@ -41,7 +41,7 @@ PROVIDER: Final = SlashCommandInfo(
 )
 
 
-def provider_commands(host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/provider`. A profile that is named like an action is selected with `use`."""
 
     async def provider(arguments: str) -> CommandOutcome | Refused:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from robota.commands.builtin.rewind_requests import BadRewindRequest, TypedRewind, confirmed_line, parse_rewind_request
 from robota.commands.command import SlashCommand, shown_diff, shown_text, wrong_arguments
+from robota.commands.host import CommandHost
 from robota.commands.point_table import point_table
-from robota.engine.session.session import Session
+from robota.commands.rewind_requests import BadRewindRequest, TypedRewind, confirmed_line, parse_rewind_request
 from robota.protocol.commands import ListRewindPoints, Refused, ShowRewindDiff
 from robota.protocol.rewind import PromptPoint
 from robota.protocol.slash_commands import (
@@ -36,8 +36,9 @@ INFO: Final = SlashCommandInfo(
 )
 
 
-def rewind_commands(session: Session) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/rewind`. A restore is previewed first; the line in the preview executes it."""
+    session = host.session
 
     async def rewind(arguments: str) -> CommandOutcome | Refused:
         try:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from robota.commands.command import SlashCommand, shown_text, wrong_arguments
 from robota.commands.host import CommandHost, ExportRequest
 from robota.config.errors import ConfigError
-from robota.engine.session.session import Session
 from robota.log.errors import LogError
 from robota.log.kinds.session import kept_name
 from robota.protocol.commands import Refused
@@ -56,8 +55,14 @@ FORK: Final = SlashCommandInfo(
 )
 
 
-def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:
-    """`/rename`, `/export` and `/fork`."""
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
+    """`/rename`, `/export`, `/fork`, `/search` and `/resume`."""
+    yield from _own_session_commands(host)
+    yield from _other_session_commands(host)
+
+
+def _own_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
+    session = host.session
 
     async def rename(arguments: str) -> CommandOutcome | Refused:
         name = kept_name(arguments)
@@ -88,9 +93,7 @@ def own_session_commands(session: Session, host: CommandHost) -> Iterable[SlashC
     yield SlashCommand(info=FORK, run=fork)
 
 
-def other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/search` and `/resume`."""
-
+def _other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
     async def search(arguments: str) -> CommandOutcome | Refused:
         if not any(map(str.isalnum, arguments)):
             return wrong_arguments(SEARCH, "Give search words with letters or digits.")

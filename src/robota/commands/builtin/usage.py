@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 
 from robota.commands.command import SlashCommand, fields, shown_text
-from robota.engine.session.session import Session
+from robota.commands.host import CommandHost
 from robota.protocol.events import TokenUsage
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo
 from robota.protocol.views import TodoView
 
 
-def usage_commands(session: Session) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/status`, `/cost` and `/todos`."""
+    session = host.session
 
     async def status(arguments: str) -> CommandOutcome:
         state = session.state()

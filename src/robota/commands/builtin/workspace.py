@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from robota.commands.command import SlashCommand, send_prompt, shown_diff, shown_text, wrong_arguments
 from robota.commands.host import CommandHost
 from robota.contracts.workspace import Processes
-from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo, SubcommandInfo
 from robota.protocol.views import TableView
@@ -46,9 +45,9 @@ REVIEW: Final = SlashCommandInfo(
 DOCTOR: Final = SlashCommandInfo(name="doctor", description="diagnose the set-up")
 
 
-def workspace_commands(session: Session, host: CommandHost) -> Iterable[SlashCommand]:
+def commands(host: CommandHost) -> Iterable[SlashCommand]:
     """`/diff`, `/background`, `/review` and `/doctor`."""
-    processes = host.services.processes
+    session, processes = host.session, host.services.processes
 
     async def diff(arguments: str) -> CommandOutcome | Refused:
         if arguments and not (arguments.isascii() and arguments.isdecimal()):

@@ -47,7 +47,7 @@ class CommandWords:
         command = self._registry.find(name)
         if isinstance(command, Refused):
             return ()
-        return (*(() if before else command.info.subcommands), *command.complete(tuple(before)))
+        return (*(() if before else command.full_info.subcommands), *command.complete(tuple(before)))
 
 
 def _command_candidate(info: SlashCommandInfo) -> CompletionCandidate:

@@ -1,11 +1,11 @@
-"""Builds the `MemoryActions` for `/memory` and `robota memory`, and runs the checks of entries."""
+"""Builds the `MemoryAccess` for `/memory` and `robota memory`, and runs the checks of entries."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from robota.app.knowledge.memory import LazyMemory, MemoryPlace, open_memories
 from robota.app.session import OpenSession
 from robota.app.tool_call import command_passed, session_for_calls
-from robota.commands.memory_actions import MemoryActions
+from robota.commands.builtin.memory import MemoryAccess
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.engine.calls.executor import Executed
 from robota.engine.calls.single_call import call_once
@@ -18,7 +18,7 @@ from robota.secrets.redaction import Redactor
 from robota.tools.registry import SHELL_TOOL
 
 
-def session_memory_actions(opened: OpenSession, env: Mapping[str, str]) -> MemoryActions:
+def session_memory(opened: OpenSession, env: Mapping[str, str]) -> MemoryAccess:
     """The actions for `/memory` in a session."""
     options, memory = opened.options, opened.services.memory
 
@@ -36,7 +36,7 @@ def session_memory_actions(opened: OpenSession, env: Mapping[str, str]) -> Memor
     return _actions(memories, used, launch, env, origin)
 
 
-def workspace_memory_actions(launch: LaunchOptions, env: Mapping[str, str]) -> MemoryActions:
+def workspace_memory(launch: LaunchOptions, env: Mapping[str, str]) -> MemoryAccess:
     """The actions for `robota memory`. Raises `ConfigError`."""
     root = workspace_root(launch.cwd)
     settings = settings_for(launch, root, env)
@@ -51,11 +51,11 @@ def _actions(
     launch: LaunchOptions,
     env: Mapping[str, str],
     origin: Callable[[], MemoryOrigin | None],
-) -> MemoryActions:
+) -> MemoryAccess:
     async def run(commands: Sequence[str]) -> Sequence[CheckResult]:
         return await _run_checks(launch, env, commands)
 
-    return MemoryActions(memories=memories, used=used, run=run, origin=origin)
+    return MemoryAccess(memories=memories, used=used, run=run, origin=origin)
 
 
 async def _run_checks(launch: LaunchOptions, env: Mapping[str, str], commands: Sequence[str]) -> list[CheckResult]:

@@ -1,0 +1,188 @@
+"""Verbs: one declaration gives the sub-command, the slash command, completion, help and JSON."""
+
+import asyncio
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.app.workspace_host import WorkspaceHost
+from robota.cli.verb_command import run_family
+from robota.cli.verb_parser import family_parser, parsed_arguments
+from robota.commands.command import SlashCommand
+from robota.commands.family_command import family_command
+from robota.commands.typed_words import parse_typed
+from robota.commands.verb import Answer, Family, Option, Positional, RestOfLine, Verb, WrongArguments, told
+from robota.commands.verb_host import VerbHost
+from robota.config.launch_options import LaunchOptions
+from robota.protocol.commands import Refused
+from robota.protocol.slash_commands import CommandOutcome, CommandShown
+from robota.protocol.views import TextView
+
+ROOT = Path(__file__).parents[2]
+MAX_EXAMPLE_LINES = 60
+
+
+@pytest.fixture
+def example(workspace: Path) -> Family:
+    """The family in the contributing page, in a workspace with a file of two lines."""
+    found = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    assert found is not None and found[1].count("\n") < MAX_EXAMPLE_LINES
+    module = ModuleType("example")
+    exec(compile(found[1], "CONTRIBUTING.md", "exec"), module.__dict__)
+    (workspace / "two.txt").write_text("1\n2\n")
+    (workspace / ".one").write_text("1\n")
+    family: Family = module.FAMILY
+    return family
+
+
+@pytest.fixture
+def typed(example: Family, workspace: Path) -> SlashCommand:
+    return family_command(example, WorkspaceHost(LaunchOptions(cwd=workspace), {"HOME": str(workspace)}))
+
+
+def outcome(typed: SlashCommand, words: str) -> CommandOutcome | Refused:
+    async def run() -> CommandOutcome | Refused:
+        return await typed.run(words)
+
+    return asyncio.run(run())
+
+
+Ran = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ran(example: Family, workspace: Path, capsys: pytest.CaptureFixture[str]) -> Ran:
+    def run(*words: str) -> tuple[int, str, str]:
+        try:
+            code = run_family(example, [*words, *([] if "--help" in words else ["--cwd", str(workspace)])])
+        except SystemExit as leaving:
+            code = int(str(leaving.code or 0))
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+def test_the_example_is_a_sub_command(ran: Ran) -> None:
+    assert ran("count", "two.txt")[:2] == (0, "two.txt has 2 lines.\n")
+    assert "two.txt" in ran("list")[1] and ".one" not in ran("list")[1]
+    assert "count lines" in ran("--help")[1] and "below the workspace" in ran("list", "--help")[1]
+    code, _, said = ran("count")
+    assert code == 2 and "Missing: PATH." in said
+    code, _, said = ran("count", "nowhere")
+    assert code == 1 and "nowhere" in said
+
+
+def test_the_example_prints_json(ran: Ran) -> None:
+    assert json.loads(ran("count", "two.txt", "--json")[1]) == {"path": "two.txt", "lines": 2}
+    names = [each["name"] for each in json.loads(ran("list", "--hidden", "--at-most", "2", "--json")[1])]
+    assert len(names) == 2 and names[0].startswith(".")
+
+
+def test_the_example_is_a_slash_command(typed: SlashCommand) -> None:
+    shown = outcome(typed, "count two.txt")
+    assert shown == CommandShown(view=TextView(text="two.txt has 2 lines."))
+    assert isinstance(outcome(typed, ""), CommandShown), "the default verb"
+    for words, said in {
+        "count": "count needs the path. Usage: /files count PATH. Nothing was changed.",
+        "fly": "Invalid action 'fly'. Usage: /files [list | count]. Nothing was changed.",
+        "list --fast": "There is no option --fast here.",
+        "list --at-most many": "N must be a number.",
+        "count two.txt three.txt": "'three.txt' does not belong here.",
+        "count nowhere": "No such file",
+    }.items():
+        refused = outcome(typed, words)
+        assert isinstance(refused, Refused) and said in refused.message
+
+
+def test_the_example_completes_verbs_values_and_options(typed: SlashCommand) -> None:
+    assert [(each.name, each.argument_hint) for each in typed.info.subcommands] == [
+        ("list", "[--hidden] [DIR] [--at-most N]"),
+        ("count", "PATH"),
+    ]
+    assert "two.txt" in {each.name for each in typed.complete(("count",))}
+    assert not list(typed.complete(("count", "two.txt")))
+    offered = [each.name for each in typed.complete(("list", ".", "--hidden"))]
+    assert offered == ["--at-most"], "one that was given is not offered again"
+
+
+class Everything(msgspec.Struct, frozen=True, kw_only=True):
+    """Each kind of argument."""
+
+    first: Annotated[str, Positional("FIRST")]
+    size: Annotated[Literal["small", "large"] | None, Positional("SIZE")] = None
+    fast: Annotated[bool, Option("a flag")] = False
+    count: Annotated[int | None, Option("a number", "N")] = None
+    only: Annotated[tuple[str, ...], Option("repeatable", "PATH")] = ()
+
+
+def _nothing(host: VerbHost, wanted: msgspec.Struct) -> Answer:
+    return told("done")
+
+
+EVERYTHING = Verb("go", "go", Everything, _nothing)
+FAMILY = Family(name="all", about="All.", description="all", verbs=(EVERYTHING,))
+VALUE = st.text(st.characters(exclude_categories=["C"]), min_size=1).filter(lambda text: not text.startswith("-"))
+
+
+@given(
+    st.builds(
+        Everything,
+        first=VALUE,
+        size=st.none() | st.sampled_from(["small", "large"]),
+        fast=st.booleans(),
+        count=st.none() | st.integers(0, 10**9),
+        only=st.lists(VALUE).map(tuple),
+    ),
+    st.booleans(),
+)
+def test_a_shell_and_a_conversation_read_the_same_arguments(wanted: Everything, options_first: bool) -> None:
+    options = [
+        *(["--fast"] if wanted.fast else []),
+        *([] if wanted.count is None else ["--count", str(wanted.count)]),
+        *(word for path in wanted.only for word in ("--only", path)),
+    ]
+    words = [wanted.first, *([] if wanted.size is None else [wanted.size])]
+    line = [*options, *words] if options_first else [*words, *options]
+    assert parse_typed(EVERYTHING, shlex.join(line)) == wanted
+    assert parsed_arguments(EVERYTHING, family_parser(FAMILY).read(["go", *line])) == wanted
+
+
+class Saying(msgspec.Struct, frozen=True, kw_only=True):
+    """A text, with an option before it and one behind it."""
+
+    loud: Annotated[bool, Option("a flag")] = False
+    then: Annotated[str | None, Option("a command", "COMMAND", takes_rest=True)] = None
+    text: Annotated[str, RestOfLine("TEXT")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("don't  stop", Saying(text="don't  stop")),
+        ('--loud it\'s "so"', Saying(loud=True, text='it\'s "so"')),
+        ("run it --then make 'a b'", Saying(text="run it", then="make 'a b'")),
+        ("--quiet is a word", Saying(text="--quiet is a word")),
+    ],
+)
+def test_a_text_is_read_as_it_was_typed(typed: str, meant: Saying) -> None:
+    assert parse_typed(Verb("say", "say", Saying, _nothing), typed) == meant
+
+
+@pytest.mark.parametrize("typed", ["", "--loud", "--then make", "x --then"])
+def test_a_text_and_the_value_of_an_option_are_not_optional(typed: str) -> None:
+    with pytest.raises(WrongArguments):
+        parse_typed(Verb("say", "say", Saying, _nothing), typed)
+
+
+def test_a_line_with_open_quotes_is_refused() -> None:
+    with pytest.raises(WrongArguments, match="Unbalanced quotes"):
+        parse_typed(EVERYTHING, "it's")
