@@ -77,6 +77,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     policy: SessionPolicy
     kept_in: Path  # the project whose directory holds the session; a worktree session works elsewhere
+    files: LocalFiles
     processes: LocalProcesses
     sandbox: SessionSandbox | None = None
     servers: "McpServers | None" = None
@@ -106,6 +107,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
         self.processes.close()
         if self.sandbox is not None:
             self.sandbox.close()
+        self.files.close()
         await _within_limit(self.services.model.provider.close())
         self.log.close()
 
@@ -193,11 +195,11 @@ def open_session(
     redactor = Redactor(secret_variables(env))
     if launch.resumes is not None:
         return _reopen(launch, launch.resumes, redactor, env, now_ms, replace_services)
-    parts = _resolve(launch, env, redactor)
-    new = begin_session(parts.kept_in, user_directory(env), now_ms, launch.session_id, redactor)
     with ExitStack() as undo:
+        parts = _resolve(launch, env, redactor, undo)
+        new = begin_session(parts.kept_in, user_directory(env), now_ms, launch.session_id, redactor)
         undo.callback(new.log.close)
-        opened = _build(parts, new, redactor, env, replace_services)
+        opened = _build(parts, new, redactor, env, replace_services, undo)
         undo.pop_all()
     return opened
 
@@ -222,14 +224,15 @@ def _reopen(
             # From now on the log counts as one of this machine, so it says itself what in it is not.
             found.log.append(OriginRecord(source="elsewhere", session_id=found.id, at_ms=now_ms()))
         launch, notices = restored_options(launch, found, env)
-        parts = _resolve(launch, env, redactor)
+        parts = _resolve(launch, env, redactor, undo)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
-        opened = _build(parts, again, redactor, env, replace_services)
+        opened = _build(parts, again, redactor, env, replace_services, undo)
         undo.pop_all()
     return msgspec.structs.replace(opened, resumed=found)
 
 
-def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) -> SessionParts:
+def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor, undo: ExitStack) -> SessionParts:
+    """Find everything out. `undo` releases what is held, if opening the session fails."""
     root = workspace_root(launch.cwd)
     project = launch.kept_in or root
     settings = settings_for(launch, root, env)
@@ -243,6 +246,8 @@ def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor) 
     profile = profile_in(settings)
     can_change = launch.attended and launch.profile is None
     sandbox = session_sandbox(settings, root, env)
+    if sandbox is not None:
+        undo.callback(sandbox.close)
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)
     plugins, plugin_notices = session_plugins(settings, project, env)
@@ -320,9 +325,9 @@ def _mentions(
     return expand
 
 
-def _report_sandbox(sandbox: SessionSandbox | None, session: Session, parts: SessionParts, log: SessionLog) -> None:
+def _report_sandbox(session: Session, parts: SessionParts, log: SessionLog) -> None:
     """Let the clients know what the sandbox finds out."""
-    settings = parts.settings
+    settings, sandbox = parts.settings, parts.sandbox
     if sandbox is None:
         session.report_sandbox("off", "the settings or the permission mode say so")
         return
@@ -340,15 +345,19 @@ def _clear_up(parts: SessionParts, env: Mapping[str, str]) -> list[str]:
 
 
 def _build(
-    parts: SessionParts, new: NewSession, redactor: Redactor, env: Mapping[str, str], replace_services: ReplaceServices
+    parts: SessionParts,
+    new: NewSession,
+    redactor: Redactor,
+    env: Mapping[str, str],
+    replace_services: ReplaceServices,
+    undo: ExitStack,
 ) -> OpenSession:
-    sandbox, settings = parts.sandbox, parts.settings
-    left_by_killed = _clear_up(parts, env)
+    settings, left_by_killed = parts.settings, _clear_up(parts, env)
     options = msgspec.structs.replace(parts.options, session_id=new.id)
     if settings.values.kept_output_bytes is not None:
         new.log.limit_outputs(settings.values.kept_output_bytes)
     hooks, hook_notices = session_hooks(settings, parts.plugins, parts.code, options, new.log, parts.policy)
-    processes = _processes(settings, sandbox, user_directory(env))
+    processes, files = _processes(parts, user_directory(env)), _files(parts, user_directory(env), undo)
     checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
     intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
@@ -368,7 +377,7 @@ def _build(
         checkpoint=checkpoints,
         mentions=_mentions(parts, new, processes, env),
         rewind=session_rewinder(settings.values.checkpoints, parts.root, env, new.log),
-        files=_files(parts, user_directory(env)),
+        files=files,
         processes=processes,
         knowledge=knowledge,
         prompts=server_prompts(parts.servers),
@@ -378,7 +387,7 @@ def _build(
     )
     session = Session(options, services := replace_services(services))
     instructions.on_undecided(session.warn)
-    _report_sandbox(sandbox, session, parts, new.log)
+    _report_sandbox(session, parts, new.log)
     return OpenSession(
         session=session,
         log=new.log,
@@ -387,8 +396,9 @@ def _build(
         settings=settings,
         policy=parts.policy,
         kept_in=parts.kept_in,
+        files=files,
         processes=processes,
-        sandbox=sandbox,
+        sandbox=parts.sandbox,
         servers=parts.servers,
         code=parts.code,
         plugins=parts.plugins,
@@ -407,7 +417,8 @@ def _tell_about_sandbox(session: Session, settings: Settings, kind: str, reason:
         session.warn(f"Sandbox: {reason}.")
 
 
-def _processes(settings: Settings, sandbox: SessionSandbox | None, user: Path) -> LocalProcesses:
+def _processes(parts: SessionParts, user: Path) -> LocalProcesses:
+    settings, sandbox = parts.settings, parts.sandbox
     return LocalProcesses(
         wrap=sandbox.wrap if sandbox is not None else unwrapped,
         environment=settings.values.env,
@@ -417,11 +428,13 @@ def _processes(settings: Settings, sandbox: SessionSandbox | None, user: Path) -
     )
 
 
-def _files(parts: SessionParts, user: Path) -> LocalFiles:
-    return LocalFiles(
+def _files(parts: SessionParts, user: Path, undo: ExitStack) -> LocalFiles:
+    files = LocalFiles(
         parts.root,
         journals_in=user,
         drafts_in=parts.kept_in,
         is_forbidden=parts.policy.forbids_reading,
         is_secret=lambda relative: parts.policy.files.secret_pattern(relative) is not None,
     )
+    undo.callback(files.close)
+    return files

@@ -57,7 +57,7 @@ class Witness:
 
 
 def open_descriptors() -> list[str]:
-    gc.collect()  # closes what earlier tests left to the collector, such as the held roots of their sessions
+    gc.collect()  # ends sessions of earlier tests that were cancelled instead of closed
     return [place.name for place in Path("/proc/self/fd").iterdir()]
 
 

@@ -29,6 +29,7 @@ RESOLVE_NO_MAGICLINKS = 0x02
 RESOLVE_NO_SYMLINKS = 0x04
 RESOLVE_BENEATH = 0x08
 OPENAT2_TRIES = 8
+CLOSED = -1  # instead of a descriptor
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 SPECIAL_FILES = (
@@ -43,11 +44,12 @@ DirectoryOpener = Callable[[int, str], int]
 
 
 class HeldRoot:
-    """An open directory, and the path under which it was opened; closed with its last user."""
+    """An open directory, and the path under which it was opened. Whoever opens it closes it."""
 
     def __init__(self, path: Path) -> None:
         """`path` must be a real path. Raises `OSError` if it is no directory that can be listed."""
         self.path = path
+        self._descriptor = CLOSED
         self._descriptor = os.open(path, DIRECTORY_FLAGS)
 
     @property
@@ -57,7 +59,9 @@ class HeldRoot:
         return self._descriptor
 
     def check(self) -> None:
-        """Raise `RootReplaced` if the path no longer leads to this directory."""
+        """Raise `RootReplaced` if the path no longer leads to this directory, or it was closed."""
+        if self._descriptor == CLOSED:
+            raise RootReplaced(f"The session in {str(self.path)!r} is closed. Nothing was done. Resume it to go on.")
         try:
             named = self.path.stat(follow_symlinks=False)
         except OSError:
@@ -68,10 +72,15 @@ class HeldRoot:
                 "replaced. Nothing was done. Put it back, or start Robota again in the directory you mean."
             )
 
-    def __del__(self) -> None:
-        """Close the descriptor."""
-        if hasattr(self, "_descriptor"):
+    def close(self) -> None:
+        """Close the directory. Idempotent; after that, it refuses to be used: its number may mean another file."""
+        if self._descriptor != CLOSED:
             os.close(self._descriptor)
+            self._descriptor = CLOSED
+
+    def __del__(self) -> None:
+        """Close it for a session that ended without being closed, because its event loop was stopped."""
+        self.close()
 
 
 def resolve_beneath(root: Path, path: str) -> Path:

@@ -160,6 +160,10 @@ class LocalFiles:
         """The real path of the root."""
         return self._root
 
+    def close(self) -> None:
+        """Release the root. Idempotent; nothing can be read or written after that."""
+        self._held.close()
+
     def for_call(self) -> "LocalFiles":
         """The same files for one call: a path keeps resolving to the place that it resolved to first.
 

@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, assert_never
@@ -54,7 +54,8 @@ def _undo_journal(root: Path, file: Path) -> list[str]:
             return []
         with os.fdopen(os.dup(descriptor), "rb") as stream:
             journal = read_journal(file, stream.read(), root)
-        notices = _undo(LocalFiles(root), journal)
+        with closing(LocalFiles(root)) as files:
+            notices = _undo(files, journal)
         file.unlink()
     except BlockingIOError:
         return []

@@ -172,7 +172,8 @@ class SessionSandbox:
         return self._ports
 
     def close(self) -> None:
-        """Remove the private /tmp and the network. Idempotent."""
+        """Remove the private /tmp and the network, and release the root. Idempotent."""
+        self._held_root.close()
         if self._ports is not None:
             self._ports.close()
         if self._session_network is not None:

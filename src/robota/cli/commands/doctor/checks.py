@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, assert_never
@@ -287,9 +288,9 @@ def _what_an_old_kernel_lacks(found: SandboxBackend, settings: Settings) -> str:
 
 
 def _found_sandbox(root: Path, env: Mapping[str, str]) -> SandboxBackend:
-    with tempfile.TemporaryDirectory(prefix="robota-doctor-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="robota-doctor-") as temporary, closing(HeldRoot(root)) as held:
         secrets = (user_directory(env),)
-        return detect_backend(build_border(HeldRoot(root), Path(temporary), home=home_directory(env), secrets=secrets))
+        return detect_backend(build_border(held, Path(temporary), home=home_directory(env), secrets=secrets))
 
 
 def _settings(settings: Settings) -> list[Check]:
