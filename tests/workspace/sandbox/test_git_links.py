@@ -142,3 +142,24 @@ def test_a_list_of_refs_with_a_name_that_git_refuses_does_not_come_back(place: P
     _, _, left_out = place.inside(f'echo "$(git rev-parse HEAD) {name}" >> .git/packed-refs')
     assert any("packed-refs" in each for each in left_out), left_out
     assert contents(place.root / ".git") == before
+
+
+@pytest.mark.parametrize("name", ["-x", "a/-x", "a//b", "a.lock", "a/.b", "a..b", "a@{1}", "a.", "HEAD"])
+@pytest.mark.parametrize("file", ["HEAD", "refs/heads/new", "packed-refs"])
+def test_no_ref_leads_to_a_name_that_git_refuses(place: Place, file: str, name: str) -> None:
+    """Whoever runs `git log $(git branch --show-current)` would hand git an option."""
+    before = contents(place.root / ".git")
+    written = f"$(git rev-parse HEAD) refs/heads/{name}" if file == "packed-refs" else f"ref: refs/heads/{name}"
+    _, _, left_out = place.inside(f'echo "{written}" > .git/{file}')
+    assert any(file in each for each in left_out), left_out
+    assert contents(place.root / ".git") == before
+
+
+@pytest.mark.parametrize("name", [b"refs/heads/caf\xe9", b"refs/heads/\x1b]0;owned\x07", b"logs/caf\xe9"])
+def test_what_is_said_about_a_ref_can_always_be_printed(place: Place, name: bytes) -> None:
+    """Its name comes from the command, with bytes that no UTF-8 stream takes and sequences that a terminal obeys."""
+    spelled = "".join(f"\\x{byte:02x}" for byte in name)
+    _, _, left_out = place.inside(f"printf 'nonsense\\n' > \"$(printf '.git/{spelled}')\"")
+    assert left_out and all(each.isprintable() for each in left_out), left_out
+    _, _, left_out = place.inside(f"ln -s HEAD \"$(printf '.git/{spelled}')\"")
+    assert left_out and all(each.isprintable() for each in left_out), left_out

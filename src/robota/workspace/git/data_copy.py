@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from robota.text.visible import printable_name
 from robota.workspace.files.remove_tree import remove_tree
 from robota.workspace.git.abandoned_copies import CopyState, new_copy_directory, write_state
 from robota.workspace.git.data_names import INDEX, LFS, LOGS, OBJECTS, OF_REPOSITORY, OF_WORKING_TREE, REFS, TREES
@@ -49,6 +50,10 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 class NotCopied(Exception):
     """The data of this repository cannot be copied; a command that needs it runs like any other."""
+
+    def __init__(self, reason: str) -> None:
+        # It may name a file of an archive: bytes that are not UTF-8 cannot be logged.
+        super().__init__(printable_name(reason))
 
 
 class GitDataCopy:

@@ -35,7 +35,7 @@ TREES: Final = (REFS, LOGS)
 MOST_BYTES: Final = 256 << 20
 OBJECT_ID: Final = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 # With any other HEAD git does not take the directory for a repository, and looks for one elsewhere.
-HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: refs/(?!.*\.\.)[^\x00-\x20]+)\n")
+HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: (refs/[^\x00-\x20]+))\n")
 PACKED_LINE: Final = rb"#[^\n]*|" + OBJECT_ID + rb" refs/[^\x00-\x20]+|\^" + OBJECT_ID
 PACKED_NAME: Final = re.compile(rb"(?m)^" + OBJECT_ID + rb" (.*)$")
 PACKED_FILE: Final = re.compile(rb"(?:(?:" + PACKED_LINE + rb")\n)*")
@@ -64,8 +64,11 @@ CONTENTS: Final = {
 }
 
 
-# Names that git does not accept as refs; one that begins with a dash would be read as an option.
-NO_REF: Final = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|/[.-]|\.lock(?:/|$)|[./]$")
+# Names that git does not accept as refs (git-check-ref-format). One that begins with a dash would be read as an option,
+# and a branch named HEAD makes every command that says HEAD ambiguous; git itself no longer creates either.
+NO_REF: Final = re.compile(
+    r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|/[./-]|\.lock(?:/|\Z)|[./]\Z|\A(?:logs/)?refs/heads/HEAD\Z"
+)
 SYMLINK: Final = 0o120000
 
 
@@ -81,8 +84,10 @@ def problem_with(name: str, data: bytes) -> str | None:
         pattern: re.Pattern[bytes] | None = REFLOG if LOGGED.fullmatch(name) else NOTHING
     else:
         pattern = HEAD_FILE if name.startswith(f"{REFS}/") else CONTENTS.get(name)
-    if pattern is not None and pattern.fullmatch(data) is None:
+    if pattern is not None and (written := pattern.fullmatch(data)) is None:
         return f"{name} does not hold what git writes there"
+    if pattern is HEAD_FILE and written is not None and (target := written[1]) is not None and _is_no_ref(target):
+        return f"{name} leads to {target!r}, which is no name of a branch or tag"
     return None
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from robota.text.visible import printable_name
 from robota.workspace.git.data_names import HEAD, INDEX, LFS, LOGS, MOST_BYTES, OBJECTS, TREES, problem_with
 from robota.workspace.git.hidden_entries import without_marks
 from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index
@@ -113,10 +114,15 @@ def write_back(top: Path, own: CopiedDirectory, common: CopiedDirectory) -> tupl
             _apply(changes)
             unfinished = [name for name in LEFT_BEHIND if _is_new(own_sides, name)]
     except (NotTakenOver, UnsafeEntry, BadObject, UnreadableIndex) as problem:
-        return (NOT_KEPT.format(problem),)
+        return (_not_kept(str(problem)),)
     except OSError as error:
-        return (NOT_KEPT.format(f"{error.filename}: {error.strerror}"),)
+        return (_not_kept(f"{error.filename}: {error.strerror}"),)
     return (UNFINISHED.format(", ".join(unfinished)),) if unfinished else ()
+
+
+def _not_kept(reason: str) -> str:
+    # Names in it come from the command: some bytes cannot be logged, and a terminal would obey others.
+    return NOT_KEPT.format(printable_name(reason))
 
 
 @contextmanager
