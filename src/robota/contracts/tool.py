@@ -1,9 +1,9 @@
 """The `Tool` type: what a tool declares, and how its calls are decoded, prepared and run."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -291,17 +291,52 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     redirect: Callable[[P], RedirectedCall] | None = None
 
     def decode(self, arguments: Mapping[str, Any]) -> P:
-        """Decode the arguments of a call; raises `BadArguments` with a text for the model."""
+        """Decode the arguments of a call; raises `BadArguments` with a text for the model.
+
+        An unknown argument is refused if it looks like an optional one that is missing: without that the call would do
+        something else than the model meant.
+        """
         try:
             if self.read is not None:
-                return self.read(dict(arguments))
-            # Not strict: models write "30" for 30, and the XML form has only text.
-            return msgspec.convert(arguments, self.params, strict=False)
+                params = self.read(dict(arguments))
+            else:
+                # Not strict: models write "30" for 30, and the XML form has only text.
+                params = msgspec.convert(arguments, self.params, strict=False)
         except msgspec.ValidationError as error:
-            fields = [field.encode_name for field in msgspec.structs.fields(self.params)]
-            names = ", ".join(fields if self.schema is None else self.schema.get("properties", ()))
-            message = f"Invalid arguments for {self.name}: {error}. Its parameters are: {names}."
-            raise BadArguments(message) from error
+            raise self._invalid(str(error)) from error
+        if unknown := self.unknown_arguments(arguments):
+            self._refuse_misspelt(unknown, [each for each in self.parameters if each not in arguments])
+        return params
+
+    def unknown_arguments(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """The names of the arguments that the tool does not declare, unless its schema allows others."""
+        if self.schema is not None and (
+            self.schema.get("additionalProperties")
+            or self.schema.get("patternProperties")
+            or not self.schema.get("properties")
+        ):
+            return ()
+        return tuple(name for name in arguments if name not in self.parameters)
+
+    @property
+    def parameters(self) -> Collection[str]:
+        """The names of the parameters, as a model writes them."""
+        if self.schema is None:
+            return self.params.__struct_encode_fields__
+        return cast("Mapping[str, Any]", self.schema.get("properties", {}))
+
+    def _refuse_misspelt(self, unknown: Iterable[str], missing: Sequence[str]) -> None:
+        # Imported with the first unknown argument.
+        from robota.contracts.misspelling import meant_name
+
+        for name in unknown:
+            meant = meant_name(name, missing)
+            if meant is not None:
+                raise self._invalid(f"there is no parameter {name!r}. Did you mean {meant!r}? Nothing was done")
+
+    def _invalid(self, problem: str) -> BadArguments:
+        names = ", ".join(self.parameters)
+        return BadArguments(f"Invalid arguments for {self.name}: {problem}. Its parameters are: {names}.")
 
     def effects_of(self, params: P) -> frozenset[Effect]:
         """The effects of one call, which can be fewer than those of the tool."""

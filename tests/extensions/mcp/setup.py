@@ -20,7 +20,12 @@ DONE = {"text": "done"}
 NOTE: dict[str, Any] = {
     "name": "note",
     "description": "Notes something.",
-    "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+    "inputSchema": {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+        "additionalProperties": False,
+    },
 }
 WRITE_NOTE = {"calls": [call("mcp__plain__note", text="hello")]}
 

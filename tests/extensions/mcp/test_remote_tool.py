@@ -80,6 +80,7 @@ def test_arguments_are_checked_for_missing_and_unknown_names() -> None:
     with pytest.raises(msgspec.ValidationError, match="missing required field `a`"):
         read_arguments({"b": 1}, OBJECT)
     with pytest.raises(msgspec.ValidationError, match="unknown field `c`"):
-        read_arguments({"a": 1, "c": 1}, OBJECT)
+        read_arguments({"a": 1, "c": 1}, {**OBJECT, "additionalProperties": False})
+    assert read_arguments({"a": 1, "c": 1}, OBJECT).values == {"a": 1, "c": 1}
     assert read_arguments({"a": 1, "c": 1}, {**OBJECT, "additionalProperties": True}).values == {"a": 1, "c": 1}
     assert read_arguments({"c": 1}, {"type": "object", "properties": {}}).values == {"c": 1}

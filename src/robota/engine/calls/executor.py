@@ -56,6 +56,7 @@ ERROR_CHARACTERS: Final = 500
 LOGGED_TEXT_CHARACTERS: Final = 2_000
 LOGGED_VIEW_CHARACTERS: Final = 32_000
 EMPTY_RESULT: Final = "(the tool returned nothing)"
+UNKNOWN_ARGUMENTS: Final = "[This tool does not have: {}. It ran without. Its parameters are: {}.]"
 
 
 class Executed(msgspec.Struct, frozen=True, kw_only=True):
@@ -423,8 +424,10 @@ def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
 
 
 def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
-    """The result with the feedback of the approval before it and the context of hooks after it."""
+    """The result with the feedback of the approval before it, and unknown arguments and the context of hooks after."""
     parts = [result.content]
+    if unknown := admitted.tool.unknown_arguments(admitted.call.input):
+        parts.append(UNKNOWN_ARGUMENTS.format(", ".join(map(repr, unknown)), ", ".join(admitted.tool.parameters)))
     if admitted.feedback:
         parts.insert(0, _json({"status": "approved", "feedback": admitted.feedback}))
     if admitted.hook_context:

@@ -17,13 +17,12 @@ class McpArguments(msgspec.Struct, frozen=True):
 
 
 def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> McpArguments:
-    """Check for missing and unknown arguments. Raises `msgspec.ValidationError`."""
+    """Check for missing arguments, and for unknown ones if the schema forbids them; `msgspec.ValidationError`."""
     known = schema.get("properties", {})
     for name in schema.get("required", []):
         if name not in given:
             raise msgspec.ValidationError(f"Object missing required field `{name}`")
-    allows_unknown = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
-    if known and not allows_unknown:
+    if schema.get("additionalProperties") is False and not schema.get("patternProperties"):
         for name in given:
             if name not in known:
                 raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
