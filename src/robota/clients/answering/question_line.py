@@ -25,19 +25,19 @@ STOPPED_ALREADY: Final = (
 TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
 
 
-def words_for(asked: TalkAsk) -> list[str]:
-    """The lines shown to the user before they answer."""
+def words_for(asked: TalkAsk, stop: str = "type n") -> list[str]:
+    """The lines shown to the user before they answer. `stop` is how they say no: not every client sees single keys."""
     match asked:
         case QuestionAsk():
             numbered = [f"  {number} {_offered(each)}" for number, each in enumerate(asked.suggestions, start=1)]
             return [f"? {asked.question}", *numbered, *([NUMBER_OR_WORDS] if numbered else [])]
         case LimitAsk():
             what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
-            return [f"! The limit of {what} is reached. Type y to allow the same amount again, n to stop."]
+            return [f"! The limit of {what} is reached. Type y to allow the same amount again, or {stop} to stop."]
         case MistakesAsk():
-            return [*_warning(asked.message), "Press Enter to continue, type instructions, or type n to stop."]
+            return [*_warning(asked.message), f"Press Enter to continue, type instructions, or {stop} to stop."]
         case FailureAsk():
-            hint = "Press Enter to retry, type a message to send with the retry, or type n to stop."
+            hint = f"Press Enter to retry, type a message to send with the retry, or {stop} to stop."
             return [*_warning(asked.message), hint]
         case CompletionAsk() | ResumeAsk(is_completed=True):
             return []

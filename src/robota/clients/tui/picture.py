@@ -10,7 +10,7 @@ from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line, i
 from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.theme import Role
 from robota.clients.tui.widgets.dialog_drawing import LOWEST_DIALOG, DialogDrawing
-from robota.clients.tui.widgets.live_rows import live_rows
+from robota.clients.tui.widgets.live_rows import RETRIES, live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts
 from robota.protocol.asks.ask import CompletionAsk
 from robota.text.visible import single_line
@@ -64,7 +64,8 @@ class LivePicture:
             view = replace(view, queue=())  # it is shown once
         if room < ROOM_FOR_PLAN and blocking_ask(view) is not None:
             view = replace(view, todos=())  # what is asked stands right above
-        live = live_rows(view, conversation.theme, conversation.width, self._until_retry())
+        enter = what_enter_does(conversation.input.text)
+        live = live_rows(view, conversation.theme, conversation.width, self._until_retry(), enter)
         tail = [] if conversation.looks.reduces_motion else conversation.scrollback.tail()
         return [*[*tail, *live][-left:], *asked]
 
@@ -156,3 +157,10 @@ class LivePicture:
         if title != self._title:
             self._title = title
             self._conversation.region.output.set_title(title)
+
+
+def what_enter_does(text: str) -> str:
+    """What Enter does with the text of the input while the next try of a request is awaited."""
+    if text.strip().startswith("/"):
+        return "Enter runs the command"
+    return "Enter queues your message" if text.strip() else RETRIES

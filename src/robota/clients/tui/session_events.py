@@ -115,7 +115,7 @@ class SessionEvents:
                     conversation.scrollback.tell_stopped_usage(conversation.view.usage)
                     conversation.approvals.withdrawn()
                     conversation.start(conversation.keys.queue.take_all_back())
-                for words in words_for(asked):
+                for words in words_for(asked, "press Esc"):
                     conversation.scrollback.tell(words, ASK_ROLES.get(words[:1], Role.PLAIN))
         is_done = isinstance(ask.asked, CompletionAsk)
         if not is_done:

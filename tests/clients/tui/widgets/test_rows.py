@@ -10,6 +10,7 @@ from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
 from robota.clients.tui.flows.completion_popup import popup_for
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
+from robota.clients.tui.picture import what_enter_does
 from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe, theme_for
 from robota.clients.tui.widgets.approval_card import card_rows, short_command
 from robota.clients.tui.widgets.call_rows import call_rows
@@ -23,7 +24,7 @@ from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, JudgedPart, OfferedRules
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
-from robota.protocol.events import ContextUpdate, MessageCreated, TodosUpdated, ToolCallDelta
+from robota.protocol.events import ContextUpdate, MessageCreated, RetryScheduled, TodosUpdated, ToolCallDelta
 from robota.protocol.message import Message, TodoItem
 from robota.protocol.views import DiffHunk, DiffLine, DiffView, TerminalView
 from tests.clients.stories import TASK, state
@@ -212,6 +213,21 @@ def test_the_status_bar_says_how_to_stop_what_runs() -> None:
     assert status_row(reduce(view, words), StatusFacts(), PLAIN, 80).startswith("Answering | Esc stops")
     waiting = reduce(view, MessageCreated(task_id=TASK, message=Message(ts=2, type="ask", ask="command", text="ls")))
     assert "Esc" not in status_row(waiting, StatusFacts(), PLAIN, 200)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("", "  Enter retries now, Esc stops."),
+        ("mind the tests", "  Enter queues your message, Esc stops."),
+        (" /model", "  Enter runs the command, Esc stops."),
+    ],
+)
+def test_while_a_retry_is_awaited_it_is_shown_what_enter_does(written: str, shown: str) -> None:
+    """With something written Enter retries nothing, as the table of keys says."""
+    retry = RetryScheduled(task_id=TASK, attempt=1, max_retries=3, delay_ms=60_000, error="busy", reason="busy")
+    view = reduce(reduce(ViewModel(), state()), retry)
+    assert shown in list(live_rows(view, PLAIN, 60, enter=what_enter_does(written)))
 
 
 def test_the_plan_is_shown_while_it_is_worked_on() -> None:

@@ -34,16 +34,22 @@ TODO_LOOKS: Final = {
     "completed": (ENDED_MARK, Role.SUCCESS, Role.DIM),
     "in_progress": (RUNNING_MARK, Role.ACTIVE, Role.BOLD),
 }
+RETRIES: Final = "Enter retries now"
 PENDING_LOOK: Final = (RUNNING_MARK, Role.DIM, Role.PLAIN)
 
 
-def live_rows(view: ViewModel, theme: Theme, width: int, retry_s: int | None = None) -> Iterator[str]:
-    """Everything that is not finished, the newest at the end. `retry_s` is how long the next try is off."""
+def live_rows(
+    view: ViewModel, theme: Theme, width: int, retry_s: int | None = None, enter: str = RETRIES
+) -> Iterator[str]:
+    """Everything that is not finished, the newest at the end.
+
+    `retry_s` is how long the next try is off; `enter` says what Enter does while that is awaited.
+    """
     yield from _calls(view, theme, width)
     if view.retry is not None:
         words = wrapped(f"! {retry_in_words(view.retry, retry_s)}", width, "  ")
         yield from (theme.row([(line, Role.WARNING)], width) for line in words.split("\n"))
-        yield theme.row([("  Enter retries now, Esc stops.", Role.DIM)], width)
+        yield theme.row([(f"  {enter}, Esc stops.", Role.DIM)], width)
     if not _is_over(view) and any(todo.status != "completed" for todo in view.todos):
         yield from _todos(view, theme, width)
     yield from _background(view, theme, width)
