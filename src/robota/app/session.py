@@ -376,7 +376,7 @@ def _build(
         hooks=intents.around(hooks),
         checkpoint=checkpoints,
         mentions=_mentions(parts, new, processes, env),
-        rewind=session_rewinder(settings.values.checkpoints, parts.root, env, new.log),
+        rewind=session_rewinder(settings.values.checkpoints, files.held_root, env, new.log),
         files=files,
         processes=processes,
         knowledge=knowledge,

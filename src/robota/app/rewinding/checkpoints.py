@@ -12,6 +12,7 @@ from robota.engine.calls.call_checkpoints import CallCheckpoints, Capture
 from robota.engine.record.journal import LogPort
 from robota.log.snapshot_keeper import rewind_index_path
 from robota.log.store import fallback_directory
+from robota.workspace.files.confined_paths import HeldRoot
 
 if TYPE_CHECKING:
     from robota.contracts.rewind import RewindService
@@ -43,15 +44,16 @@ def session_checkpoints(
 
 
 def session_rewinder(
-    settings: CheckpointSettings, root: Path, env: Mapping[str, str], log: LogPort
+    settings: CheckpointSettings, held_root: HeldRoot, env: Mapping[str, str], log: LogPort
 ) -> "Callable[[], RewindService]":
     """A factory for the rewinder of an open session, which is built when it is first needed."""
+    root = held_root.path
 
     def make() -> "RewindService":
         from robota.engine.rewind.rewinder import Rewinder
 
         is_on = has_checkpoints(settings, root, env)
-        open_store = (lambda: checkpoint_store(settings, root, env)) if is_on else None
+        open_store = (lambda: checkpoint_store(settings, held_root, env)) if is_on else None
         return Rewinder(log.path, log, open_store, index=rewind_index_path(user_directory(env), log.path.parent))
 
     return make
@@ -67,13 +69,15 @@ def store_directory(root: Path, env: Mapping[str, str]) -> Path:
     return fallback_directory(user_directory(env), root) / STORE_NAME
 
 
-def checkpoint_store(settings: CheckpointSettings, root: Path, env: Mapping[str, str]) -> "CheckpointStore":
+def checkpoint_store(
+    settings: CheckpointSettings, workspace: Path | HeldRoot, env: Mapping[str, str]
+) -> "CheckpointStore":
     """The checkpoint store of a workspace. Nothing is created yet."""
     from robota.workspace.checkpoints.store import CheckpointStore
 
     return CheckpointStore(
-        store_directory(root, env),
-        root,
+        store_directory(workspace.path if isinstance(workspace, HeldRoot) else workspace, env),
+        workspace,
         env,
         max_file_bytes=settings.max_file_bytes,
         keep_days=settings.keep_days,

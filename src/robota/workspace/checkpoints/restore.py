@@ -9,8 +9,8 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import IO, Final, Literal
@@ -22,7 +22,7 @@ from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
 from robota.workspace.checkpoints.checkpoint_details import CheckpointDetails
 from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
 from robota.workspace.checkpoints.scan import STAGING_PREFIX
-from robota.workspace.files.confined_paths import best_opener, directory_beneath
+from robota.workspace.files.confined_paths import best_opener, directory_within
 from robota.workspace.files.exchange_names import exchange_names
 from robota.workspace.files.open_for_writing import is_open_for_writing
 
@@ -31,6 +31,8 @@ REFUSED_NAME: Final = "refused-restore.json"
 READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Opens the workspace, and closes it at the end.
+OpenTop = Callable[[], AbstractContextManager[int]]
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,40 +56,42 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def apply_changes(
-    store: Path, git: PrivateGit, changes: Sequence[CheckpointChange], details: CheckpointDetails
+    store: Path, git: PrivateGit, top: int, changes: Sequence[CheckpointChange], details: CheckpointDetails
 ) -> None:
     """Bring every path to its `after` state, or raise `CheckpointError` and leave everything as it was.
 
-    Each path must be in its `before` state. `details` are those of the checkpoint that is restored.
+    `top` is the open workspace: what its path leads to may change meanwhile. Each path must be in its `before` state.
+    `details` are those of the checkpoint that is restored.
     """
-    staging = git.workspace / f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
+    staging = f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
     ordered = sorted(changes, key=lambda change: change.after is not None)  # deletions first, to make room
     steps = tuple(map(_step, ordered))
-    there = tuple(os.fsencode(each) for each in _directories_of(steps) if (git.workspace / each).is_dir())
-    journal = _Journal(staging=staging.name, steps=steps, directories=there)
+    there = tuple(os.fsencode(each) for each in _directories_of(steps) if _is_directory(top, each))
+    journal = _Journal(staging=staging, steps=steps, directories=there)
     _write_journal(store, git.workspace, journal)
     try:
-        staging.mkdir(mode=0o700)
-        _write_drafts(git, ordered, staging, details)
-        with _places(git.workspace, staging) as places:
+        os.mkdir(staging, mode=0o700, dir_fd=top)
+        with _places(top, staging) as places:
+            _write_drafts(git, ordered, places.staged, details)
             for number, step in enumerate(steps):
                 _do(places, number, step)
-        _check_replaced(ordered, staging)
+            _check_replaced(ordered, places.staged)
     except BaseException as error:
-        recover(store, git.workspace)
+        _finish(store, journal, top)
         if isinstance(error, OSError):
             path = "" if error.filename is None else f" ({os.fsdecode(error.filename)!r})"
             header = f"{error.strerror or error}{path}. Nothing was changed"
             raise CheckpointError(header) from error
         raise
-    _write_journal(store, git.workspace, msgspec.structs.replace(journal, state="done"))
-    _remove_empty_directories(git.workspace, [step for step in steps if step.new is None])
-    recover(store, git.workspace)
+    journal = msgspec.structs.replace(journal, state="done")
+    _write_journal(store, git.workspace, journal)
+    _remove_empty_directories(top, [step for step in steps if step.new is None])
+    _finish(store, journal, top)
 
 
-def are_as_before(workspace: Path, changes: Sequence[CheckpointChange], details: CheckpointDetails) -> bool:
+def are_as_before(top: int, changes: Sequence[CheckpointChange], details: CheckpointDetails) -> bool:
     """Whether every path is in its `before` state. `details` are those of the checkpoint with that state."""
-    with _places(workspace, workspace) as places:
+    with _places(top, "") as places:
         return all(_is_as_before(places, change, details) for change in changes)
 
 
@@ -108,7 +112,7 @@ def _is_as_before(places: "_Places", change: CheckpointChange, details: Checkpoi
     return stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == mode
 
 
-def recover(store: Path, workspace: Path) -> None:
+def recover(store: Path, workspace: Path, open_top: OpenTop) -> None:
     """Undo a restore that was interrupted, or clean up after one that was complete."""
     try:
         journal = _read_journal(store, workspace)
@@ -120,16 +124,31 @@ def recover(store: Path, workspace: Path) -> None:
             f"The record of an interrupted restore was refused: {problem}. No file was changed. It is kept as "
             f"{str(store / REFUSED_NAME)!r}; try again"
         ) from problem
-    staging = workspace / journal.staging
-    if staging.is_dir() and not staging.is_symlink():
-        if journal.state == "under way":
-            with _places(workspace, staging) as places:
+    with open_top() as top:
+        _finish(store, journal, top)
+
+
+def _finish(store: Path, journal: _Journal, top: int) -> None:
+    """Undo what is under way, and remove what a restore needed."""
+    if _is_directory(top, journal.staging):
+        with _places(top, journal.staging) as places:
+            if journal.state == "under way":
                 for number, step in reversed(list(enumerate(journal.steps))):
                     _undo(places, number, step)
-            stay = frozenset(map(os.fsdecode, journal.directories))
-            _remove_empty_directories(workspace, [step for step in journal.steps if not step.old], stay)
-        _remove_flat(staging)
+                stay = frozenset(map(os.fsdecode, journal.directories))
+                _remove_empty_directories(top, [step for step in journal.steps if not step.old], stay)
+            _remove_files(places.staged)
+        os.rmdir(journal.staging, dir_fd=top)
     (store / JOURNAL_NAME).unlink(missing_ok=True)
+
+
+def _is_directory(top: int, name: str) -> bool:
+    """Whether there is a directory, reached without following links."""
+    try:
+        with directory_within(top, Path(name), best_opener()):
+            return True
+    except OSError:
+        return False
 
 
 def _read_journal(store: Path, workspace: Path) -> _Journal:
@@ -151,7 +170,7 @@ def _write_journal(store: Path, workspace: Path, journal: _Journal) -> None:
 
 
 def _write_drafts(
-    git: PrivateGit, changes: Sequence[CheckpointChange], staging: Path, details: CheckpointDetails
+    git: PrivateGit, changes: Sequence[CheckpointChange], staged: int, details: CheckpointDetails
 ) -> None:
     wanted = [(number, change.path, change.after) for number, change in enumerate(changes) if change.after is not None]
     with tempfile.TemporaryFile() as names:
@@ -162,11 +181,11 @@ def _write_drafts(
     try:
         for number, path, file in wanted:
             data = _next_content(process.stdout, file.content)
-            place = staging / f"{number}.new"
+            draft = f"{number}.new"
             if file.is_link:
-                place.symlink_to(os.fsdecode(data))
+                os.symlink(os.fsdecode(data), draft, dir_fd=staged)
             else:
-                _write_draft(place, data, details.mode_of(path, is_executable=file.is_executable))
+                _write_draft(draft, staged, data, details.mode_of(path, is_executable=file.is_executable))
     finally:
         process.kill()
         process.communicate()
@@ -189,8 +208,8 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
     return data
 
 
-def _write_draft(place: Path, data: bytes, mode: int) -> None:
-    with os.fdopen(os.open(place, CREATE, 0o600), "wb") as file:
+def _write_draft(name: str, staged: int, data: bytes, mode: int) -> None:
+    with os.fdopen(os.open(name, CREATE, 0o600, dir_fd=staged), "wb") as file:
         file.write(data)
         file.flush()
         os.fchmod(file.fileno(), mode)
@@ -245,9 +264,9 @@ def _undo(places: "_Places", number: int, step: _Step) -> None:
 class _Places:
     """Open directories of a workspace, reached without following links: the staging one, and one other at a time."""
 
-    def __init__(self, workspace: Path, staged: int) -> None:
+    def __init__(self, top: int, staged: int) -> None:
         self.staged = staged
-        self._workspace = workspace
+        self._top = top
         self._name: str | None = None
         self._opened = ExitStack()
 
@@ -255,7 +274,7 @@ class _Places:
         """A descriptor of that directory, valid until the next call: changes are sorted by directory."""
         if name != self._name:
             self.close()
-            beneath = directory_beneath(self._workspace, self._workspace / name, best_opener(), create=create)
+            beneath = directory_within(self._top, Path(name), best_opener(), create=create)
             self._descriptor = self._opened.enter_context(beneath)
             self._name = name
         return self._descriptor
@@ -267,9 +286,9 @@ class _Places:
 
 
 @contextmanager
-def _places(workspace: Path, staging: Path) -> Iterator[_Places]:
-    with directory_beneath(workspace, staging, best_opener()) as staged:
-        places = _Places(workspace, staged)
+def _places(top: int, staging: str) -> Iterator[_Places]:
+    with directory_within(top, Path(staging), best_opener()) as staged:
+        places = _Places(top, staged)
         try:
             yield places
         finally:
@@ -316,18 +335,14 @@ def _was_put(draft: str, staged: int, name: str, parent: int) -> bool:
         return True
 
 
-def _check_replaced(changes: Sequence[CheckpointChange], staging: Path) -> None:
+def _check_replaced(changes: Sequence[CheckpointChange], staged: int) -> None:
     """Raise if a replaced file is not as in the checkpoint made before: then another program changed it meanwhile."""
-    staged = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        for number, change in enumerate(changes):
-            kept = f"{number}.old"
-            if change.before is None:
-                continue
-            if is_open_for_writing(staged, kept) or _content_name(kept, staged) != change.before.content:
-                raise CheckpointError(f"{change.path!r} was changed by another program just now. Nothing was restored")
-    finally:
-        os.close(staged)
+    for number, change in enumerate(changes):
+        kept = f"{number}.old"
+        if change.before is None:
+            continue
+        if is_open_for_writing(staged, kept) or _content_name(kept, staged) != change.before.content:
+            raise CheckpointError(f"{change.path!r} was changed by another program just now. Nothing was restored")
 
 
 def _content_name(name: str, parent: int) -> str | None:
@@ -382,21 +397,20 @@ def _directories_of(steps: Sequence[_Step]) -> set[str]:
     return found
 
 
-def _remove_empty_directories(workspace: Path, steps: Sequence[_Step], stay: Collection[str] = ()) -> None:
+def _remove_empty_directories(top: int, steps: Sequence[_Step], stay: Collection[str] = ()) -> None:
     """Remove directories that became empty, up to the workspace or to one in `stay`."""
     for directory in {os.path.split(os.fsdecode(step.path))[0] for step in steps}:
         place = directory
         while place and place not in stay:
             above, name = os.path.split(place)
             try:
-                with directory_beneath(workspace, workspace / above, best_opener()) as parent:
+                with directory_within(top, Path(above), best_opener()) as parent:
                     os.rmdir(name, dir_fd=parent)
             except OSError:
                 break
             place = above
 
 
-def _remove_flat(directory: Path) -> None:
-    for path in [entry.path for entry in os.scandir(directory)]:
-        os.unlink(path)  # noqa: PTH108 - faster than a Path for each of many files
-    directory.rmdir()
+def _remove_files(directory: int) -> None:
+    for name in os.listdir(directory):
+        os.unlink(name, dir_fd=directory)

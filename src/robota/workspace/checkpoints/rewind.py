@@ -85,14 +85,14 @@ def carry_out(store: CheckpointStore, plan: RestorePlan) -> None:
 
     Raises `CheckpointError`, also if the workspace changed since the plan was made, or a call is changing files in it.
     """
-    with store.opened() as opened, lock_for_restore(opened.directory):
+    with store.opened() as opened, lock_for_restore(opened.directory), opened.top() as top:
         paths = [change.path for change in plan.changes]
-        if not are_as_before(opened.workspace, plan.changes, opened.details(plan.saved)):
+        if not are_as_before(top, plan.changes, opened.details(plan.saved)):
             now = opened.capture(paths).id
             if any(change.path in paths for change in opened.changes(plan.saved, now)):
                 raise CheckpointError("A file has changed since the preview. Nothing was restored; review it again")
         if plan.changes:
-            apply_changes(opened.directory, opened.git, plan.changes, opened.details(plan.target))
+            apply_changes(opened.directory, opened.git, top, plan.changes, opened.details(plan.target))
             # `after` is now the state of the workspace. Recording that only makes the next capture faster.
             with suppress(CheckpointError, OSError):
                 opened.capture_only(paths)

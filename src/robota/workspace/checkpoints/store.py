@@ -28,9 +28,11 @@ from robota.workspace.checkpoints.packing import (
     writes_in_bulk,
 )
 from robota.workspace.checkpoints.private_git import IN_TWO_PARTS, INDEX, CheckpointError, PrivateGit, private_git
-from robota.workspace.checkpoints.restore import recover
+from robota.workspace.checkpoints.restore import OpenTop, recover
 from robota.workspace.checkpoints.scan import MAX_MATCHING_S, SLOW_RULES_NAME, Scan, Scanner
 from robota.workspace.checkpoints.store_directory import locked_store
+from robota.workspace.files.confined_paths import HeldRoot
+from robota.workspace.problems import RootReplaced
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 KEEP_DAYS: Final = 30
@@ -61,7 +63,7 @@ class CheckpointStore:
     def __init__(
         self,
         directory: Path,
-        workspace: Path,
+        workspace: Path | HeldRoot,
         env: Mapping[str, str],
         *,
         max_file_bytes: int = MAX_FILE_BYTES,
@@ -69,9 +71,13 @@ class CheckpointStore:
         max_bytes: int = MAX_BYTES,
         own_places: Sequence[Path] = (),
     ) -> None:
-        """`own_places` are directories of Robota that may be inside the workspace and are not captured."""
+        """`own_places` are directories of Robota that may be inside the workspace and are not captured.
+
+        Into a workspace that a session holds, nothing is restored once another directory has taken its place.
+        """
+        self._held_root = workspace if isinstance(workspace, HeldRoot) else None
         self._directory = directory
-        self.workspace = Path(os.path.realpath(workspace))
+        self.workspace = Path(os.path.realpath(workspace)) if isinstance(workspace, Path) else workspace.path
         self._env = env
         self._max_file_bytes = max_file_bytes
         self._keep_days = keep_days
@@ -112,9 +118,24 @@ class CheckpointStore:
             scanner = Scanner(
                 git=git, max_file_bytes=self._max_file_bytes, kept_out=self._kept_out(), absent=self._absent
             )
-            store = OpenStore(self._directory, git, scanner)
-            recover(self._directory, self.workspace)
+            store = OpenStore(self._directory, git, scanner, self._top)
+            recover(self._directory, self.workspace, self._top)
             yield store
+
+    @contextmanager
+    def _top(self) -> Iterator[int]:
+        try:
+            root = self._held_root or HeldRoot(self.workspace)
+            top = root.descriptor
+        except RootReplaced as problem:
+            raise CheckpointError(str(problem).removesuffix(".")) from problem
+        except OSError as error:
+            raise CheckpointError(f"{error.filename}: {error.strerror}. Nothing was changed") from error
+        try:
+            yield top
+        finally:
+            if root is not self._held_root:
+                root.close()
 
     def _kept_out(self) -> tuple[bytes, ...]:
         """Our own directories that are inside the workspace."""
@@ -126,7 +147,9 @@ class CheckpointStore:
 class OpenStore:
     """A store that this process has locked."""
 
-    def __init__(self, directory: Path, git: PrivateGit, scanner: Scanner) -> None:
+    def __init__(self, directory: Path, git: PrivateGit, scanner: Scanner, top: OpenTop) -> None:
+        """`top` opens the workspace, into which files are restored."""
+        self.top = top
         self.directory = directory
         self.git = git
         self.workspace = git.workspace

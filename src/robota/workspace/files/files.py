@@ -160,6 +160,11 @@ class LocalFiles:
         """The real path of the root."""
         return self._root
 
+    @property
+    def held_root(self) -> HeldRoot:
+        """The root as it is held open."""
+        return self._held
+
     def close(self) -> None:
         """Release the root. Idempotent; nothing can be read or written after that."""
         self._held.close()
