@@ -61,6 +61,6 @@ def children_with(word: Path) -> list[str]:
 
 def text_of(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(errors="replace")  # of any process on this machine
     except OSError:
         return ""
