@@ -88,7 +88,7 @@ def test_the_model_learns_which_argument_was_ignored_and_which_was_meant(workspa
         await stage.start()
         await stage.until_ask("completion_result")
         ran, refused = tool_results(stage)
-        assert "one" in ran.content and "does not have: 'colour'" in ran.content and not ran.is_error
+        assert "one" in ran.content and "does not have the parameters 'colour'" in ran.content and not ran.is_error
         assert refused.is_error and "Did you mean 'offset'" in refused.content and "two" not in refused.content
 
     play(workspace, [{"calls": calls}, DONE], check)

@@ -56,7 +56,7 @@ ERROR_CHARACTERS: Final = 500
 LOGGED_TEXT_CHARACTERS: Final = 2_000
 LOGGED_VIEW_CHARACTERS: Final = 32_000
 EMPTY_RESULT: Final = "(the tool returned nothing)"
-UNKNOWN_ARGUMENTS: Final = "[This tool does not have: {}. It ran without. Its parameters are: {}.]"
+UNKNOWN_ARGUMENTS: Final = "[This tool does not have the parameters {}. Its parameters are: {}.]"
 
 
 class Executed(msgspec.Struct, frozen=True, kw_only=True):
