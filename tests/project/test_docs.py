@@ -40,6 +40,7 @@ def known_kinds() -> list[str]:
     for module in iter_modules(kinds.__path__):
         import_module(f"{kinds.__name__}.{module.name}")
     import_module("robota.intents.selection_record")
+    import_module("robota.intents.recovery.traced_calls")
     return [name for name, shape in registered_kinds().items() if shape.__module__.startswith("robota.")]
 
 

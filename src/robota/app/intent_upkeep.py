@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.app.intents import IntentPlace, place_of_intents, session_leases, timestamp
+from robota.app.intents import IntentPlace, place_of_intents, session_leases, timestamp, trace_killed_sessions
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.paths import user_directory
 from robota.contracts.services import PolicyService
@@ -61,6 +61,7 @@ def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str], *, approved: Co
         logs=logs,
         run=run,
         timestamp=timestamp,
+        complete_trace=lambda: trace_killed_sessions(place, env),
     )
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from robota.app.rewinding.checkpoints import checkpoint_store
+from robota.app.rewinding.checkpoints import checkpoint_store, has_checkpoints
+from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
 from robota.contracts.hook import HookContext, HookEvent, HookResult, LifecycleHooks, SessionHooks
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from robota.intents.intent import Intent
     from robota.intents.intent_files import IntentFiles
     from robota.intents.leases import LeaseBook
+    from robota.intents.recovery.late_trace import LateTrace
+    from robota.intents.recovery.session_tracing import SessionTracing
+    from robota.intents.recovery.tracing_sessions import TracingSession
     from robota.intents.scope_enforcement import WrittenBy
     from robota.intents.selection import IntentSelection, SelectionMemory
     from robota.intents.trace_writer import ChangedFile, Watching
@@ -41,6 +45,7 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
     hooks: SessionHooks = SessionHooks()
     selection: "IntentSelection | None" = None
     leases: "LeaseBook | None" = None
+    tracing: "SessionTracing | None" = None
 
     def around(self, hooks: SessionHooks) -> SessionHooks:
         """All hooks of the session. Before a call, those of intents run last, so that they see the final input."""
@@ -50,7 +55,7 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
             before=(*hooks.before, *self.hooks.before),
             guards=self.hooks.guards,
             after=(*self.hooks.after, *hooks.after),
-            lifecycle=lifecycle if self.leases is None else _ReleasingHooks(self.leases, lifecycle),
+            lifecycle=lifecycle if self.leases is None else _ClosingHooks(self.leases, self.tracing, lifecycle),
             context=self.hooks.context,
         )
 
@@ -64,11 +69,15 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(declaring(tool, schema_of(tool), self.selection) for tool in tools)
 
 
-class _ReleasingHooks:
-    """Lifecycle hooks that release the leases when the agent is idle, and pass every event on to other hooks."""
+class _ClosingHooks:
+    """Lifecycle hooks that pass every event on to other hooks.
 
-    def __init__(self, leases: "LeaseBook", others: LifecycleHooks | None) -> None:
+    When the agent is idle they release the leases, and at the end of the session they complete the trace.
+    """
+
+    def __init__(self, leases: "LeaseBook", tracing: "SessionTracing | None", others: LifecycleHooks | None) -> None:
         self._leases = leases
+        self._tracing = tracing
         self._others = others
 
     async def fire(
@@ -88,6 +97,8 @@ class _ReleasingHooks:
 
     async def close(self) -> None:
         self._leases.release()
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.close)
         if self._others is not None:
             await self._others.close()
 
@@ -136,10 +147,8 @@ def session_intents(
         model=options.model,
         revision=lambda: head_revision(Path(os.path.realpath(place.top))),
     )
-    watching = _watching(settings, files, checkpoints, env)
-    if reverts and checkpoints is not None:
-        put_back = partial(_put_back, settings, files, checkpoints, env)
-        watching = msgspec.structs.replace(watching, put_back=put_back)
+    tracing = _session_tracing(settings, files, log, env)
+    watching = _watching(settings, files, checkpoints, tracing, env, reverts=reverts)
     writer = TraceWriterHook(selection, guard, trace, session, watching)
     context = ContextInjectorHook(selection, lambda id: history_of(trace, id))
     desk = IntentDesk(
@@ -150,7 +159,69 @@ def session_intents(
         hooks=SessionHooks(before=(guard, writer), guards=(guard,), after=(writer, context), context=context),
         selection=selection,
         leases=leases,
+        tracing=tracing,
     )
+
+
+def _session_tracing(
+    settings: Settings, files: "IntentFiles", log: SessionLog, env: Mapping[str, str]
+) -> "SessionTracing":
+    """The tracing of a session, after that of killed ones, so that its changes are not taken for theirs."""
+    from robota.intents.recovery.session_tracing import SessionTracing
+    from robota.intents.recovery.tracing_sessions import TracingSessions
+
+    trace_killed_sessions(IntentPlace(home=files.home, top=files.top), env)
+    sessions = TracingSessions(files.home, user_directory(env))
+    return SessionTracing(log, files.root, sessions, partial(_late_trace, settings, files, log, env))
+
+
+def trace_killed_sessions(place: "IntentPlace | None", env: Mapping[str, str]) -> None:
+    """Trace what killed sessions changed. Those that run do it themselves. What fails is tried again next time."""
+    if place is None:
+        return
+    from robota.intents.recovery.tracing_sessions import TracingSessions
+
+    with suppress(OSError, ConfigError):
+        TracingSessions(place.home, user_directory(env)).settle(partial(_is_settled, env=env))
+
+
+def _is_settled(session: "TracingSession", env: Mapping[str, str]) -> bool:
+    """Trace what a session changed, unless it runs. Returns whether nothing of it is missing now, or never can be."""
+    from robota.config.settings.load import load_settings
+    from robota.intents.intent_files import IntentFiles
+    from robota.log.chain.reader import LOG_NAME
+    from robota.log.errors import LogError
+    from robota.log.reopening import open_to_add
+    from robota.workspace.process.lock_holder import holder_of
+
+    root, directory = Path(session.root), Path(session.directory)
+    place = place_of_intents(root)
+    if place is None or not (directory / LOG_NAME).exists():
+        return True
+    holder = holder_of(directory / LOG_NAME)
+    if holder is not None and holder.command:  # a child of a killed process, which has none, is waited for below
+        return False
+    try:
+        log = open_to_add(directory, user_directory(env))
+    except LogError:  # it was resumed just now, or it cannot be read
+        return False
+    try:
+        files = IntentFiles(root, place.home, place.top)
+        return _late_trace(load_settings(root, env), files, log, env).catch_up()
+    except ConfigError:
+        return False
+    finally:
+        log.close()
+
+
+def _late_trace(settings: Settings, files: "IntentFiles", log: SessionLog, env: Mapping[str, str]) -> "LateTrace":
+    from robota.intents.recovery.late_trace import LateTrace
+    from robota.intents.trace_file import TraceFile
+    from robota.workspace.text.syntax import shape_of
+
+    has_store = has_checkpoints(settings.values.checkpoints, files.root, env)
+    store = checkpoint_store(settings.values.checkpoints, files.root, env) if has_store else None
+    return LateTrace(files, log, TraceFile(files.home, timestamp, user_directory(env)), store, shape_of)
 
 
 def timestamp() -> str:
@@ -262,7 +333,13 @@ def _written_by(policy: SessionPolicy) -> "WrittenBy":
 
 
 def _watching(
-    settings: Settings, files: "IntentFiles", checkpoints: CallCheckpoints | None, env: Mapping[str, str]
+    settings: Settings,
+    files: "IntentFiles",
+    checkpoints: CallCheckpoints | None,
+    tracing: "SessionTracing",
+    env: Mapping[str, str],
+    *,
+    reverts: bool,
 ) -> "Watching":
     from robota.intents.trace_writer import Watching
     from robota.intents.upkeep.criteria import CriterionRun, CriterionRuns
@@ -287,7 +364,16 @@ def _watching(
         with suppress(OSError):
             note_lesson(files.home, Lesson(intent_id=intent.id, kind="SCOPE_VIOLATION", text=lesson))
 
-    return Watching(changed_by=changed_by, shape_of=shape_of, ran=ran, learnt=learnt)
+    put_back = None if checkpoints is None else partial(_put_back, settings, files, checkpoints, env)
+    return Watching(
+        changed_by=changed_by,
+        shape_of=shape_of,
+        begin=tracing.begin,
+        end=tracing.end,
+        ran=ran,
+        put_back=put_back if reverts else None,
+        learnt=learnt,
+    )
 
 
 async def _put_back(

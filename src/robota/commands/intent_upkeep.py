@@ -60,7 +60,7 @@ class RanCriterion(msgspec.Struct, frozen=True, kw_only=True):
 class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
     """Executes requests. `run` runs commands under the policy and in the sandbox of the workspace.
 
-    `caveat` is added to what is said of new and started intents.
+    `complete_trace` adds what killed sessions changed. `caveat` is added to what is said of new and started intents.
     """
 
     files: IntentFiles
@@ -69,6 +69,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
     logs: Callable[[], Iterable[Path]]
     run: Callable[[Sequence[str]], Awaitable[Sequence[RanCriterion]]]
     timestamp: Callable[[], str]
+    complete_trace: Callable[[], None]
     caveat: str = ""
 
     async def execute(self, request: IntentRequest) -> IntentAnswer:
@@ -163,6 +164,7 @@ class IntentUpkeep(msgspec.Struct, frozen=True, kw_only=True):
 
     def _traced(self) -> dict[str, TracedIntent]:
         """The intents by the trace; empty if it cannot be read."""
+        self.complete_trace()
         try:
             return traced_intents(trace_lines(self.files.home))
         except OSError:

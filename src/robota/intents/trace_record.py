@@ -43,7 +43,10 @@ class TracedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """Who made a change: the session, the model, the call and the intent; at which commit, and who approved it."""
+    """Who made a change: the session, the model, the call and the intent; at which commit, and who approved it.
+
+    `is_found_later`: the call was cut off, so what others changed before it was traced may be among its changes.
+    """
 
     session_id: str
     log_url: str
@@ -54,6 +57,7 @@ class TraceOrigin(msgspec.Struct, frozen=True, kw_only=True):
     approval: str  # in_scope or user
     is_in_scope: bool = True
     revision: str | None = None
+    is_found_later: bool = False
 
 
 class TraceLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +95,7 @@ def trace_record(id: str, timestamp: str, change: TracedChange, origin: TraceOri
                 **({} if change.kind is None else _kind_of(change.kind)),
                 "approval": origin.approval,
                 "in_scope": origin.is_in_scope,
+                **({"found_later": True} if origin.is_found_later else {}),
                 "number": link.number,
                 "prev_record_hash": link.previous,
             }

@@ -14,11 +14,12 @@ from robota.intents.declaring_tools import BadDeclaration, declared_class
 from robota.intents.intent import Intent
 from robota.intents.intent_files import DIRECTORY, LESSONS, MAP
 from robota.intents.mutation_class import MutationClass, ShapeOf, classify
+from robota.intents.recovery.traced_calls import TraceBeginRecord
 from robota.intents.refusal import blocked
 from robota.intents.scope_enforcement import ScopeEnforcementHook
 from robota.intents.selection import IntentRefused, IntentSelection
 from robota.intents.trace_file import TRACE, TraceFile, TraceProblem
-from robota.intents.trace_record import TracedChange, TraceOrigin, changed_between
+from robota.intents.trace_record import TracedChange, TraceOrigin, changed_between, content_hash
 from robota.text.visible import as_utf8
 
 MOST_TOLD: Final = 5
@@ -51,11 +52,14 @@ class Watching(msgspec.Struct, frozen=True, kw_only=True):
     """Callbacks of the writer.
 
     `changed_by` returns the files that a call changed, by comparing the workspace with its checkpoint; None if unknown.
-    `ran` gets the result of a command that is a criterion of an intent.
+    `begin` is called before a call may run, and raises `TraceProblem` if it must not; `end` when everything that the
+    call changed is in the trace. `ran` gets the result of a command that is a criterion of an intent.
     """
 
     changed_by: Callable[[str], Awaitable[Sequence[ChangedFile] | None]]
     shape_of: ShapeOf
+    begin: Callable[[TraceBeginRecord], Awaitable[None]]
+    end: Callable[[str], None]
     ran: Callable[[Intent, str, ToolResult], None] = lambda intent, command, result: None
     # Restores files to their state before a call, in unattended sessions; returns whether it did.
     put_back: Callable[[str, Sequence[str]], Awaitable[bool]] | None = None
@@ -111,8 +115,31 @@ class TraceWriterHook:
             return Proceed()
         except BadDeclaration as problem:
             return blocked(str(problem))
-        self._before[call.id] = await asyncio.to_thread(self._noted, touches, intent, declared)
+        before = await asyncio.to_thread(self._noted, touches, intent, declared)
+        try:
+            await self._watching.begin(await asyncio.to_thread(self._begin, tool, call, context, before))
+        except TraceProblem as problem:
+            return BlockCall(reason=f"Nothing may be changed while changes cannot be traced: {problem}.")
+        self._before[call.id] = before
         return Proceed()
+
+    def _begin(self, tool: AnyTool, call: ToolCall, context: HookContext, before: _Before) -> TraceBeginRecord:
+        hashes = {path: None if data is None else content_hash(data) for path, data in before.contents.items()}
+        return TraceBeginRecord(
+            task_id=context.task_id,
+            call_id=call.id,
+            tool=tool.name,
+            model=self._session.model,
+            intent_id=before.intent.id,
+            approval=self._approval(call.id),
+            revision=self._session.revision(),
+            declared=before.declared,
+            is_opaque=before.is_opaque,
+            before=hashes,
+        )
+
+    def _approval(self, call_id: str) -> str:
+        return "user" if self._guard.needed_a_person(call_id) else "in_scope"
 
     def _noted(self, touches: Touches, intent: Intent, declared: MutationClass | None) -> _Before:
         is_opaque = touches.command is not None or not touches.paths
@@ -139,10 +166,13 @@ class TraceWriterHook:
         if changed is None:
             label = completed.tool.label
             context.tell(f"What {label} changed is not in {TRACE}: there is no checkpoint to compare with.")
+            self._watching.end(completed.call.id)
             return _with(result, [UNCHECKED]) if self._is_put_back(before, completed.call.id) else result
         undone = await self._put_back(changed, before, completed.call.id)
         changed = [file for file in changed if file.path not in undone]
         warnings = await asyncio.to_thread(self._record, changed, before, completed, context)
+        if self._trouble is None:
+            self._watching.end(completed.call.id)
         if undone:
             what = f"{_some(undone)} changed while the command ran, {before.intent.id} does not own that, and nobody is"
             warnings.append(f"{what} there to be asked. It was put back.")
@@ -210,7 +240,7 @@ class TraceWriterHook:
             call_id=completed.call.id,
             tool=completed.tool.name,
             intent_id=intent.id,
-            approval="user" if self._guard.needed_a_person(completed.call.id) else "in_scope",
+            approval=self._approval(completed.call.id),
             is_in_scope=intent.scope.covers(path),
             revision=revision,
         )

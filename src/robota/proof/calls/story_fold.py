@@ -1,5 +1,6 @@
 """Collects the calls of a log record by record, so that only new records of a grown log are read."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeVar
 
@@ -32,6 +33,7 @@ MOST_OPEN_CALLS: Final = 500
 MOST_TASKS: Final = 2_000
 
 LONGEST_DIFF: Final = 4_000_000
+SEVERAL_FILES: Final = re.compile(r"^\*\*\* [a-z]+: ", re.MULTILINE)
 
 Told = CallStory | CallChanges
 T = TypeVar("T")
@@ -112,6 +114,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
             case ToolStartRecord():
                 shown = _bounded(payload.input)
                 self._change(payload.call_id, payload.tool, payload.task_id, started_ms=ts, input=shown)
+                yield from self._announced(payload.call_id)
             case FileStampsRecord() if payload.call_id in self.before or payload.call_id in self.shown:
                 self.paths[payload.call_id] = [*payload.files]
             case ToolEndRecord():
@@ -175,12 +178,36 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
 
     def _checkpoint(self, now: str, call_id: str | None) -> Iterator[Told]:
         """A checkpoint was made, before a call if one is named. It completes the changes of the call before."""
-        if self.changed is not None:
-            yield self._changes(self.changed, now)
+        changed = self.changed or self._cut_off(call_id)
+        if changed is not None:
+            yield self._changes(changed, now)
         self.changed = None
         self.before = {} if call_id is None else {call_id: now}
         self.paths = {} if call_id is None else _only(self.paths, call_id)
         self.shown = {} if call_id is None else _only(self.shown, call_id)
+
+    def _cut_off(self, next_call: str | None) -> CallStory | None:
+        """The call that ran when its process was killed: it has a checkpoint and a start, but no end.
+
+        An edit did not come to say which files it wrote, but its row does; the others are not its own.
+        """
+        stories = (self.calls.get(call_id) for call_id in self.before if call_id != next_call)
+        story = next((story for story in stories if story is not None and story.started_ms), None)
+        if story is None:
+            return None
+        if (shown := self.shown.get(story.call_id)) is not None and not SEVERAL_FILES.search(shown.diff):
+            self.paths.setdefault(story.call_id, [shown.path])
+        return self._interrupted(story)
+
+    def _announced(self, call_id: str) -> Iterator[Told]:
+        """The changes that the row of a starting edit shows. Its end replaces them, unless its process is killed."""
+        if call_id in self.shown:
+            yield self._changes(self._interrupted(self.calls[call_id]), "")
+
+    def _interrupted(self, story: CallStory) -> CallStory:
+        return msgspec.structs.replace(
+            story, status="interrupted", intent=self.intent, permission_mode=self.permission_mode
+        )
 
     def _changes(self, story: CallStory, after: str) -> CallChanges:
         shown = self.shown.get(story.call_id)
@@ -211,10 +238,11 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         yield story
         if record.call_id in self.before:
             self.changed = story
-        if record.call_id in self.shown and record.status == "success":
-            yield self._changes(story, "")
-        elif record.call_id not in self.before:
-            self.shown.pop(record.call_id, None)
+        if record.call_id in self.shown:
+            is_done = record.status == "success"
+            yield self._changes(story, "") if is_done else CallChanges(story=story)
+            if not is_done and record.call_id not in self.before:
+                del self.shown[record.call_id]
 
 
 def _note_request(task: _TaskNow, row: Message) -> None:

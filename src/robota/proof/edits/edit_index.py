@@ -23,7 +23,7 @@ from robota.proof.lines.line_hashes import packed
 from robota.workspace.checkpoints.private_git import CheckpointError
 
 INDEX_NAME: Final = "edits.sqlite"
-INDEX_VERSION: Final = 3
+INDEX_VERSION: Final = 4
 SCHEMA: Final = """
 CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
   inode INTEGER NOT NULL, offset INTEGER NOT NULL, hash TEXT NOT NULL, is_copy INTEGER NOT NULL, fold BLOB NOT NULL);

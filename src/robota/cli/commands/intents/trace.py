@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.app.intents import place_of_intents
+from robota.app.intents import place_of_intents, trace_killed_sessions
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
 from robota.config.paths import user_directory
@@ -28,6 +28,7 @@ IDENTITY: Final = ("user.name=robota", "user.email=robota@localhost")
 def main(argv: Sequence[str]) -> int:
     """Run `robota trace …`; the arguments begin after `trace`."""
     options = parser().read(argv)
+    trace_killed_sessions(place_of_intents(Path.cwd()), os.environ)
     try:
         if options.action == "export":
             return _export(options.intent)

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from robota.app.intents import place_of_intents, trace_killed_sessions
 from robota.app.proof import origins_of_lines
 from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_json
@@ -28,6 +29,7 @@ MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 SHOWN: Final = 300
 LINES_SHOWN: Final = 3
 PLACE: Final = re.compile(r"(?P<file>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?", re.DOTALL)
+CUT_OFF: Final = "the call was stopped while it ran; what others wrote until this was noticed may be among these lines"
 NO_AGENT: Final = "no agent wrote this, according to the logs here"
 
 
@@ -40,6 +42,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser().read(argv)
     try:
         root = _project(workspace_root(options.cwd))
+        trace_killed_sessions(place_of_intents(root), os.environ)
         path, first, last = _place(options.place, options.cwd, root)
         data = _content(root, path, options.commit, os.environ)
         texts = lines_of(data)
@@ -160,6 +163,7 @@ def _details(origin: LineOrigin) -> list[tuple[str, str]]:
     mark = "" if origin.log.is_own else "  (not written on this machine; someone else may have created it)"
     rows = [
         ("written", f"{when} by {single_line(story.tool)} {_argument(story)}{where}".rstrip()),
+        ("cut off", CUT_OFF if story.status == "interrupted" else ""),
         ("model", single_line(story.model)),
         ("it said", single_line(_last_sentence(story.said), SHOWN)),
         ("prompt", single_line(story.prompt, SHOWN)),
@@ -218,7 +222,13 @@ def _json(start: int, end: int, origin: LineOrigin | None, texts: Sequence[bytes
             "isOwn": origin.log.is_own,
             "path": origin.path,
             "isMoved": origin.is_moved,
-            "call": {"id": story.call_id, "tool": story.tool, "input": story.input, "at": story.started_ms},
+            "call": {
+                "id": story.call_id,
+                "tool": story.tool,
+                "input": story.input,
+                "at": story.started_ms,
+                "status": story.status,
+            },
             "model": story.model,
             "said": _last_sentence(story.said),
             "prompt": story.prompt,
