@@ -139,6 +139,24 @@ def test_an_installed_script_finds_its_interpreter_and_the_base_of_its_environme
     assert cell.run(f"{environment}/bin/python").stdout == "base black"
 
 
+def test_a_virtual_environment_of_the_workspace_finds_its_python_and_shows_nothing_else(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands can write there, so that its links and its configuration may lead anywhere."""
+    base, environment = cell.home / "python-3.12", cell.root / ".venv"
+    write(base, {"bin/python3": f"#!/bin/sh\ncat {base}/lib/python3.12/os.py\n", "lib/python3.12/os.py": "base"})
+    write(cell.home, {"notes/lib/note": "secret", "notes/bin/a": "secret", "letters/letter": "secret"})
+    write(environment, {"pyvenv.cfg": f"home = {base}/bin\n", "bin/script": f"#!{cell.home}/letters/letter\n"})
+    (environment / "bin/python").symlink_to(base / "bin/python3")
+    (environment / "bin/tool").symlink_to(cell.home / "notes/bin/a")
+    (environment / "bin/letters").symlink_to(cell.home / "letters")
+    live_in(cell, monkeypatch, str(environment / "bin"))
+    assert cell.run("python; cat ~/notes/*/* ~/letters/letter").stdout == "base"
+    (environment / "pyvenv.cfg").write_text(f"home = {cell.home}/notes/bin\n")
+    renew(cell)
+    assert cell.run("python; cat ~/notes/*/* ~/letters/letter").stdout == "base"
+
+
 def test_a_project_beside_its_programs_stays_hidden(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     write(cell.home, {"projects/site/bin/serve": "#!/bin/sh\necho serves\n", "projects/site/lib/a": "hidden"})
     write(cell.home, {"projects/site/.git/config": "hidden", "projects/site/.env": "hidden"})

@@ -17,7 +17,12 @@ from robota.workspace.sandbox.home.configuration_files import FileCopy, copied_c
 from robota.workspace.sandbox.home.credential_places import IN_A_HOME, IN_A_TOOL, NAMED_BY_VARIABLES, TELLING_NAMES
 from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.home.git_configuration import find_git_configuration
-from robota.workspace.sandbox.home.programs_on_path import base_of_venv, installation, programs_on_path
+from robota.workspace.sandbox.home.programs_on_path import (
+    base_of_venv,
+    installation,
+    is_python_installation,
+    programs_on_path,
+)
 from robota.workspace.sandbox.home.tool_places import CONFIGURATION_FILES, TOOL_PLACES, ToolPlace
 
 # The homes of all accounts of this machine.
@@ -109,7 +114,7 @@ def find_home_access(
     search = _Search(areas, root, credentials)
     for each in homes:
         _add_tools(search, each, env)
-    _add_programs(search, env)
+    _add_programs(search, env, root)
     refused = [*_add_readable(search, readable, homes[0])]
     names = (place for each in homes for name in CONFIGURATION_FILES for place in _below(each, name, env))
     git = find_git_configuration(root, homes[0], env)
@@ -139,16 +144,25 @@ class _Search:
         self._sources: dict[Path, str] = {}
         self._links: dict[Path, str] = {}
 
+    def in_workspace(self, place: Path) -> bool:
+        return place.is_relative_to(self._root)
+
     def in_area(self, place: str) -> bool:
         return any(place.startswith(f"{area}/") for area in self._areas)
 
     def add(self, place: Path, source: str, shown: Callable[[Path], Path] = lambda real: real) -> Path | None:
-        """Make what `place` leads to visible, or the directory around it that `shown` returns; returns that."""
+        """Make what `place` leads to visible, or the directory around it that `shown` returns; returns that.
+
+        Links in the workspace may have been made by a command, so they show only what cannot be anybody's documents:
+        an installation of Python, as links in a virtual environment do.
+        """
         followed = _follow(place)
         if followed is None or not mode_of(followed.place):
             return None
         real = shown(followed.place)
         if self.problem(real) is not None:
+            return None
+        if any(map(self.in_workspace, followed.links)) and not is_python_installation(real):
             return None
         kept = {link: target for link, target in followed.links.items() if self._is_kept(link)}
         self._links.update(kept)
@@ -308,7 +322,7 @@ def _directories(tool: ToolPlace, home: Path, env: Mapping[str, str]) -> Iterato
         yield from _below(home, default, env)
 
 
-def _add_programs(search: _Search, env: Mapping[str, str]) -> None:
+def _add_programs(search: _Search, env: Mapping[str, str], root: Path) -> None:
     own = Path(os.path.realpath(sys.executable))
     if search.in_area(str(own)):
         search.add(own, OWN_PYTHON, installation)
@@ -317,14 +331,22 @@ def _add_programs(search: _Search, env: Mapping[str, str]) -> None:
     def may_be_hidden(place: str) -> bool:
         return search.in_area(place) or place.startswith(f"{RUNTIME}/")
 
-    for program, source in programs_on_path(path, may_be_hidden):
+    for program, source in programs_on_path(path, may_be_hidden, root):
         search.add(program, source)
         # The installation that a link leads to, and the one that the link itself is in, as in a virtual environment.
         for shown in (search.add(program, source, installation), search.add(installation(program), source)):
-            base = None if shown is None else base_of_venv(shown)
+            base = None if shown is None else _base_of(search, shown)
             if base is not None:
                 search.add(base / "python3", f"base of {shown}", installation)
                 search.add(base, f"base of {shown}", installation)
+
+
+def _base_of(search: _Search, environment: Path) -> Path | None:
+    """Where the Python of a virtual environment is; a file of the workspace, which names it, may name anything."""
+    base = base_of_venv(environment)
+    if base is None or not search.in_workspace(environment):
+        return base
+    return base if is_python_installation(installation(base)) else None
 
 
 def _add_readable(search: _Search, readable: Sequence[str], home: Path) -> Iterator[RefusedEntry]:

@@ -21,14 +21,19 @@ SHEBANG: Final = re.compile(rb"#!\s*(/[^\s\0]+)")
 BASE_OF_VENV: Final = re.compile(r"(?m)^home\s*=\s*(/.*\S)\s*$")
 
 
-def programs_on_path(directories: Sequence[Path], may_be_hidden: Callable[[str], bool]) -> Iterator[tuple[Path, str]]:
-    """The programs that lead to somewhere `may_be_hidden` is true for, each with why; the directories come first."""
+def programs_on_path(
+    directories: Sequence[Path], may_be_hidden: Callable[[str], bool], root: Path
+) -> Iterator[tuple[Path, str]]:
+    """The programs that lead to somewhere `may_be_hidden` is true for, each with why; the directories come first.
+
+    The first lines of scripts in the workspace `root` are not followed: a command could write anything there.
+    """
     for directory in dict.fromkeys(directories):
         is_hidden = may_be_hidden(os.path.realpath(directory)) or may_be_hidden(str(directory))
         if is_hidden:
             yield directory, ON_THE_PATH
         if is_hidden or directory not in OF_THE_SYSTEM:
-            yield from _leading_on(directory, may_be_hidden, is_hidden=is_hidden)
+            yield from _leading_on(directory, may_be_hidden, root, is_hidden=is_hidden)
 
 
 def installation(program: Path) -> Path:
@@ -50,8 +55,13 @@ def base_of_venv(prefix: Path) -> Path | None:
     return None if found is None else Path(found[1])
 
 
+def is_python_installation(prefix: Path) -> bool:
+    """Whether a directory is an installation of Python, with its standard library, and so holds nothing else."""
+    return any(next((prefix / name).glob("py*/os.py"), None) is not None for name in ("lib", "lib64"))
+
+
 def _leading_on(
-    directory: Path, may_be_hidden: Callable[[str], bool], *, is_hidden: bool
+    directory: Path, may_be_hidden: Callable[[str], bool], root: Path, *, is_hidden: bool
 ) -> Iterator[tuple[Path, str]]:
     """Links of a directory that lead to a hidden place, and interpreters there of its scripts."""
     for entry in _programs(directory):
@@ -59,6 +69,8 @@ def _leading_on(
         if entry.is_symlink() and may_be_hidden(real):
             yield Path(entry.path), f"{entry.name} on the PATH"
         elif not is_hidden:
+            continue
+        if Path(real).is_relative_to(root):
             continue
         interpreter = _interpreter(real)
         if interpreter is not None and (may_be_hidden(interpreter) or may_be_hidden(os.path.realpath(interpreter))):
