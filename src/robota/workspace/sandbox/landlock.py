@@ -22,6 +22,8 @@ INTERPRETER: Final = os.path.realpath(sys.executable)
 LAUNCHER: Final = Path(__file__).with_name("landlock_launcher.py")
 # Many programs write to these; nothing written there outlives the command.
 HARMLESS_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")
+# The others are closed: disks hold every file, and consoles what is typed, for whoever may open them.
+DEVICES: Final = Path("/dev")
 SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINALS: Final = Path("/dev/pts")
 
@@ -34,10 +36,10 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     has_network = border.network is Network.MACHINE
     program = filter_program(sockets=Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX) or b""
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
-    open_terminals, closed_terminals = ((), (TERMINALS,)) if _has_open_terminal() else ((TERMINALS,), ())
-    devices = (*(Path("/dev", name) for name in HARMLESS_DEVICES), *open_terminals)
+    terminals = () if _has_open_terminal() else (TERMINALS,)
+    devices = (*(DEVICES / name for name in HARMLESS_DEVICES), *terminals)
     home = border.home
-    hidden = (*home.areas, *(place for place in home.hidden if mode_of(place)), *closed_terminals)
+    hidden = (*home.areas, *(place for place in home.hidden if mode_of(place)), DEVICES)
     options = [
         *_each("--writable", (border.temporary, SHARED_MEMORY)),
         *(word for descriptor in held for word in ("--held", str(descriptor))),
