@@ -6,7 +6,7 @@ from typing import Final
 
 from robota.policy.decide import SessionPolicy
 from robota.policy.rules.rule import READ
-from robota.workspace.files.found_files import files_below
+from robota.workspace.files.found_files import find_files
 
 CURRENT: Final = "."
 # Commands are refused beyond it: they could read what was not found.
@@ -17,16 +17,22 @@ def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     """Relative paths of hidden files, and of directories in which every file is hidden; None if it cannot be told.
 
     Hidden are files that a deny rule for reading or `.robotaignore` names, and files named like secrets, unless they
-    are committed unchanged or a rule allows reading them.
+    are committed unchanged or a rule allows reading them. Directories that cannot be read are hidden too: what is in
+    them is unknown, and a command could change their mode.
     """
-    places = files_below(str(policy.resolver.root), CURRENT, MAX_ENTRIES)
-    if places is None:
+    found = find_files(str(policy.resolver.root), CURRENT, MAX_ENTRIES)
+    if found is None:
         return None
-    secrets = [place for place in policy.files.secrets_among(places) if not _may_be_read(policy, place)]
+    places = found.files
+    secrets = [*found.unreadable, *_secrets(policy, places)]
     if not policy.files.ignores_any() and not any(rule.tool == READ for rule in policy.rules.deny):
         return tuple(secrets)
     hidden = [place for place in places if policy.forbids_reading(place) or policy.files.is_ignored(place)]
     return tuple(dict.fromkeys((*_joined(hidden, places), *secrets)))
+
+
+def _secrets(policy: SessionPolicy, places: tuple[str, ...]) -> list[str]:
+    return [place for place in policy.files.secrets_among(places) if not _may_be_read(policy, place)]
 
 
 def _may_be_read(policy: SessionPolicy, place: str) -> bool:

@@ -3,19 +3,35 @@
 import os
 from typing import Final
 
+import msgspec
+
 MOST_ENTRIES: Final = 20_000
 # Third-party code and git data: they hold no secrets of the user.
 PASSED_OVER: Final = frozenset({".git", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
 
 
-def files_below(root: str, start: str, most: int = MOST_ENTRIES) -> tuple[str, ...] | None:
-    """The paths, relative to the root, of a file or of all files below a directory; None for more than `most` entries.
+class FoundFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths relative to the root. What is in the `unreadable` directories is not known."""
+
+    files: tuple[str, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+def files_below(root: str, start: str) -> tuple[str, ...] | None:
+    """The files that `find_files` finds, as far as directories can be read."""
+    found = find_files(root, start)
+    return None if found is None else found.files
+
+
+def find_files(root: str, start: str, most: int = MOST_ENTRIES) -> FoundFiles | None:
+    """A file, or all files below a directory; None for more than `most` entries.
 
     Links to files are included; links to directories are not followed.
     """
     if os.path.isfile(os.path.join(root, start)):  # noqa: PTH113, PTH118 - paths are text here
-        return (start,)
+        return FoundFiles(files=(start,))
     found: list[str] = []
+    unreadable: list[str] = []
     waiting, seen = ["" if start == "." else start], 0
     while waiting:
         place = waiting.pop()
@@ -30,6 +46,8 @@ def files_below(root: str, start: str, most: int = MOST_ENTRIES) -> tuple[str, .
                         waiting.append(path)
                     if seen > most:
                         return None
+        except PermissionError:
+            unreadable.append(place)
         except OSError:
             continue
-    return tuple(found)
+    return FoundFiles(files=tuple(found), unreadable=tuple(unreadable))

@@ -10,7 +10,6 @@ from typing import Final, assert_never
 import msgspec
 
 from robota.workspace.outside_program import find_program, run_outside
-from robota.workspace.problems import CommandNotStarted, RootReplaced
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
@@ -105,13 +104,10 @@ def _secret_within(border: Border) -> str | None:
 
 
 def probe(candidate: SandboxBackend) -> str | None:
-    """Run a program in the sandbox; returns the problem, or None. `MachineIsShort` if the failure proves nothing."""
+    """Run a program in the sandbox; returns the problem, or None. `CommandNotStarted` if the failure proves nothing."""
     try:
+        # What the workspace lacks says nothing about the sandbox: with a weaker one, the command would run unprotected.
         wrapped = candidate.wrap(PROBE)
-    except (MachineIsShort, RootReplaced):
-        raise  # it says nothing about the sandbox; without one, the command would run where the path leads now
-    except CommandNotStarted as error:
-        return str(error)
     except OSError as error:
         raise_if_short(error)
         return type(error).__name__

@@ -113,6 +113,7 @@ def wrap_in_bubblewrap(
         clean_up=kept.close,
         is_sandboxed=True,
         has_supervisor=True,
+        write_back=(lambda: (workspace.note,)) if workspace.note else None,
     )
 
 

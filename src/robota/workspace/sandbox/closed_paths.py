@@ -169,6 +169,9 @@ class _Search:
             self.found[Path(directory)] = None
 
     def _add_repository(self, directory: str) -> None:
+        if not os.access(directory, os.X_OK):  # it can be listed, but what is in it cannot be looked at
+            self.found[Path(directory)] = None
+            return
         git = Path(directory, GIT)
         found = (*(() if directory == str(self._root) else (git,)), *git_file_targets(git))
         inside = (place for place in found if self._real_root in place.parents)

@@ -12,12 +12,13 @@ longer than everything else that is done for a command, while moving them takes 
 import fcntl
 import os
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from robota.workspace.problems import CommandNotStarted
+from robota.workspace.sandbox.shortage import raise_if_short
 
 # The modification time that identifies a placeholder: a directory that was filled or made by hand has another one.
 MARK_S: Final = 0x524F424F
@@ -32,7 +33,8 @@ MAX_POOLED: Final = 100
 class Placeholders:
     """Creates the missing `names` as empty directories until `release` is called.
 
-    `standing` are the names that are placeholders, including those that other commands created.
+    `standing` are the names that are placeholders, including those that other commands created. `unblocked` are
+    missing names that could not be blocked, although a command could create them.
     """
 
     def __init__(self, names: Sequence[Path], lock_directory: Path) -> None:
@@ -41,6 +43,7 @@ class Placeholders:
         self._lock = _shared_lock(lock_directory)
         with _PlaceholderPool(lock_directory) as pool:
             self.standing = frozenset(name for name in names if pool.ensure(name))
+        self.unblocked = tuple(name for name in names if name not in self.standing and _could_be_created(name))
 
     def release(self) -> None:
         """Remove those that are still empty, unless another command needs them. Idempotent."""
@@ -109,12 +112,15 @@ class _PlaceholderPool:
 
 
 def remove_pool(lock_directory: Path) -> None:
-    """Remove the pool. A command that was about to use one of its directories creates a new one."""
-    directory = lock_directory / POOL
-    with suppress(OSError):
-        for place in directory.iterdir():
-            place.rmdir()
-        directory.rmdir()
+    """Remove the pool. A command that was about to use one of its directories creates a new one.
+
+    An archive can contain a link in its place, so it is opened like the pool: what a link leads to is not touched.
+    """
+    with suppress(OSError), _opened(lock_directory) as around:
+        with _opened(POOL, around) as directory:
+            for name in os.listdir(directory):  # noqa: PTH208 - of a descriptor
+                os.rmdir(name, dir_fd=directory)
+        os.rmdir(POOL, dir_fd=around)
 
 
 def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
@@ -163,6 +169,8 @@ def _shared_lock(lock_directory: Path) -> int | None:
         try:
             descriptor = os.open(lock_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
+            if not os.access(lock_directory.parent, os.W_OK):
+                return None
             continue  # removed just now, by the last command of another process
         except OSError:
             return None
@@ -192,26 +200,46 @@ def _is_still(place: Path, descriptor: int) -> bool:
 
 def _open_pool(lock_directory: Path) -> int | None:
     """Open the directory of the pool, creating it if necessary; None if there cannot be one."""
-    try:
-        if is_placeholder(lock_directory):
-            return None
-        around = os.open(lock_directory, DIRECTORY_FLAGS)
-    except OSError:
+    if is_placeholder(lock_directory):
         return None
-    try:
+    with suppress(OSError), _opened(lock_directory) as around:
         with suppress(FileExistsError):
             os.mkdir(POOL, 0o755, dir_fd=around)
         return os.open(POOL, DIRECTORY_FLAGS, dir_fd=around)
-    except OSError:
-        return None
+    return None
+
+
+@contextmanager
+def _opened(place: str | Path, directory: int | None = None) -> Iterator[int]:
+    """A descriptor of a directory, which must not be a link; a relative `place` is in the open `directory`."""
+    descriptor = os.open(place, DIRECTORY_FLAGS, dir_fd=directory)
+    try:
+        yield descriptor
     finally:
-        os.close(around)
+        os.close(descriptor)
 
 
 def _make(name: Path) -> bool:
-    # If we cannot create it, a command, which has no more rights, cannot either.
-    with suppress(OSError):
+    try:
         name.mkdir(mode=0o755)
         os.utime(name, (MARK_S, MARK_S), follow_symlinks=False)
-        return True
-    return is_placeholder(name)
+    except OSError as error:
+        raise_if_short(error)
+        return is_placeholder(name)
+    return True
+
+
+def _could_be_created(name: Path) -> bool:
+    """Whether a command could create a missing name, although we could not: it can change the mode of our directory."""
+    try:
+        name.lstat()
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False  # nor can we look there: see `workspace_mounts`
+    else:
+        return False
+    try:
+        return name.parent.stat().st_uid == os.geteuid() or os.access(name.parent, os.W_OK)
+    except OSError:
+        return False

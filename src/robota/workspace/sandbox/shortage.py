@@ -9,7 +9,9 @@ from typing import Final
 
 from robota.workspace.problems import CommandNotStarted
 
-SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EINTR})
+SHORTAGES: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EINTR}
+)
 # The messages of the C library, which programs that build a sandbox print.
 WORDS: Final = tuple(os.strerror(number) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
 

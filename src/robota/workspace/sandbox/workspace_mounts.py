@@ -22,6 +22,14 @@ from robota.workspace.sandbox.repositories import SubmodulePlaces, bare_reposito
 from robota.workspace.sandbox.shortage import raise_if_short
 
 LOOKING: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+READ_ONLY_NOW: Final = (
+    "The command could not change the workspace, which was read-only for it: commands must not create {!r}, and "
+    "nothing could be put in its place. Make its directory writable (chmod u+w), then try again."
+)
+NOT_ACCESSIBLE: Final = (
+    "The command was not run: the workspace cannot be looked into, so nothing in it can be protected. Make it "
+    "accessible (chmod u+rwx), then try again."
+)
 
 
 class MountKind(StrEnum):
@@ -62,13 +70,15 @@ class MountCheck(msgspec.Struct, frozen=True, kw_only=True):
 class WorkspaceMounts(msgspec.Struct, frozen=True, kw_only=True):
     """The mounts for one command, in the order in which they must be made.
 
-    `close` closes the descriptors, which a command needs only until it has started.
+    `close` closes the descriptors, which a command needs only until it has started. `note` is for the user: why
+    the workspace is read-only for this command.
     """
 
     is_read_only: bool
     planned: tuple[PlannedMount, ...]
     checks: tuple[MountCheck, ...]
     close: Callable[[], None]
+    note: str = ""
 
 
 def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: ExitStack) -> WorkspaceMounts:
@@ -81,7 +91,7 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
     kept_free = (*submodules.kept_free, *bare_repository_names(border.root))
     placeholders = Placeholders((*border.protected_names, *kept_free), border.root / OWN_DIRECTORY)
     resources.callback(placeholders.release)
-    is_read_only = bool(border.unprotectable or submodules.unprotectable)
+    is_read_only = bool(border.unprotectable or submodules.unprotectable or placeholders.unblocked)
     wanted = dict.fromkeys((*border.kept_from_model, *border.home.hidden, *hidden), MountKind.HIDDEN)
     if not is_read_only:
         wanted = {**_protected(border, submodules, placeholders.standing, kept_free), **wanted}
@@ -97,7 +107,10 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
         *(MountCheck(place=top, descriptor=descriptor) for top, descriptor in tops.items()),
         *(MountCheck(place=mount.place, descriptor=mount.descriptor) for mount in planned if mount.shows_original),
     )
-    return WorkspaceMounts(is_read_only=is_read_only, planned=tuple(planned), checks=checks, close=held.close)
+    note = READ_ONLY_NOW.format(str(placeholders.unblocked[0])) if placeholders.unblocked else ""
+    return WorkspaceMounts(
+        is_read_only=is_read_only, planned=tuple(planned), checks=checks, close=held.close, note=note
+    )
 
 
 def _protected(
@@ -150,14 +163,27 @@ class _MountPlan:
         for name in end.removeprefix(f"{path}/").split("/"):
             path = f"{path}/{name}"
             known = self._mounts.get(path)
-            mount = known or self._opened(path, kind if path == end else MountKind.PIN, above)
+            try:
+                mount = known or self._opened(path, kind if path == end else MountKind.PIN, above)
+            except PermissionError:
+                self._close_off(path.rpartition("/")[0], kind)
+                return
             if mount is None or not _leads_on(mount, kind):
                 return
             above = mount.descriptor
 
+    def _close_off(self, directory: str, kind: MountKind) -> None:
+        """Close a directory that we cannot look into: a command could change its mode and reach what is in it."""
+        if directory not in self._mounts:
+            raise CommandNotStarted(NOT_ACCESSIBLE)
+        closed = MountKind.HIDDEN if kind is MountKind.HIDDEN else MountKind.READ_ONLY
+        self._mounts[directory] = msgspec.structs.replace(self._mounts[directory], kind=closed)
+
     def _opened(self, path: str, kind: MountKind, above: int) -> PlannedMount | None:
         try:
             descriptor = os.open(path.rpartition("/")[2], LOOKING, dir_fd=above)
+        except PermissionError:
+            raise
         except OSError as error:
             raise_if_short(error)
             return None
