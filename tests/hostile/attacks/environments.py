@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tests.harness.cli import Finished, Robota, clean_environment, run
+from tests.harness.cli import EXECUTABLE, Finished, Robota, clean_environment, run
 from tests.workspace.sandbox.cells import landlock_abi
 
 ORDINARY_UID: Final = 54321
@@ -60,14 +60,21 @@ def missing(environment: Environment) -> str | None:
 
 
 def run_robota(
-    environment: Environment, workspace: Path, home: Path, arguments: tuple[str, ...], extra: Mapping[str, str]
+    environment: Environment,
+    workspace: Path,
+    home: Path,
+    arguments: tuple[str, ...],
+    extra: Mapping[str, str],
+    before: tuple[str, ...] = (),
 ) -> Finished:
-    """The command `robota` in that environment, as a process of its own."""
+    """The command `robota` in that environment, as a process of its own; `before` are words before its command line."""
     match environment:
-        case Environment.BUBBLEWRAP | Environment.UNCONFINED:
-            return Robota(workspace, home)(*arguments, env=extra)
-        case Environment.LANDLOCK:
-            return Robota(workspace, home)(*arguments, env={"PATH": str(_path_of_links(home.parent)), **extra})
+        case Environment.BUBBLEWRAP | Environment.UNCONFINED | Environment.LANDLOCK:
+            path = {"PATH": str(_path_of_links(home.parent))} if environment is Environment.LANDLOCK else {}
+            variables = {**path, **extra}
+            if not before:
+                return Robota(workspace, home)(*arguments, env=variables)
+            return run([*before, str(EXECUTABLE), *arguments], workspace, {**clean_environment(home), **variables}, "")
         case Environment.ORDINARY_USER:
             python = _python_for_everybody()
             assert python is not None
@@ -78,7 +85,7 @@ def run_robota(
                 "PYTHONPATH": os.pathsep.join(libraries),
                 **extra,
             }
-            return run([*_becoming(), python, "-c", MAIN, *arguments], workspace, variables, "")
+            return run([*before, *_becoming(), python, "-c", MAIN, *arguments], workspace, variables, "")
 
 
 def give_to_user(environment: Environment, base: Path) -> None:

@@ -4,15 +4,18 @@ Each prepares a ground and runs `robota` there. What must stay as it was is the 
 """
 
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Callable
 from typing import Final
 
 from tests.cli.scripts import call
-from tests.hostile.attacks.ground import CREDENTIALS, Ground
+from tests.hostile.attacks.environments import Environment
+from tests.hostile.attacks.ground import BEGAN, CREDENTIALS, HIDDEN_CANARY, Ground
 
 Attack = Callable[[Ground], None]
+HARMLESS_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")
 PLANT: Final = "#!/bin/sh\\necho planted >> {outside}/precious.txt\\n"
 
 
@@ -225,6 +228,82 @@ def reach_sockets_of_programs_outside(ground: Ground) -> None:
         assert [each for each in callers if each not in allowed] == []
 
 
+def close_directories_and_open_them_again_in_the_next_command(ground: Ground) -> None:
+    """An ordinary user cannot look into them meanwhile, and so does not find what is to be protected there."""
+    _close_and_open(ground, "000", "scripts sub")
+
+
+def close_directories_that_can_still_be_listed(ground: Ground) -> None:
+    _close_and_open(ground, "444", "vendor/lib scripts sub")
+
+
+def _close_and_open(ground: Ground, mode: str, places: str) -> None:
+    ground.write("sub/.env", HIDDEN_CANARY)
+    ground.write("close.sh", f"chmod {mode} {places}; echo '{BEGAN}'\n")
+    ground.write(
+        "open.sh",
+        f"chmod 755 {places}; echo x >> vendor/lib/.git/config; cat sub/.env\n"
+        f"{_plant(ground)} > scripts/hooks/pre-commit\n",
+    )
+    ground.run(*(call("execute_command", command=f"bash {name}.sh") for name in ("close", "open")))
+    assert BEGAN in ground.said, ground.said
+    ground.open_again()
+
+
+def work_in_a_directory_that_came_without_permission_to_write(ground: Ground) -> None:
+    """As an archive can bring it: nothing can be put in the place of names that must not be created."""
+    ground.write(
+        "attack.sh", f"echo '{BEGAN}'; chmod 755 .; echo x > .envrc; mkdir .vscode; echo x > .vscode/tasks.json\n"
+    )
+    ground.workspace.chmod(0o555)
+    ground.run(*(call("execute_command", command="bash attack.sh") for _ in range(2)))
+    assert BEGAN in ground.said, ground.said
+    ground.open_again()
+
+
+def put_a_link_in_the_place_of_the_unused_placeholders(ground: Ground) -> None:
+    """Robota removes them, at the start and at the end: empty directories, but not those of somebody else."""
+    for name in ("one", "two"):
+        (ground.outside / "empty" / name).mkdir(parents=True)
+    (ground.workspace / ".robota").mkdir()
+    (ground.workspace / ".robota/placeholders").symlink_to(ground.outside / "empty")
+    ground.run_script("true")
+
+
+def show_the_home_by_links_in_a_directory_on_the_path(ground: Ground) -> None:
+    """An active virtual environment in the workspace is on the PATH, and commands can write there."""
+    programs = ground.workspace / ".venv/bin"
+    programs.mkdir(parents=True)
+    places = ("Documents", ".bash_history", ".mozilla/firefox", ".gemini/oauth_creds.json", ".config")
+    for number, name in enumerate(places):
+        (programs / f"tool{number}").symlink_to(ground.home / name)
+        ground.write(f".venv/bin/script{number}", f"#!{ground.home / name}\n", mode=0o755)
+    ground.write(".venv/pyvenv.cfg", f"home = {ground.home / 'Documents'}\n")
+    before = str(ground.base / "programs") if ground.environment is Environment.LANDLOCK else os.defpath
+    ground.run_script("grep -rs canary $H; cat .venv/bin/*", env={"PATH": f"{programs}{os.pathsep}{before}"})
+
+
+def open_devices(ground: Ground) -> None:
+    """Disks hold every file, consoles what is typed; who may open them must not be asked."""
+    ground.write(
+        "attack.py",
+        "import os, stat\n"
+        "for parent, _, names in os.walk('/dev'):\n"
+        "    for place in (os.path.join(parent, name) for name in names):\n"
+        "        try:\n"
+        "            if stat.S_IFMT(os.lstat(place).st_mode) in (stat.S_IFBLK, stat.S_IFCHR):\n"
+        "                os.close(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))\n"
+        "                print('opened', place + ';')\n"
+        "        except OSError:\n"
+        "            pass\n",
+    )
+    ground.run_script("python3 attack.py")
+    opened = set(re.findall(r"opened (/dev/[^;]+);", ground.said))
+    assert "/dev/null" in opened, ground.said
+    if ground.environment.is_confined:
+        assert opened <= {f"/dev/{name}" for name in HARMLESS_DEVICES} | {"/dev/pts/ptmx"}
+
+
 def leave_processes_behind(ground: Ground) -> None:
     """They would write when nobody looks any more; here they wait until the command has ended."""
     gate = ground.workspace / "gate"
@@ -272,6 +351,9 @@ HARMFUL: Final[tuple[Attack, ...]] = (
     cover_protected_files_with_hundreds_of_decoys,
     commit_in_a_repository_with_links_in_its_data,
     change_gits_configuration_from_a_hook_of_a_commit,
+    close_directories_and_open_them_again_in_the_next_command,
+    close_directories_that_can_still_be_listed,
+    work_in_a_directory_that_came_without_permission_to_write,
 )
 ATTACKS: Final[tuple[Attack, ...]] = (
     *HARMFUL,
@@ -282,6 +364,9 @@ ATTACKS: Final[tuple[Attack, ...]] = (
     swap_the_workspace_for_a_link_between_two_commands,
     find_the_state_of_robota_in_a_temporary_directory_of_the_workspace,
     reach_sockets_of_programs_outside,
+    put_a_link_in_the_place_of_the_unused_placeholders,
+    show_the_home_by_links_in_a_directory_on_the_path,
+    open_devices,
     leave_processes_behind,
     delete_what_matters_where_every_call_is_allowed,
     work_in_the_home_itself,

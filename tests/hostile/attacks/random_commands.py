@@ -5,7 +5,7 @@ import shlex
 from typing import Any, Final
 
 from tests.cli.scripts import call
-from tests.hostile.attacks.ground import CREDENTIALS, PROTECTED, Ground
+from tests.hostile.attacks.ground import BEGAN, CREDENTIALS, PROTECTED, Ground
 
 # {0} and {1} are targets. Nothing reads a pipe, which would wait for ever.
 SHAPES: Final = (
@@ -24,7 +24,7 @@ GIT: Final = ("git add -A", "git commit -q --allow-empty -m x", "git stash", "gi
 def random_calls(ground: Ground, chance: random.Random, names: list[str]) -> list[dict[str, Any]]:
     """What the model does in one round: a script with many attempts, git commands, and file tools on the same names."""
     script = "\n".join(_attempt(ground, chance, names) for _ in range(chance.randint(15, 40)))
-    ground.write("attack.sh", f"exec < /dev/null\n{script}\nwait\n")
+    ground.write("attack.sh", f"exec < /dev/null\necho '{BEGAN}'\n{script}\nwait\n")
     in_json = [name for name in names if name.isprintable()]
     writing = [call("write_to_file", path=_inside(chance, in_json), content="x\n") for _ in range(2)]
     reading = [call("read_file", path=_inside(chance, in_json)) for _ in range(2)]

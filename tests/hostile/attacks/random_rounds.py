@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.hostile.attacks.environments import Environment, missing
-from tests.hostile.attacks.ground import Ground
+from tests.hostile.attacks.ground import BEGAN, Ground
+from tests.hostile.attacks.opened_files import strace_is_installed
 from tests.hostile.attacks.random_commands import random_calls
 from tests.hostile.attacks.random_workspaces import plant_at_random
 
@@ -31,11 +32,18 @@ def new_ground(environment: Environment) -> Iterator[Ground]:
 
 
 def play(environment: Environment, seed: int) -> list[str]:
-    """One round; returns the damage. The same seed gives the same workspace and the same calls."""
+    """One round; returns the damage. The same seed gives the same workspace and the same calls.
+
+    A round in which the script of the attack did not run proves nothing: that is an error.
+    """
     chance = random.Random(seed)
     with new_ground(environment) as ground:
+        ground.watches_files = strace_is_installed()
         names = plant_at_random(ground, chance)
         ground.run(*random_calls(ground, chance, names), mode="acceptEdits")
+        assert BEGAN in ground.said, f"nothing was attacked: {ground.said}"
+        script = str(ground.workspace / "attack.sh")
+        assert not ground.watches_files or script in ground.opened, "strace did not see the script"
         return ground.damage()
 
 
