@@ -110,3 +110,28 @@ def test_ripgrep_is_the_one_installed_with_us_and_never_the_workspaces(
         ripgrep_program(tmp_path / "workspace")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert ripgrep_program(tmp_path / "workspace") == str(tmp_path / "rg")
+
+
+def test_a_line_is_not_shown_if_its_directory_became_a_link(tmp_path: Path) -> None:
+    """ripgrep walks by name: what it read may be anywhere if a program swaps directories for links meanwhile."""
+    root, outside = tmp_path / "workspace", tmp_path / "outside"
+    (root / "notes").mkdir(parents=True)
+    (root / "notes/a.txt").write_text("needle\n")
+
+    def swap(path: str) -> bool:
+        """Called with the first match, before it is taken."""
+        (root / "notes").rename(outside)
+        (root / "notes").symlink_to(outside)
+        return False
+
+    found = asyncio.run(search(root, Query(place=root, regex="needle", limit=9), swap))
+    assert (found.files, found.matches) == ((), 0)
+    assert found.unreadable == ("notes/a.txt: it changed while it was searched",)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_lines_are_found_in_every_encoding_that_ripgrep_reads(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "f").write_bytes("first\r\nsecond needle é\r\nthird\r\n".encode(encoding))
+    for regex in ("first", "needle", "third"):
+        found = asyncio.run(search(tmp_path, Query(place=tmp_path, regex=regex, limit=9, context=1), nothing))
+        assert found.matches == 1 and not found.unreadable

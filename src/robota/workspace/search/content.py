@@ -14,6 +14,7 @@ import msgspec
 
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS
 from robota.workspace.problems import FileProblem, Ignored, Missing, NotARegularFile
+from robota.workspace.search.confined_lines import ConfinedLines
 from robota.workspace.search.pattern import PathPattern
 from robota.workspace.search.ripgrep import RipgrepEnd, run_ripgrep
 
@@ -21,6 +22,7 @@ MAX_LINE_CHARACTERS: Final = 500
 BEFORE_MATCH: Final = 100
 BEGINNING_OF_MATCH: Final = re.compile(rb'\{"type":"match","data":\{"path":(\{[^{}]*\})')
 WANTED: Final = "robotawanted"
+SWAPPED: Final = "{}: it changed while it was searched"
 
 
 class SearchFailed(FileProblem):
@@ -123,7 +125,10 @@ async def _collect(
     root: Path, query: Query, is_ignored: Callable[[str], bool], *, in_order: bool
 ) -> ContentSearchResult:
     collector = _Collector(root, query, is_ignored)
-    end = await run_ripgrep(_arguments(root, query, in_order=in_order), root, collector.take)
+    try:
+        end = await run_ripgrep(_arguments(root, query, in_order=in_order), root, collector.take)
+    finally:
+        collector.close()
     if not end.was_stopped and collector.searched is None:
         raise SearchFailed(_why_failed(query, end))
     return collector.found(end)
@@ -167,6 +172,10 @@ class _Text(msgspec.Struct, frozen=True):
         return self.text if self.text is not None else (self.raw or b"").decode("latin-1")
 
     @property
+    def as_bytes(self) -> bytes:
+        return self.text.encode() if self.text is not None else self.raw or b""
+
+    @property
     def as_path(self) -> str:
         return self.text if self.text is not None else os.fsdecode(self.raw or b"")
 
@@ -179,6 +188,7 @@ class _LineData(msgspec.Struct, frozen=True):
     path: _Text
     lines: _Text
     line_number: int
+    absolute_offset: int
     submatches: list[_Submatch]
 
 
@@ -222,8 +232,13 @@ class _Collector:
         self._base = f"{argument(root, query.place)}/"
         self._lines: dict[str, list[FoundLine]] = {}
         self._wanted: dict[str, bool] = {}
+        self._confined = ConfinedLines(root)
+        self._changed: dict[str, None] = {}
         self._matches = 0
         self.searched: int | None = None
+
+    def close(self) -> None:
+        self._confined.close()
 
     def take(self, record: bytes) -> bool:
         said = _decoder.decode(record)
@@ -241,12 +256,18 @@ class _Collector:
             is_cut=end.was_stopped,
             searched=self.searched,
             overlong=tuple(dict.fromkeys(path for start in end.overlong for path in self._overlong_match(start))),
-            unreadable=tuple(line.removeprefix("rg: ") for line in end.errors.splitlines()),
+            unreadable=(
+                *(line.removeprefix("rg: ") for line in end.errors.splitlines()),
+                *(SWAPPED.format(path) for path in self._changed),
+            ),
         )
 
     def _take_line(self, data: _LineData, *, is_match: bool) -> bool:
         path = data.path.as_path
         if not self._is_wanted(path):
+            return True
+        if not self._confined.has(tidy(path), data.lines.as_bytes, data.absolute_offset):
+            self._changed[tidy(path)] = None
             return True
         self._matches += is_match
         if self._matches > self._query.limit:
