@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.policy.judging import says
+from tests.policy.judging import running, says
 
 CRITICAL = [
     "rm -rf ~",
@@ -52,6 +52,35 @@ CRITICAL = [
     "chown -R nobody $HOME",
     "(cd ~ && rm -rf *)",
     "cd / && rm -rf *",
+    "(cd / && rm -rf home)",
+    "cd /; for d in usr etc; do rm -rf $d; done",
+    "d=/; cd $d; rm -rf $(echo) usr",
+    "pushd / && rm -rf usr",
+    "(cd ..; rm -rf ws)",
+    "fakeroot rm -rf ~",
+    "uv run rm -rf ~",
+    "git -c alias.x='!rm -rf ~' x",
+    "git bisect run rm -rf ~",
+    "hyperfine 'rm -rf ~'",
+    "env --split-string='rm -rf /home/me'",
+    "alias x='rm -rf ~'; x",
+    "r=rm; $r -rf ~",
+    "r=rm; f=-rf; $r $f ~",
+    'a=(build ~); rm -rf "${a[@]}"',
+    "d=build; d+=/../..; rm -rf $d",
+    "rm -rf {{~,a},b}",
+    "rm -rf {a..z}",
+    "find . -name '*' -delete",
+    "find . ! -name x -delete",
+    "find . ! '(' -type f -name x ')' -delete",
+    "find . -name x -o -delete",
+    "find . -path '*' -delete",
+    "find . -mtime +0 -delete",
+    "find . -exec env rm -rf {} +",
+    "find . -exec sh -c 'rm -rf {}' ';'",
+    "rsync -a --dele empty/ ~/",
+    "tar --remove-files -cf x.tar ~",
+    "zip -rm x.zip ~",
 ]
 ORDINARY = [
     "rm -rf build",
@@ -78,6 +107,21 @@ ORDINARY = [
     "rm -f ~root/x",
     "rm -f ./$X",
     "mv ./$X build/",
+    "(cd build && rm -rf out)",
+    "cd /tmp/x && (rm -rf out)",
+    'cd "$X" && (rm -rf build)',
+    "git rm -r --cached .",
+    "git -C sub rm -rf .",
+    "uv run rm -rf build",
+    "rm -rf part{1..5}",
+    "rm -rf {build,dist,{a,b}}",
+    "a=(build dist); rm -rf ${a[@]}",
+    "find . -type d -empty -delete",
+    "find . '(' -name '*.o' -o -name '*.a' ')' -delete",
+    "find . -name '*.pyc' ! -path './venv/*' -delete",
+    "find . -path '*/node_modules/*' -delete",
+    "tar -cf x.tar ~",
+    "zip -r x.zip ~",
 ]
 
 # Directories outside the workspace, and git's data, with all that is in them.
@@ -122,6 +166,16 @@ RECURSIVE = [
     "true && /bin/rm -rf .git",
     "busybox rm -rf .git",
     "if true; then rsync -a --delete a/ ~/b/; fi",
+    "cd ~ && (rm -rf Documents)",
+    "cd .git && (rm -rf objects)",
+    "for d in build .git; do rm -rf ./$d; done",
+    "rm -rf .{g..g}it",
+    "rm -rf {{.git,a},b}",
+    "find . -name '.g*' -exec rm -rf {} +",
+    "cd ~ && git clean -fdx",
+    "(cd ..; git clean -fd)",
+    "GIT_WORK_TREE=~ git clean -fdx",
+    "git -C .. -c clean.requireForce=no clean",
 ]
 NOT_RECURSIVE = [
     "rm ~/notes/x.txt",
@@ -144,6 +198,11 @@ NOT_RECURSIVE = [
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
 def test_deleting_whole_directories_outside_or_of_git_is_asked_about(command: str, mode: str) -> None:
     assert says(command, mode, allow=["Bash"]) == "ask"
+
+
+def test_where_a_command_starts_counts_for_one_that_is_not_understood_too() -> None:
+    assert says(running("(rm -rf objects)", ".git"), "bypassPermissions") == "ask"
+    assert says(running("(rm -rf objects)", "src"), "bypassPermissions") == "allow"
 
 
 @pytest.mark.parametrize("command", NOT_RECURSIVE)

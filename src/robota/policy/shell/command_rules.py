@@ -79,6 +79,17 @@ def may_write(part: CommandPart, context: PolicyContext) -> bool:
     )
 
 
+def takes_text(part: CommandPart) -> bool:
+    """Whether the program is known to run none of its words."""
+    if part.looks is not None:
+        return True
+    if not part.unwrapped.inner:
+        return False
+    if part.inner[0] == "git":
+        return len(part.inner) > 1 and part.inner[1] in GIT_TAKES_TEXT
+    return part.inner[0] in TAKE_TEXT
+
+
 def command_suggestions(
     judged: Sequence[tuple[CommandPart, Verdict]], context: PolicyContext
 ) -> tuple[RuleSuggestion, ...]:
@@ -118,18 +129,7 @@ def _speaks_against(rule: Rule, part: CommandPart, context: PolicyContext) -> bo
 def _could_run(part: CommandPart, pattern: Argv) -> bool:
     if begins_with(part.command.argv, pattern) or begins_with(part.inner, pattern):
         return True
-    return not _takes_text(part) and could_contain(part.command.text, pattern)
-
-
-def _takes_text(part: CommandPart) -> bool:
-    """Whether the program is known to run none of its words."""
-    if part.looks is not None:
-        return True
-    if not part.unwrapped.inner:
-        return False
-    if part.inner[0] == "git":
-        return len(part.inner) > 1 and part.inner[1] in GIT_TAKES_TEXT
-    return part.inner[0] in TAKE_TEXT
+    return not takes_text(part) and could_contain(part.command.text, pattern)
 
 
 def _speaks_for(rule: Rule, part: CommandPart) -> bool:

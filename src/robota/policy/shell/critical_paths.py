@@ -2,14 +2,15 @@
 and those that delete directories outside the workspace, or git's data, with all that is in them.
 
 Seen behind wrappers, in scripts for a shell, in loops, and behind variables whose values stand in the same command.
-What a program reads from a pipe or a file is not seen, nor what a script in another language does (`python -c`).
+Words that a program is given are seen, too, if they could be a command to it. What a program reads from a pipe or a
+file is not seen, nor what a script in another language does (`python -c`).
 """
 
 import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Final
 
@@ -21,26 +22,49 @@ DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
 # `*` and the like at the end: everything in the directory before it.
 ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
 RECURSIVE: Final = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive")
-# Tests by which `find` leaves most files alone.
-NARROWING: Final = re.compile(r"-(?:i?name|i?path|i?regex|wholename|newer\w*|[acm]time|[acm]min|size|empty|user|perm)")
+# Tests by which `find` leaves most files alone, if their pattern does; what remains is nothing that is missed.
+BY_PATTERN: Final = re.compile(r"-(?:i?name|i?path|i?wholename|i?lname)")
+BY_EXPRESSION: Final = frozenset({"-regex", "-iregex"})
+LITERAL: Final = re.compile(r"\w{2}")
+OF_GIT: Final = (".git", "./.git", "./.git/config", "config")
+ALTERNATIVES: Final = frozenset({"-o", "-or", ","})
+# Quoted brackets group tests of `find`; others are those of the shell, where one command ends.
+QUOTED_BRACKET: Final = re.compile(r"\\([()])|'([()])'|\"([()])\"")
+GROUPING: Final = {"(": "\u27e8", ")": "\u27e9"}
+GROUP_SIGNS: Final = frozenset({"(", ")", *GROUPING.values()})
+NEGATIONS: Final = frozenset({"!", "-not"})
 RUNNING: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 SEPARATORS: Final = re.compile(r"[;&|\n()`]+")
 QUOTING: Final = re.compile(r"\\\n|[\"'\\]")
-ASSIGNED: Final = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w{0,50})=(\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s;&|]{0,300})")
+ASSIGNED: Final = re.compile(
+    r"(?:^|[\s;&|(])([A-Za-z_]\w{0,50})(\+?)=(\([^)]{0,300}\)?|\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s;&|]{0,300})"
+)
 LOOPED: Final = re.compile(r"\bfor\s+([A-Za-z_]\w{0,50})\s+in\s+([^;\n]{0,2000})")
 # `$X`, `${X}`, `${X:-y}` and the like.
 VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)[^{}]*\}|([A-Za-z_]\w*))")
 # The home of somebody, or where the shell is or was.
 OTHER_TILDE: Final = re.compile(r"~[^/]")
 BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
+RANGE: Final = re.compile(r"(?:\{\w+\.\.\w+(?:\.\.\w+)?\})+")
 MOST_BRACES: Final = 50
 HERE_DOCUMENT: Final = re.compile(r"^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\2$", re.MULTILINE | re.DOTALL)
 SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
-STARTS: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:(rm|rmdir|shred|unlink|mv|chmod|chown|chgrp)|find|rsync|git)(?!\S)")
-# rsync removes what the source does not have.
-RSYNC_DELETING: Final = re.compile(r"--del|--delete(?:-.*)?|--remove-source-files")
+STARTS: Final = re.compile(
+    r"(?<![^\s!=])(?:[^\s!=]*/)?(?:(rm|rmdir|shred|unlink|mv|chmod|chown|chgrp)|find|rsync|git|tar|zip)(?!\S)"
+)
+# `git rm` and `git mv` change what git tracks, which it has kept.
+OF_GIT_ITSELF: Final = re.compile(r"(?<!\S)(?:\S*/)?git(?:\s+-[Cc]\s+\S+|\s+-\S+)*\s+$")
+DELETES: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:rm|rmdir|shred|unlink)(?!\S)")
+# Where the shell goes before it runs what comes next; without a word that is home.
+ENTERS: Final = re.compile(r"(?<![\w./-])(?:cd|pushd)(?:[ \t]+-[-A-Za-z@]*)*(?:[ \t]+([^\s;&|()<>]+))?(?![\w./-])")
+# rsync removes what the source does not have. Long flags may be cut short.
+RSYNC_DELETING: Final = re.compile(r"--del.*|--remove-s.*")
+# Programs that put files away into an archive.
+ARCHIVING: Final = {"tar": re.compile(r"--remove.*"), "zip": re.compile(r"-[a-zA-Z]*m[a-zA-Z]*|--move")}
 OTHER_MACHINE: Final = re.compile(r"[^/]*:")
 GIT_DATA: Final = ".git"
+GIT_PLACES: Final = ("GIT_WORK_TREE", "GIT_DIR")
+ASKS_FOR_FORCE: Final = "clean.requireforce"
 GIT_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 FORCE: Final = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
 TEMPORARY_PLACES: Final = ("/tmp/", "/var/tmp/")
@@ -49,6 +73,8 @@ TAKING_AWAY: Final = frozenset({"chmod", "chown", "chgrp"})
 MOST_HERE_DOCUMENTS: Final = 20
 MOST_FINDS: Final = 5
 MOST_FOUND: Final = 200
+MOST_MEANINGS: Final = 50
+MOST_DIRECTORIES: Final = 8
 # What `mktemp` makes lies deep enough.
 TEMPORARY: Final = "/tmp/made/x"
 
@@ -62,17 +88,48 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
     """The same for a text that a shell would run, as far as that can be seen."""
     if text.count("<<") <= MOST_HERE_DOCUMENTS:
         text = HERE_DOCUMENT.sub(_without_data, text)
+    text = QUOTED_BRACKET.sub(lambda found: f" {GROUPING[found[found.lastindex or 1]]} ", text)
     # The two kinds of substitution look alike then, and both are words that nobody knows.
     unquoted = QUOTING.sub("", text).replace("`", "$(")
-    parts = [part for part in dict.fromkeys(SEPARATORS.split(unquoted)) if STARTS.search(part)]
+    values = _values(text, resolver)
+    parts = [
+        part
+        for written in dict.fromkeys((unquoted, _with_programs(unquoted, values)))
+        for part in dict.fromkeys(SEPARATORS.split(written))
+        if STARTS.search(part)
+    ]
     if not parts:
         return None
-    values = _values(text, resolver)
-    for argv in (argv for part in parts[:MOST_FOUND] for argv in _deleting(part)):
-        found = _deleted(argv, resolver, directory, values)
-        if found is not None:
-            return found
+    for place in _directories(unquoted, resolver, directory, values):
+        for argv in (argv for part in parts[:MOST_FOUND] for argv in _deleting(part)):
+            found = _deleted(argv, resolver, place, values)
+            if found is not None:
+                return found
     return None
+
+
+def _with_programs(text: str, values: dict[str, tuple[str, ...]]) -> str:
+    """The text with variables replaced that stand for a program that deletes, or for its flags."""
+    meant = {
+        name: each
+        for name, known in values.items()
+        for each in known
+        if each.startswith("-") or STARTS.match(each.partition(" ")[0])
+    }
+    return VARIABLE.sub(lambda found: meant.get(found[1] or found[2], found[0]), text) if meant else text
+
+
+def _directories(text: str, resolver: PathResolver, start: str, values: dict[str, tuple[str, ...]]) -> list[str]:
+    """The directory in which the text is run, and each that it changes to, as far as it says so."""
+    found = {start: None}
+    for entered in islice(ENTERS.finditer(text), MOST_FOUND):
+        word = entered[1] or str(resolver.home or "/")
+        for meant in _meanings(word, values, may_be_empty=False):
+            if meant is not None and "$" not in meant:
+                found.update(dict.fromkeys(resolver.locations(meant, each)[0] for each in tuple(found)))
+        if len(found) > MOST_DIRECTORIES:
+            return [*islice(found, MOST_DIRECTORIES), "/"]
+    return list(found)
 
 
 def _deleting(part: str) -> Iterator[Argv]:
@@ -81,6 +138,8 @@ def _deleting(part: str) -> Iterator[Argv]:
     has_deleting = False
     for found in STARTS.finditer(part):
         if (found[1] and has_deleting) or (not found[1] and finds == MOST_FINDS):
+            continue
+        if found[1] and OF_GIT_ITSELF.search(part, 0, found.start()):
             continue
         has_deleting = has_deleting or bool(found[1])
         finds += not found[1]
@@ -98,8 +157,13 @@ def _values(text: str, resolver: PathResolver) -> dict[str, tuple[str, ...]]:
     for found in islice(LOOPED.finditer(text), MOST_FOUND):
         values[found[1]] = tuple(QUOTING.sub("", found[2]).split()[:MOST_FOUND])
     for found in islice(ASSIGNED.finditer(text), MOST_FOUND):
-        value = TEMPORARY if "mktemp" in found[2] else QUOTING.sub("", found[2])
-        values[found[1]] = (*values.get(found[1], ()), value)
+        before = values.get(found[1], ())
+        if found[3].startswith("("):
+            values[found[1]] = (*before, *QUOTING.sub("", found[3].strip("()")).split()[:MOST_FOUND])
+            continue
+        value = TEMPORARY if "mktemp" in found[3] else QUOTING.sub("", found[3])
+        longer = (f"{each}{value}" for each in before[:MOST_FOUND]) if found[2] else ()
+        values[found[1]] = (*before, *longer, value)
     return values
 
 
@@ -109,6 +173,10 @@ def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[st
         return _deleted_by_find(words, resolver, directory, values)
     if name == "rsync":
         return _deleted_by_rsync(words, resolver, directory, values)
+    if name in ARCHIVING:
+        puts_away = any(ARCHIVING[name].fullmatch(word) for word in words)
+        operands = [word for word in words if not word.startswith("-")] if puts_away else []
+        return _first_critical(operands, resolver, directory, values)
     if name == "git":
         return _deleted_by_git_clean(words, resolver, directory, values)
     is_recursive = any(RECURSIVE.fullmatch(word) for word in words)
@@ -134,8 +202,14 @@ def _deleted_by_rsync(
         return None
     operands = [word for word in words if not word.startswith("-") and not OTHER_MACHINE.match(word)]
     # Which of them are values of flags is not known. Sources are read, unless they are to be removed.
-    judged = operands if "--remove-source-files" in words else operands[-1:]
-    leads = (word for word in judged if _leads_to_critical(word, resolver, directory, values, unknown=True, whole=True))
+    judged = operands if any(word.startswith("--remove-s") for word in words) else operands[-1:]
+    return _first_critical(judged, resolver, directory, values)
+
+
+def _first_critical(
+    words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
+) -> str | None:
+    leads = (word for word in words if _leads_to_critical(word, resolver, directory, values, unknown=True, whole=True))
     return next(leads, None)
 
 
@@ -143,7 +217,8 @@ def _deleted_by_git_clean(
     words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
 ) -> str | None:
     """`git clean -ff` removes other repositories too; in another directory, one -f is enough."""
-    rest, places = list(words), list[str]()
+    rest, places = list(words), [".", *(each for name in GIT_PLACES for each in values.get(name, ()))]
+    needs_no_force = any(word.casefold().startswith(ASKS_FOR_FORCE) for word in words)
     while rest and rest[0].startswith("-"):
         flag = rest.pop(0)
         if flag in GIT_WITH_VALUE and rest:
@@ -154,6 +229,7 @@ def _deleted_by_git_clean(
     if rest[:1] != ["clean"]:
         return None
     forces = sum(word.count("f") if word != "--force" else 1 for word in rest[1:] if FORCE.fullmatch(word))
+    forces += needs_no_force
     dry = any(word == "--dry-run" or re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*", word) for word in rest[1:])
     if dry or not forces:
         return None
@@ -168,15 +244,15 @@ def _deleted_by_git_clean(
 def _deleted_by_find(
     words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
 ) -> str | None:
-    place = next((at for at, word in enumerate(words) if word.startswith(("-", "(", "!"))), len(words))
+    place = next((at for at, word in enumerate(words) if word.startswith(("-", "!", *GROUP_SIGNS))), len(words))
     starts, tests = words[:place], words[place:]
-    runs = (program((follower,)) for word, follower in pairwise(tests) if word in RUNNING)
-    if "-delete" not in tests and DELETING.isdisjoint(runs):
+    run = (" ".join(tests[at + 1 :]) for at, word in enumerate(tests) if word in RUNNING)
+    if "-delete" not in tests and not any(DELETES.search(text) for text in run):
         return None
     of_git = next((word for word in tests if GIT_DATA in word.casefold().split("/")), None)
     if of_git is not None:
         return of_git
-    is_narrow = any(NARROWING.fullmatch(word) for word in tests)
+    is_narrow = _is_narrow(tests)
     for word in dict.fromkeys(starts or (".",)):
         is_workspace = any(resolver.inside(each) == "." for each in resolver.locations(word, directory))
         if is_narrow and is_workspace:
@@ -184,6 +260,31 @@ def _deleted_by_find(
         if _leads_to_critical(word, resolver, directory, values, unknown=True, whole=True):
             return word
     return None
+
+
+def _is_narrow(tests: Sequence[str]) -> bool:
+    """Whether each alternative of an expression leaves git's data, and most other files, alone."""
+    if any(word in NEGATIONS and follower in GROUP_SIGNS for word, follower in pairwise(tests)):
+        return False
+    alternatives: list[list[str]] = [[]]
+    for word in tests:
+        if word in ALTERNATIVES:
+            alternatives.append([])
+        elif word not in GROUP_SIGNS:
+            alternatives[-1].append(word)
+    return all(_has_narrow_test(each) for each in alternatives)
+
+
+def _has_narrow_test(tests: Sequence[str]) -> bool:
+    for before, word, value in zip(("", *tests), tests, (*tests[1:], ""), strict=False):
+        if before in NEGATIONS:
+            continue
+        if word == "-empty" or (word in BY_EXPRESSION and LITERAL.search(value)):
+            return True
+        pattern = value.casefold()
+        if BY_PATTERN.fullmatch(word) and not any(fnmatch.fnmatchcase(each, pattern) for each in OF_GIT):
+            return True
+    return False
 
 
 def _leads_to_critical(
@@ -230,33 +331,39 @@ def _is_worth_asking(location: str, resolver: PathResolver) -> bool:
 
 
 def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bool) -> Iterator[str | None]:
-    """The word with each value of the variable that it begins with; None if that is not known.
+    """The word with each value of its variables; None if what it begins with is not known.
 
     `may_be_empty` says so of variables further on of which nothing is known.
     """
-
-    def first_value(variable: re.Match[str]) -> str:
-        known = values.get(variable[1] or variable[2], ())
-        return next(iter(known), "" if may_be_empty else variable[0])
-
-    found = VARIABLE.match(word)
-    if found is None:
-        is_unknown = word.startswith("$") or OTHER_TILDE.match(word)
-        yield None if is_unknown else VARIABLE.sub(first_value, word)
-        return
-    rest = VARIABLE.sub(first_value, word[found.end() :])
-    for value in values.get(found[1] or found[2], ()) or (None,):
-        yield None if value is None or value.startswith("$") else f"{value}{rest}" or "/"
+    options: list[tuple[str | None, ...]] = []
+    end = 0
+    for found in VARIABLE.finditer(word):
+        unknown = None if found.start() == 0 else "" if may_be_empty else found[0]
+        options += [(word[end : found.start()],), values.get(found[1] or found[2], ()) or (unknown,)]
+        end = found.end()
+    for pieces in islice(product(*options, (word[end:],)), MOST_MEANINGS):
+        known = [piece for piece in pieces if piece is not None]
+        meant = "".join(known) or ("/" if options else "")
+        is_unknown = len(known) < len(pieces) or meant.startswith("$") or OTHER_TILDE.match(meant)
+        yield None if is_unknown else meant
 
 
 def _without_braces(word: str) -> Iterator[str]:
-    """`{a,b}c` is `ac` and `bc`; braces in braces are left as they are."""
-    found = BRACES.search(word) if not VARIABLE.search(word) else None
-    if found is None:
+    """`{a,b}c` is `ac` and `bc`; what stands for a range may be any name."""
+    if VARIABLE.search(word):
         yield word
         return
-    for each in found[1].split(","):
-        yield f"{word[: found.start()]}{each}{word[found.end() :]}"
+    waiting = [RANGE.sub("*", word)]
+    for _ in range(MOST_BRACES):
+        if not waiting:
+            return
+        each = waiting.pop()
+        found = BRACES.search(each)
+        if found is None:
+            yield each
+        else:
+            waiting += [f"{each[: found.start()]}{middle}{each[found.end() :]}" for middle in found[1].split(",")]
+    yield from waiting
 
 
 def _is_critical(location: str, resolver: PathResolver) -> bool:

@@ -18,12 +18,11 @@ from robota.policy.protected.path_resolver import (
     steering_pattern,
 )
 from robota.policy.shell.command_part import CommandPart, command_part, names_in
-from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for
+from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for, takes_text
 from robota.policy.shell.critical_paths import critical_target, critical_target_in_text
 from robota.policy.shell.hidden_in_search import hidden_in_search, secret_in_search
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
 from robota.policy.shell.readonly import NOT_IN_SUBMODULES, GitLook, is_known
-from robota.policy.shell.runs_other_programs import runs_anything
 from robota.policy.stages import PolicyContext, Stage, allow, ask, asked_if_run_outside, deny, first_verdict
 from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import visible
@@ -51,7 +50,13 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
                 resolver.work.spend(len({each.argv for each in script.commands}) * STEPS_OF_COMMAND)
                 return _decide_plain(subject, script, context)
             case Opaque(reason=reason, possible=possible):
-                opaque = OpaqueCommand(text=command, reason=reason, possible=possible, label=subject.label)
+                opaque = OpaqueCommand(
+                    text=command,
+                    reason=reason,
+                    possible=possible,
+                    label=subject.label,
+                    directories=_start(subject, context),
+                )
                 verdict = first_verdict(OPAQUE_STAGES, opaque, context)
                 return msgspec.structs.replace(verdict, parts=(_part(command, verdict),))
             case Unjudgeable(reason=reason):
@@ -219,7 +224,7 @@ def _by_ask_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
 def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
     for directory in part.directories:
         word = critical_target(part.inner, context.resolver, directory)
-        if word is None and part.looks is None and runs_anything(part.inner):
+        if word is None and not takes_text(part):
             word = critical_target_in_text(part.command.text, context.resolver, directory)
         if word is not None:
             reason = (

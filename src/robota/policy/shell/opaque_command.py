@@ -29,12 +29,13 @@ WRITTEN: Final = re.compile(r">[>|]?[ \t]*[\"']?([^\s\"'`$|&;<>(){}]+)")
 
 
 class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole text, why it was not understood, and what could be seen in it all the same."""
+    """The whole text, why it was not understood, what could be seen in it all the same, and where it may run."""
 
     text: str
     reason: str
     possible: tuple[Argv, ...]
     label: str
+    directories: tuple[str, ...]
 
 
 def is_asked_anyway(label: str, context: PolicyContext) -> bool:
@@ -62,7 +63,8 @@ def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | N
 
 
 def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
-    word = critical_target_in_text(command.text, context.resolver, ".")
+    found = (critical_target_in_text(command.text, context.resolver, each) for each in command.directories)
+    word = next(filter(None, found), None)
     reason = f"It may delete {word!r}, which could destroy your system or your files."
     return ask(reason, "critical path") if word else None
 
