@@ -149,3 +149,75 @@ def test_texts_that_nobody_would_write_end(root: Path) -> None:
         "x" * 100_000,
     ):
         found(root, "/bin/sh", "-c", text)
+
+
+# A command, the files of the workspace, and the one of them that the command loads.
+LOADED: tuple[tuple[str, dict[str, str], str], ...] = (
+    ("python3 s/h.py", {"s/h.py": "import subprocess\nsubprocess.run(['sh', 's/x.sh'])\n"}, "s/x.sh"),
+    ("python3 s/h.py", {"s/h.py": "exec(open('helper.py').read())\n"}, "helper.py"),
+    ("node s/h.js", {"s/h.js": "require('child_process').execSync('sh s/x.sh')\n"}, "s/x.sh"),
+    ("s/x.sh", {"s/x.sh": "#!/usr/bin/env -S bash ./lib.sh\n"}, "lib.sh"),
+    ("s/x.sh", {"s/x.sh": "#!/bin/sh\nfor f in a b; do . ./lib/$f.sh; done\n"}, "lib/a.sh"),
+    ("make", {"Makefile": "include build/rules\nall:\n"}, "build/rules"),
+    ("ruby -Ilib h.rb", {"h.rb": "require 'x'\n"}, "lib/x.rb"),
+    ("perl -I lib h.pl", {"h.pl": "use Foo;\n"}, "lib/Foo.pm"),
+    ("java -cp lib/a.jar:build Main", {}, "build/Main.class"),
+    ("ts-node h.ts", {"h.ts": ""}, "tsconfig.json"),
+    ("npm run x -w pkg", {"package.json": "{}", "pkg/package.json": '{"scripts": {"x": "node y.js"}}'}, "pkg/y.js"),
+    ("prettierd x.js", {}, "prettier.config.js"),
+    ("eslint_d src", {}, ".eslintrc.js"),
+    ("luacheck .", {}, ".luacheckrc"),
+)
+# Scripts whose text says that they load more, but not what.
+NOT_KNOWN: tuple[tuple[str, dict[str, str]], ...] = (
+    ("ruby s/h.rb", {"s/h.rb": "require_relative 'lib/x'\n"}),
+    ("perl h.pl", {"h.pl": "use lib 'lib'; use Foo;\n"}),
+    ("php h.php", {"h.php": "<?php require __DIR__ . '/lib.php';\n"}),
+    ("lua h.lua", {"h.lua": "local x = require('lib.x')\n"}),
+    ("python3 s/h.py", {"s/h.py": "import os, sys\nsys.path.insert(0, os.getcwd())\nimport helper\n"}),
+    ("python3 h.py", {"h.py": "from importlib.util import spec_from_file_location as f\nf('x', 'li' + 'b/x.py')\n"}),
+    ("node h.mjs", {"h.mjs": "import x from '#lib'\n"}),
+    ("node h.js", {"h.js": "import(`./plugins/${process.argv[2]}.js`)\n"}),
+    ("node h.js", {"h.js": "require(path.join(__dirname, 'x'))\n"}),
+    ("tsx h.ts", {"h.ts": "import x from '@lib/x'\n"}),
+    ("deno run h.ts", {"h.ts": "import x from 'lib'\n"}),
+    ("inv fmt", {}),
+    ("nix fmt", {}),
+)
+KNOWN = (
+    ("ruby h.rb", {"h.rb": "require 'json'\nputs 1\n"}),
+    ("perl h.pl", {"h.pl": "use strict; print 1;\n"}),
+    ("python3 h.py", {"h.py": "import sys, json\nprint(sys.argv, 'no file')\n"}),
+    ("node h.js", {"h.js": "const fs = require('fs'); import('./x.js')\n", "x.js": ""}),
+    ("tsx h.ts", {"h.ts": "import fs from 'node:fs'\nimport x from 'x'\n", "node_modules/x/index.js": ""}),
+)
+
+
+def _found(root: Path, command: str, files: dict[str, str]) -> CodeFiles:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    return find_code(NamedProgram(label="hook", argv=("/bin/sh", "-c", command), cwd=root), root)
+
+
+@pytest.mark.parametrize(("command", "files", "loaded"), LOADED)
+def test_a_file_that_a_script_names_is_found(tmp_path: Path, command: str, files: dict[str, str], loaded: str) -> None:
+    place = tmp_path / loaded
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("")
+    found = _found(tmp_path, command, files)
+    assert any(place.is_relative_to(each) for each in found.places), found
+
+
+@pytest.mark.parametrize(("command", "files"), NOT_KNOWN)
+def test_a_script_that_loads_nobody_knows_what_is_not_taken_for_protected(
+    tmp_path: Path, command: str, files: dict[str, str]
+) -> None:
+    assert _found(tmp_path, command, files).unbounded
+
+
+@pytest.mark.parametrize(("command", "files"), KNOWN)
+def test_a_script_that_loads_only_what_it_names_is(tmp_path: Path, command: str, files: dict[str, str]) -> None:
+    assert not _found(tmp_path, command, files).unbounded

@@ -34,6 +34,8 @@ from robota.workspace.outside_code.conventions import (
 from robota.workspace.outside_code.loaded_files import (
     JAVASCRIPT_SUFFIXES,
     PYTHON_SUFFIXES,
+    SEARCHES_ELSEWHERE,
+    TYPESCRIPT_SUFFIXES,
     JavaScriptModules,
     NothingLoaded,
     PythonModules,
@@ -181,12 +183,21 @@ class _Search:
             self._obey(CONVENTIONS.get(each.rpartition("/")[2]), bases)
         for package in package_words(words, place, name):
             self._trees.update(dict.fromkeys(self._directories(package, bases)))
+        if script is not None or name in INTERPRETERS:
+            self._at_options(words[place + 1 : len(words) if script is None else script + 1], bases)
         for number, word in enumerate(words):
             is_run = number in (place, script) or (number > place and name in TAKING_PACKAGES)
             is_run = is_run or (number > 0 and words[number - 1] in LOADING)
             self._at_word(word, bases, depth, is_run=is_run, in_script=in_script)
             if number == script and (found := self._directories(word, bases)):
                 self._trees.update(dict.fromkeys(found))
+
+    def _at_options(self, options: Sequence[str], bases: tuple[str, ...]) -> None:
+        """Options of an interpreter: a directory among them, as in `-Ilib` or `-cp a:b`, is one with code."""
+        for word in options:
+            value = word.partition("=")[2] or (word[2:] if re.match(r"-[A-Za-z]", word) else word)
+            for part in value.split(os.pathsep):
+                self._trees.update(dict.fromkeys(each for each in self._directories(part, bases)))
 
     def at_text(self, text: str, bases: tuple[str, ...], depth: int, *, in_script: bool = False) -> None:
         """The commands of a shell text. Where it changes the directory, all later paths may start there."""
@@ -232,6 +243,9 @@ class _Search:
                 self._at_pattern(name, bases)
             for base in bases:
                 self._at_place(_joined(base, name), bases, is_run=is_run, in_script=in_script)
+        if is_run and "/" in word.partition("$")[0] and "$" in word:
+            # One of the files of a directory, but which one is not known before it runs.
+            self._trees.update(dict.fromkeys(self._directories(word.partition("$")[0].rpartition("/")[0], bases)))
         is_path = ("/" in word and len(word) <= MAX_PATH) or (is_run and Path(word).suffix in CODE_SUFFIXES)
         if is_run and is_path and "$" not in word and not HAS_MORE_COMMANDS.search(word):
             self._note_missing(word, bases)
@@ -292,22 +306,32 @@ class _Search:
     def _follow(self, place: str, data: bytes, bases: tuple[str, ...]) -> None:
         directory = os.path.dirname(place)  # noqa: PTH120 - paths are texts here
         if interpreter := shebang_words(data):
-            self.at_words(interpreter, (directory,), 0)
+            self.at_words(interpreter, (directory, *bases), 0)
         loaded = loaded_by(Path(place), data)
+        around = tuple(dict.fromkeys((*bases, directory)))
         match loaded:
             case ShellText(text):
-                self.at_text(text, tuple(dict.fromkeys((*bases, directory))), 0, in_script=True)
+                self.at_text(text, around, 0, in_script=True)
             case PythonModules(names):
                 self._runs_python_file = True
                 if not self._module_directories_with(place):
                     self._module_directories[directory] = None
                 self._import(names, place, bases)
+                self._at_strings(loaded.texts, around)
             case JavaScriptModules():
-                self._import_javascript(loaded, directory, bases)
+                self._import_javascript(loaded, place, bases)
+                self._at_strings(loaded.texts, around)
             case NothingLoaded():
-                pass
+                return
             case _:
                 assert_never(loaded)
+        self._unbounded = self._unbounded or loaded.unknown
+
+    def _at_strings(self, texts: Iterable[str], bases: tuple[str, ...]) -> None:
+        """Strings of a program: each may name a file that it runs, or be a command."""
+        for text in texts:
+            if len(text) <= MAX_PATH:
+                self._at_word(text, bases, 0, is_run=False, in_script=True)
 
     def _module_directories_with(self, place: str) -> list[str]:
         return [each for each in self._module_directories if _is_in(place, each)]
@@ -365,14 +389,21 @@ class _Search:
         if not self._add_module(base, name, bases) and not was_known:
             del self._module_directories[base]
 
-    def _import_javascript(self, loaded: JavaScriptModules, directory: str, bases: tuple[str, ...]) -> None:
+    def _import_javascript(self, loaded: JavaScriptModules, place: str, bases: tuple[str, ...]) -> None:
+        directory, is_mapped = os.path.dirname(place), Path(place).suffix in TYPESCRIPT_SUFFIXES  # noqa: PTH120
         for name in loaded.files:
-            place = _joined(directory, name)
+            named = _joined(directory, name)
             for ending in JAVASCRIPT_ENDINGS:
-                if self._is_inside(place + ending) and _is_file(place + ending):
-                    self._add(place + ending, bases, is_run=True)
-        if loaded.has_packages:
+                if self._is_inside(named + ending) and _is_file(named + ending):
+                    self._add(named + ending, bases, is_run=True)
+        if loaded.packages:
             self._add_node_modules(directory)
+        installed = [tree for tree in self._trees if tree.endswith(f"/{NODE_MODULES}")]
+        if is_mapped and not all(
+            any(_is_directory(f"{tree}/{name}") for tree in installed) for name in loaded.packages
+        ):
+            # What is not installed may be mapped to any file by the settings of the project.
+            self._unbounded = self._unbounded or SEARCHES_ELSEWHERE
 
     def _add_node_modules(self, directory: str) -> None:
         """Packages are looked for in every directory above, too."""

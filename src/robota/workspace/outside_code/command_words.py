@@ -15,6 +15,8 @@ COARSE_WORD: Final = re.compile(r"[^\s'\"`;|&<>()\\]+")
 OPERATOR: Final = re.compile(rf"[{re.escape(PUNCTUATION)}]+")
 MODULE_FLAG: Final = re.compile(r"-[A-Za-z]*m")
 TEXT_FLAG: Final = re.compile(r"-[A-Za-z]*c")
+# Between an interpreter and its script, as in `deno run x.ts`.
+RUNNING: Final = frozenset({"run", "exec", "serve", "test"})
 NUMBER: Final = re.compile(r"[0-9.]+[smhd]?")
 
 
@@ -76,7 +78,8 @@ def _is_option(word: str) -> bool:
 def script_place(words: Sequence[str], program: int) -> int | None:
     """The index of the script that an interpreter runs: the first word after its options, if these are not the code."""
     for number in range(program + 1, len(words)):
-        if not words[number].startswith("-") and words[number - 1] not in TAKING_A_VALUE:
+        is_operand = not words[number].startswith("-") and words[number - 1] not in TAKING_A_VALUE
+        if is_operand and not (number == program + 1 and words[number] in RUNNING):
             return number
         if MODULE_FLAG.fullmatch(words[number]) or TEXT_FLAG.fullmatch(words[number]):
             return None

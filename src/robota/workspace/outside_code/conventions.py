@@ -11,11 +11,13 @@ INTERPRETERS: Final = frozenset(
     "pwsh java groovy elixir guile racket sbcl awk gawk mawk run-parts source .".split()
 )
 # Words after which the next one is a directory to start in.
-ENTERING: Final = frozenset("cd pushd -C --directory --chdir --cwd --prefix --dir --project".split())
+ENTERING: Final = frozenset("cd pushd -C --directory --chdir --cwd --prefix --dir --project -w --workspace".split())
 # Words after which the next one is a package, or a directory with code.
 PACKAGES: Final = frozenset("--from --with --with-editable --editable -e -I --rulesdir --plugin-dir".split())
 # Options of interpreters after which the next word is code to load, and those with another value.
-LOADING: Final = frozenset("-r --require --import --loader --experimental-loader --rcfile --init-file".split())
+LOADING: Final = frozenset(
+    "-r --require --import --loader --experimental-loader --rcfile --init-file include -include sinclude".split()
+)
 TAKING_A_VALUE: Final = LOADING | frozenset("-X -W -I -o -O --check-hash-based-pycs".split())
 # Programs that only start what comes after their own words.
 STARTERS: Final = frozenset(
@@ -54,9 +56,24 @@ CONVENTIONS: Final[dict[str, Convention]] = {
     **_each("make gmake", _obeys("GNUmakefile makefile Makefile *.mk")),
     **_each("just task", _obeys("justfile Justfile .justfile Taskfile.yml Taskfile.yaml")),
     **_each("npm npx pnpm pnpx yarn bun bunx corepack lint-staged", _of_node()),
-    "eslint": _of_node("eslint.config.* .eslintrc*"),
-    "prettier": _of_node("prettier.config.* .prettierrc*"),
+    **_each("eslint eslint_d xo", _of_node("eslint.config.* .eslintrc* xo.config.* .xo-config*")),
+    **_each("prettier prettierd prettier_d_slim", _of_node("prettier.config.* .prettierrc*")),
     "stylelint": _of_node("stylelint.config.* .stylelintrc*"),
+    **_each("markdownlint markdownlint-cli2", _of_node(".markdownlint*")),
+    "commitlint": _of_node("commitlint.config.* .commitlintrc*"),
+    "babel": _of_node("babel.config.* .babelrc*"),
+    **_each("tailwindcss postcss", _of_node("tailwind.config.* postcss.config.* .postcssrc*")),
+    **_each("tsx ts-node tsc", _of_node("tsconfig*.json")),
+    "deno": _of_node("deno.json deno.jsonc import_map.json"),
+    **_each(
+        "coverage bandit isort yapf",
+        _obeys(".coveragerc .bandit .isort.cfg .style.yapf pyproject.toml setup.cfg tox.ini"),
+    ),
+    "luacheck": _obeys(".luacheckrc"),
+    **_each(
+        "php-cs-fixer phpstan psalm rector pint",
+        _obeys(".php-cs-fixer* phpstan*.neon* psalm.xml* rector.php pint.json"),
+    ),
     **_each(
         "uv uvx poetry pipenv hatch pdm rye",
         Convention(obeys=("pyproject.toml", "uv.toml", "setup.py", "poetry.toml", "Pipfile"), virtual_environment=True),
@@ -70,7 +87,10 @@ CONVENTIONS: Final[dict[str, Convention]] = {
         "pytest py.test tox nox unittest cargo go gradle gradlew mvn mvnw ant sbt dotnet msbuild cmake ctest ninja "
         "meson bazel bazelisk buck2 rake rails bundle rspec composer phpunit mix rebar3 dune stack cabal swift "
         "xcodebuild jest vitest mocha ava karma cypress playwright webpack vite rollup turbo nx lerna gulp grunt "
-        "ansible ansible-playbook terraform docker docker-compose podman vagrant scons waf pants earthly",
+        "ansible ansible-playbook ansible-lint inv invoke fab doit snakemake sphinx-build mkdocs django-admin "
+        "alembic flask celery gunicorn uvicorn next nuxt astro ng expo tsup knip nyc c8 zig nix nix-shell nix- "
+        "build devenv helm skaffold tilt standardrb brakeman credo perlcritic terraform docker docker-compose "
+        "podman vagrant scons waf pants earthly",
         Convention(everywhere=True),
     ),
 }

@@ -13,12 +13,30 @@ import msgspec
 MAX_BYTES: Final = 1024 * 1024
 MAX_SHEBANG_BYTES: Final = 256
 PYTHON_SUFFIXES: Final = frozenset({".py", ".pyw", ".pyi"})
-JAVASCRIPT_SUFFIXES: Final = frozenset({".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"})
+TYPESCRIPT_SUFFIXES: Final = frozenset({".ts", ".mts", ".cts", ".tsx"})
+JAVASCRIPT_SUFFIXES: Final = frozenset({".js", ".mjs", ".cjs", ".jsx"}) | TYPESCRIPT_SUFFIXES
 PACKAGE_FILE: Final = "package.json"
 SHEBANG: Final = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z]+)")
 IMPORTED: Final = re.compile(
     r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\(|\brequire\.resolve\s*\()\s*(["'`])([^"'`\n]+)\1"""
 )
+JAVASCRIPT_STRING: Final = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){1,300})\1""")
+# Loaded by a name that is put together at run time.
+COMPUTED_IMPORT: Final = re.compile(r"""\b(?:import|require)\s*\(\s*(?!\)|(["'`])[^"'`$\n]*\1\s*[,)])""")
+SEARCHES_ELSEWHERE: Final = "it decides while it runs where it loads code from"
+# How scripts in other languages load files beside them.
+_RUBY: Final = re.compile(r"\brequire_relative\b|\bload\b|\$LOAD_PATH|\$:|\brequire\s*\(?\s*[\"'][./~]|\bautoload\b")
+_PERL: Final = re.compile(r"\buse\s+lib\b|\b(?:require|do)\s+[\"'$]|@INC\b")
+_PHP: Final = re.compile(r"\b(?:require|include)(?:_once)?\b")
+_LUA: Final = re.compile(r"\b(?:require|dofile|loadfile)\b")
+_SOURCE: Final = re.compile(r"\b(?:source|sys\.source|load|include|require|import)\b")
+OTHER_LANGUAGES: Final = {
+    **dict.fromkeys((".rb", ".ruby", ".gemspec"), _RUBY),
+    **dict.fromkeys((".pl", ".pm", ".perl"), _PERL),
+    **dict.fromkeys((".php",), _PHP),
+    **dict.fromkeys((".lua", ".luajit"), _LUA),
+    **dict.fromkeys((".r", ".rscript", ".tcl", ".tclsh", ".jl", ".julia", ".groovy", ".exs", ".elixir"), _SOURCE),
+}
 NODE_BUILT_IN: Final = frozenset(
     "assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain "
     "events fs http http2 https inspector module net os path perf_hooks process punycode querystring readline repl "
@@ -27,22 +45,33 @@ NODE_BUILT_IN: Final = frozenset(
 
 
 class ShellText(msgspec.Struct, frozen=True):
-    """Text in which words may name files: a shell script, a makefile, the scripts of a package."""
+    """Text in which words may name files: a shell script, a makefile, the scripts of a package.
+
+    `unknown` says why it loads more than that, in a language of which only the words are read.
+    """
 
     text: str
+    unknown: str = ""
 
 
 class PythonModules(msgspec.Struct, frozen=True):
-    """The modules that a Python file imports, absolute by name and relative with their dots."""
+    """The modules that a Python file imports, absolute by name and relative with their dots.
+
+    `texts` are its strings, which may name files; `unknown` says why it loads more.
+    """
 
     names: frozenset[str]
+    texts: tuple[str, ...] = ()
+    unknown: str = ""
 
 
 class JavaScriptModules(msgspec.Struct, frozen=True):
-    """The relative files that a JavaScript file imports, and whether it imports packages."""
+    """The relative files and the packages that a JavaScript file imports; for the others see above."""
 
     files: frozenset[str]
-    has_packages: bool
+    packages: frozenset[str]
+    texts: tuple[str, ...] = ()
+    unknown: str = ""
 
 
 class NothingLoaded(msgspec.Struct, frozen=True):
@@ -66,7 +95,11 @@ def loaded_by(file: Path, data: bytes) -> Loaded:
         return _python(text)
     if kind in JAVASCRIPT_SUFFIXES or interpreter in {"node", "nodejs", "deno", "bun", "tsx"}:
         return _javascript(text)
-    return ShellText(text.partition("\n")[2] if shebang else text)
+    language = OTHER_LANGUAGES.get(kind) or OTHER_LANGUAGES.get(f".{interpreter}")
+    unknown = ""
+    if language is not None and language.search(text):
+        unknown = f"{file.name} loads other files in a way that is not read"
+    return ShellText(text.partition("\n")[2] if shebang else text, unknown)
 
 
 def python_modules(text: str) -> frozenset[str]:
@@ -86,7 +119,35 @@ def _python(text: str) -> Loaded:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ShellText(text)
-    return PythonModules(frozenset(_imports(tree)))
+    changes_places = any(_changes_places(node) for node in ast.walk(tree))
+    return PythonModules(
+        names=frozenset(_imports(tree)),
+        texts=tuple(_strings(tree)),
+        unknown=SEARCHES_ELSEWHERE if changes_places else "",
+    )
+
+
+def _strings(tree: ast.AST) -> Iterator[str]:
+    """The strings of a program that could name a file, without its documentation."""
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.value
+
+
+def _changes_places(node: ast.AST) -> bool:
+    """Whether it sets where modules are looked for, or loads them from elsewhere."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="sys"), attr="path" | "meta_path" | "path_hooks"):
+            return True
+        case ast.Attribute(attr="addsitedir" | "spec_from_file_location" | "SourceFileLoader" | "load_source"):
+            return True
+        case ast.alias(name="addsitedir" | "spec_from_file_location" | "SourceFileLoader" | "load_source"):
+            return True
+        case ast.ImportFrom(module="sys", names=names):
+            return any(each.name in {"path", "meta_path", "path_hooks", "*"} for each in names)
+        case _:
+            return False
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
@@ -113,8 +174,19 @@ def _imports_by_name(function: ast.expr) -> bool:
 def _javascript(text: str) -> Loaded:
     named = {found[2] for found in IMPORTED.finditer(text)}
     files = frozenset(name for name in named if name.startswith((".", "/")))
-    packages = {name.removeprefix("node:").partition("/")[0] for name in named - files}
-    return JavaScriptModules(files, has_packages=bool(packages - NODE_BUILT_IN))
+    packages = {_package_of(name.removeprefix("node:")) for name in named - files}
+    is_mapped = any(name.startswith(("#", "~/", "@/")) for name in named)
+    return JavaScriptModules(
+        files,
+        packages=frozenset(packages - NODE_BUILT_IN),
+        texts=tuple(dict.fromkeys(found[2] for found in JAVASCRIPT_STRING.finditer(text))),
+        unknown=SEARCHES_ELSEWHERE if is_mapped or COMPUTED_IMPORT.search(text) else "",
+    )
+
+
+def _package_of(name: str) -> str:
+    """`a/b` is in the package a, `@a/b/c` in `@a/b`."""
+    return "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
 
 
 def _package_scripts(text: str) -> str:
