@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from robota.config.trust.decision import remember
+from robota.config.trust.sources import take_snapshot
 from tests.harness.cli import Robota
 
 
@@ -15,6 +17,11 @@ def script(robota: Robota, *turns: dict[str, Any], **options: Any) -> None:
         "options": {"turns": list(turns), "retry": {"baseMs": 1, "maxRetries": 2}, **options},
     }
     write_settings(robota, {"currentProvider": "script", "providers": {"script": profile}})
+
+
+def trust(robota: Robota) -> None:
+    """Let the user trust the workspace as it is now; without configuration, that is about its other files."""
+    remember("yes", take_snapshot(robota.workspace.resolve()), {"HOME": str(robota.home)}, now_ms=0)
 
 
 def write_settings(robota: Robota, settings: dict[str, Any]) -> Path:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.scripts import call, script
+from robota.workspace.outside_code.code_search import NamedProgram
+from robota.workspace.outside_code.outside_code import CodeRefused, OutsideCode
+from tests.cli.scripts import call, script, trust
 from tests.harness.cli import Robota
 from tests.harness.programs import needs
 from tests.workspace.sandbox.cells import landlock_abi
@@ -23,9 +25,11 @@ def write(robota: Robota, name: str, text: str = HONEST) -> Path:
     return path
 
 
-def hooked(robota: Robota, command: str, *turns: dict[str, Any], event: str = "Stop") -> None:
+def hooked(robota: Robota, command: str, *turns: dict[str, Any], event: str = "Stop", trusted: bool = True) -> None:
     """A user with this hook; the model does these things."""
     script(robota, *turns)
+    if trusted:
+        trust(robota)
     path = robota.home / ".robota/settings.json"
     settings = json.loads(path.read_text())
     settings["hooks"] = {event: [{"hooks": [{"type": "command", "command": command}]}]}
@@ -131,6 +135,44 @@ def test_a_planted_module_is_not_imported(robota: Robota) -> None:
 def test_an_untrusted_workspace_lends_no_script_to_a_hook_of_the_user(robota: Robota) -> None:
     write(robota, "scripts/fmt.sh", PLANTED)
     write(robota, ".claude/settings.json", "{}")
-    hooked(robota, "scripts/fmt.sh", {"text": "done"})
+    hooked(robota, "scripts/fmt.sh", {"text": "done"}, trusted=False)
     assert "not trusted" in told(robota)
     assert witness(robota) == []
+
+
+def test_a_fresh_clone_without_configuration_lends_no_script_to_a_hook_of_the_user(robota: Robota) -> None:
+    write(robota, "scripts/fmt.sh", PLANTED)
+    hooked(robota, "scripts/fmt.sh", {"text": "done"}, trusted=False)
+    words = told(robota)
+    assert "not trusted" in words and "robota trust" in words
+    assert witness(robota) == []
+    assert "scripts/fmt.sh" in robota("trust", "--yes").stdout
+    told(robota)
+    assert witness(robota) == ["planted"]
+
+
+def test_a_fresh_clone_lends_its_node_modules_to_no_hook_of_the_user(robota: Robota) -> None:
+    write(robota, "package.json", "{}")
+    write(robota, "node_modules/.bin/prettier", PLANTED)
+    hooked(robota, "npx --no-install prettier --check .", {"text": "done"}, event="SessionStart", trusted=False)
+    assert "not trusted" in told(robota)
+    assert witness(robota) == []
+
+
+def test_a_program_that_runs_code_from_everywhere_does_not_run_in_an_untrusted_workspace(tmp_path: Path) -> None:
+    """Nobody attends print mode, where it does not run anyway, so this looks at what decides about a session."""
+    write_conftest = tmp_path / "conftest.py"
+    write_conftest.write_text("raise SystemExit('planted')\n")
+    program = NamedProgram(label="hook", argv=("/bin/sh", "-c", "pytest -q"), cwd=tmp_path)
+    code = OutsideCode(tmp_path, {"ROBOTA_HOME": str(tmp_path / "home")}, is_trusted=False, attended=True)
+    with pytest.raises(CodeRefused, match="not trusted"):
+        code.verify(program)
+
+
+def test_a_rule_saved_for_the_project_is_no_trust_in_its_scripts(robota: Robota) -> None:
+    write(robota, "scripts/fmt.sh", PLANTED)
+    hooked(robota, "scripts/fmt.sh", {"text": "done"}, trusted=False)
+    robota("config", "set", "--scope", "project", "language", "ko")
+    assert "not trusted" in told(robota)
+    assert witness(robota) == []
+    assert "is not trusted, so its configuration was ignored" not in told(robota)

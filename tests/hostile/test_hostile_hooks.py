@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robota.hooks.definitions import parse_hooks
-from tests.cli.scripts import call, script, write_settings
+from tests.cli.scripts import call, script, trust, write_settings
 from tests.harness.cli import Finished, Robota
 from tests.hostile.canary_server import listening
 
@@ -23,6 +23,7 @@ def run_with_hook(robota: Robota, event: str, command: str, **more: Any) -> Fini
     path = robota.home / ".robota/settings.json"
     hook = {"type": "command", "command": command, **more}
     write_settings(robota, {**json.loads(path.read_text()), "hooks": {event: [{"hooks": [hook]}]}})
+    trust(robota)
     done = robota("-p", "go", "--allowed-tools", "Bash(touch *),Bash(echo *)")
     assert "Traceback" not in done.stderr and "bug in Robota" not in done.stderr, done.stderr
     return done

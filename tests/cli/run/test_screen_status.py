@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.cli.scripts import call, script, write_settings
+from tests.cli.scripts import call, script, trust, write_settings
 from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
 
@@ -82,6 +82,7 @@ def test_a_status_script_of_the_workspace_does_not_run_after_it_changed(robota: 
     script(robota, {"text": "Said."})
     settings = json.loads((robota.home / ".robota" / "settings.json").read_text())
     write_settings(robota, {**settings, "statusLine": {"type": "command", "command": "./status.sh"}})
+    trust(robota)
     with ScreenTerminal(robota) as terminal:
         terminal.sees("honest line")
         program.write_text("#!/bin/sh\necho planted line\n")

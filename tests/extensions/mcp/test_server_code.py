@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.scripts import call
+from tests.cli.scripts import call, trust
 from tests.extensions.mcp.setup import DONE, PLAIN, WRITE_NOTE, PlainServer, configure
 from tests.harness.cli import Finished, Robota
 from tests.harness.programs import needs
@@ -27,6 +27,7 @@ def entry(server: PlainServer) -> dict[str, Any]:
 
 def run(robota: Robota, server: PlainServer, *turns: Any) -> Finished:
     server.calls.unlink(missing_ok=True)
+    trust(robota)
     configure(robota, {"plain": entry(server)}, [*turns, WRITE_NOTE, DONE])
     return robota("-p", "go", "--allowed-tools", "mcp__plain,Bash", "--permission-mode", "acceptEdits")
 
@@ -69,3 +70,11 @@ def test_an_unasked_edit_does_not_change_it(robota: Robota, server: PlainServer)
     before = script.read_bytes()
     run(robota, server, {"calls": [call("write_to_file", path="servers/plain.py", content="planted\n")]})
     assert script.read_bytes() == before and server.was_called
+
+
+def test_a_fresh_clone_does_not_lend_its_files_to_a_server_of_the_user(robota: Robota, server: PlainServer) -> None:
+    """The user's entry names a script by a relative path, which any repository may have."""
+    configure(robota, {"plain": entry(server)}, [WRITE_NOTE, DONE])
+    done = robota("-p", "go", "--allowed-tools", "mcp__plain")
+    assert "which is not trusted. To decide: robota trust" in " ".join(done.stderr.split())
+    assert not server.was_called

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from robota.config.trust.decision import remember
+from robota.config.trust.sources import take_snapshot
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from tests.cli.scripts import call
 from tests.harness.cli import Finished, clean_environment
@@ -74,8 +76,9 @@ class Ground:
         assert BEGAN in self.said and NO_SANDBOX not in self.said, f"the attack did not begin: {self.said}"
 
     def run(self, *calls: dict[str, Any], mode: str = "default", env: Mapping[str, str] | None = None) -> Finished:
-        """Run `robota` with a model that makes these calls, all of which the user's rules allow."""
+        """Run `robota` in a trusted workspace with a model that makes these calls, which the user's rules allow."""
         self._configure(calls)
+        remember("yes", take_snapshot(self.workspace.resolve()), {"HOME": str(self.home)}, now_ms=0)
         give_to_user(self.environment, self.base)
         if self._before is None:
             self._before = self._look()

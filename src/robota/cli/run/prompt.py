@@ -346,10 +346,13 @@ def _needs_trust_question(root: Path) -> bool:
     from robota.config.settings.load import load_settings
     from robota.config.trust.decision import TrustState, is_trusted_by_person
 
-    trust = load_settings(root, os.environ).trust
+    settings = load_settings(root, os.environ)
+    trust = settings.trust
     if trust is not None and trust.state in (TrustState.UNTRUSTED, TrustState.CHANGED):
         return True
-    return is_trusted_by_person(trust, os.environ)
+    from robota.app.extensions import has_programs
+
+    return is_trusted_by_person(trust, os.environ) or has_programs(settings)
 
 
 def _fail(output_format: str, code: int, message: str) -> int:

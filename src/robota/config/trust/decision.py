@@ -7,7 +7,6 @@ repository has to be trusted by itself. Only a worktree, proven to be one, has t
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -16,6 +15,7 @@ from robota.config.trust.lock_file import (
     Agreement,
     AgreementKind,
     ChangedPart,
+    Said,
     agree,
     agreements,
     changed_parts,
@@ -61,18 +61,26 @@ def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
 
 def is_trusted_by_person(trust: Trust | None, env: Mapping[str, str]) -> bool:
     """Whether the user explicitly trusted the workspace, which is also possible if it has no configuration."""
-    if trust is None or trust.state is not TrustState.NOTHING:
-        return trust is not None and trust.state is TrustState.TRUSTED
-    try:
-        answer = _answer(trust.snapshot.root, agreements(AgreementKind.WORKSPACE, env))
-    except ConfigError:
-        return False
-    return _state(trust.snapshot, answer) is TrustState.TRUSTED
+    return answer_about(trust, env) == "yes"
 
 
-def remember(said: Literal["yes", "no"], snapshot: Snapshot, env: Mapping[str, str], now_ms: int) -> None:
+def answer_about(trust: Trust | None, env: Mapping[str, str]) -> Said | None:
+    """The user's answer about the workspace as it is now, also about one without configuration; None without one."""
+    if trust is None:
+        return None
+    answer = trust.answer
+    if trust.state is TrustState.NOTHING:
+        try:
+            answer = _answer(trust.snapshot.root, agreements(AgreementKind.WORKSPACE, env))
+        except ConfigError:
+            return None
+    is_about_this = _state(trust.snapshot, answer) in (TrustState.TRUSTED, TrustState.REFUSED)
+    return answer.said if answer is not None and is_about_this else None
+
+
+def remember(said: Said, snapshot: Snapshot, env: Mapping[str, str], now_ms: int) -> None:
     """Store the user's answer for exactly this content."""
-    if said == "yes" and snapshot.problem is not None:
+    if said != "no" and snapshot.problem is not None:
         raise ConfigError(f"{snapshot.root} cannot be trusted, because {snapshot.problem}. Nothing was changed.")
     parts = snapshot.parts
     digests = {part.name: part.digest for part in parts}
@@ -93,7 +101,7 @@ def forget(root: Path, env: Mapping[str, str]) -> bool:
 
 def changes(trust: Trust, env: Mapping[str, str]) -> list[ChangedPart]:
     """The changes since the workspace was trusted; everything, if it never was."""
-    before = trust.answer.parts if trust.answer is not None and trust.answer.said == "yes" else {}
+    before = trust.answer.parts if trust.answer is not None and trust.answer.said != "no" else {}
     return changed_parts(before, trust.snapshot.parts, env)
 
 

@@ -35,10 +35,14 @@ class AgreementKind(StrEnum):
     OWN = "own"
 
 
+# "own": the user wrote the configuration through Robota, and was never asked about the rest of the workspace.
+Said = Literal["yes", "no", "own"]
+
+
 class Agreement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The user's answer about a content, and its time in milliseconds. `parts` has a digest for each part."""
 
-    said: Literal["yes", "no"]
+    said: Said
     digest: str
     given_ms: int
     parts: dict[str, str] = {}

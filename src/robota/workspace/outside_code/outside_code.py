@@ -111,7 +111,7 @@ class OutsideCode:
             parts = code_parts(code, self.root)
         except TooManyFiles as problem:
             code = msgspec.structs.replace(code, unbounded=str(problem))
-        if parts and not self._is_trusted:
+        if (parts or code.unbounded) and not self._is_trusted:
             raise CodeRefused("it runs files of the workspace, which is not trusted. To decide: robota trust")
         if code.unbounded and not self._attended:
             raise CodeRefused(
@@ -131,6 +131,16 @@ class OutsideCode:
                 changes = tuple(changed_parts(before, parts, self._env))
                 found.append(ChangedProgram(program=program, changes=changes, parts=parts))
         return tuple(found)
+
+    def wanted(self) -> tuple[str, ...]:
+        """What the programs would run of the workspace: names of files, or which program runs code from all over it."""
+        names: dict[str, None] = {}
+        for program in self._programs:
+            code = find_code(program, self.root)
+            if code.unbounded:
+                names[f"whatever the {program.label} finds, because {code.unbounded}"] = None
+            names.update(dict.fromkeys(part.name for part in self._parts(program)))
+        return tuple(names)
 
     def agree_to_all(self) -> tuple[str, ...]:
         """Agree to all programs as they are now; returns the names of their files. Raises `ConfigError`."""

@@ -120,6 +120,34 @@ def test_at_a_terminal_it_is_asked_once_with_a_list(robota: Robota) -> None:
         assert "Do you trust it?" not in terminal.screen
 
 
+def test_at_a_terminal_files_that_programs_of_the_user_would_run_are_asked_about_once(robota: Robota) -> None:
+    """A workspace without configuration: what a relative path in the user's own settings finds there is foreign."""
+    program = robota.workspace / "scripts" / "start.sh"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\ntouch ran\n")
+    program.chmod(0o755)
+    script(robota, {"text": "ok"})
+    path = robota.home / ".robota/settings.json"
+    hook = {"SessionStart": [{"hooks": [{"type": "command", "command": "scripts/start.sh"}]}]}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "hooks": hook}))
+    with Terminal(robota, "hello", env=QUIET) as terminal:
+        terminal.wait_for("scripts/start.sh")
+        terminal.answer("Do you trust it?", "n")
+        assert terminal.hang_up() == 0, terminal.screen
+    with Terminal(robota, "hello", env=QUIET) as terminal:
+        assert terminal.hang_up() == 0
+        assert "Do you trust it?" not in terminal.screen
+    assert not (robota.workspace / "ran").exists()
+    with Terminal(robota, "trust") as terminal:
+        terminal.wait_for("scripts/start.sh")
+        terminal.answer("Do you trust it?", "y")
+        terminal.wait_for("Trusted.")
+    with Terminal(robota, "hello", env=QUIET) as terminal:
+        assert terminal.hang_up() == 0
+        assert "Do you trust it?" not in terminal.screen
+    assert (robota.workspace / "ran").exists()
+
+
 def test_leaving_the_question_decides_nothing(robota: Robota) -> None:
     project(robota, ALLOW_TOUCH)
     with Terminal(robota, "trust") as terminal:

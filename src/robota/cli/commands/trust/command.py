@@ -12,9 +12,17 @@ from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_prose
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.config.errors import ConfigError
-from robota.config.settings.load import load_settings
+from robota.config.settings.load import Settings, load_settings
 from robota.config.trust.change_text import change_lines
-from robota.config.trust.decision import Trust, TrustState, changes, forget, is_trusted_by_person, remember
+from robota.config.trust.decision import (
+    Trust,
+    TrustState,
+    answer_about,
+    changes,
+    forget,
+    is_trusted_by_person,
+    remember,
+)
 from robota.config.trust.outside_files import OutsideFileAnswers
 from robota.text.visible import single_line
 
@@ -55,9 +63,13 @@ def ask_if_needed(root: Path, env: Mapping[str, str]) -> None:
     from robota.app.extensions import has_programs
 
     if settings.is_trusted and has_programs(settings):
-        from robota.cli.commands.trust.programs import ask_about_programs
+        from robota.cli.commands.trust.programs import ask_about_programs, print_files_wanted
 
-        ask_about_programs(settings, root.resolve(), env)
+        is_undecided = trust is not None and answer_about(settings.trust, env) in (None, "own")
+        if is_undecided and settings.trust is not None and print_files_wanted(settings, root.resolve(), env):
+            _ask(settings.trust, env, tells_no=False)
+        elif not is_undecided:
+            ask_about_programs(settings, root.resolve(), env)
     if is_trusted_by_person(settings.trust, env):
         # Imported only where needed: most workspaces have no configuration.
         from robota.cli.commands.trust.outside_files import ask_about_outside_files
@@ -96,10 +108,10 @@ def _decide(root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> 
         print_prose(" ".join(settings.ignored))
         return TRUSTED
     _describe(trust, env)
-    if trust.state is TrustState.NOTHING and not options.show:
-        return _decide_on_words(trust, root, options, env)
-    if trust.is_given or options.show:
+    if options.show:
         return TRUSTED if trust.is_given else UNTRUSTED
+    if trust.is_given:
+        return _decide_on_files(settings, trust, root, options, env)
     if options.yes:
         remember("yes", trust.snapshot, env, _now_ms())
         print_prose("This workspace is now trusted in its current state.")
@@ -147,8 +159,8 @@ def _decide_on_programs(root: Path, options: argparse.Namespace, env: Mapping[st
     from robota.cli.commands.trust.programs import agree_to_programs, ask_about_programs, show_programs
 
     settings = load_settings(root, env)
-    if not settings.is_trusted:
-        return True
+    if settings.trust is not None and not is_trusted_by_person(settings.trust, env):
+        return True  # none of them runs
     if options.yes:
         agree_to_programs(settings, root, env)
         return True
@@ -165,22 +177,32 @@ def _agree_to_programs(root: Path, env: Mapping[str, str]) -> None:
     agree_to_programs(load_settings(root, env), root, env)
 
 
-def _decide_on_words(trust: Trust, root: Path, options: argparse.Namespace, env: Mapping[str, str]) -> int:
-    """Decide on instruction files of a workspace without configuration: until it is trusted, they are only quoted."""
-    from robota.app.knowledge.instructions import has_project_instructions
+def _decide_on_files(
+    settings: Settings, trust: Trust, root: Path, options: argparse.Namespace, env: Mapping[str, str]
+) -> int:
+    """Decide on files that need trust although the configuration needs none: instructions, and what programs run.
 
-    if not has_project_instructions(root, env):
-        return TRUSTED
+    Until it is trusted, instructions are only quoted, and programs outside the sandbox run none of its files.
+    """
+    from robota.app.knowledge.instructions import has_project_instructions
+    from robota.cli.commands.trust.programs import print_files_wanted
+
+    has_words = has_project_instructions(root, env)
     if is_trusted_by_person(trust, env):
-        print_prose(
-            "It is trusted: its instruction files are sent to the model as yours. To see them: robota instructions"
-        )
+        if has_words:
+            print_prose(
+                "It is trusted: its instruction files are sent to the model as yours. To see them: robota instructions"
+            )
         return TRUSTED
-    print_prose("Its instruction files are quoted as data, not given as instructions. To see them: robota instructions")
+    if has_words:
+        print_prose(
+            "Its instruction files are quoted as data, not given as instructions. To see them: robota instructions"
+        )
+    is_wanted = print_files_wanted(settings, root, env) or has_words
     if options.yes:
         remember("yes", trust.snapshot, env, _now_ms())
         print_prose("This workspace is now trusted in its current state.")
-    elif at_terminal():
+    elif is_wanted and at_terminal():
         _ask(trust, env)
     return TRUSTED
 

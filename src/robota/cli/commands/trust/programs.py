@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from robota.workspace.outside_code.outside_code import OutsideCode
 
 
+def print_files_wanted(settings: Settings, root: Path, env: Mapping[str, str]) -> bool:
+    """List what hooks, MCP servers and the status line would run of the workspace; returns whether there is any."""
+    code = _code(settings, root, env)
+    names = () if code is None else code.wanted()
+    if names:
+        print_prose("Your hooks, MCP servers or status line would run files of it, outside the sandbox:")
+        for name in names:
+            print_prose(f"  {single_line(name, 4096)}")
+    return bool(names)
+
+
 def agree_to_programs(settings: Settings, root: Path, env: Mapping[str, str]) -> None:
     """Agree to all such files as they are now, and list them."""
     code = _code(settings, root, env)
