@@ -58,6 +58,7 @@ class Ground:
         self.workspace, self.home, self.outside = base / "ws", base / "home", base / "outside"
         self.settings: dict[str, Any] = {}
         self.protected: tuple[str, ...] = PROTECTED
+        self.is_trusted = True
         self.said = ""
         # Whether strace records what commands open; only then is `opened` known.
         self.watches_files = False
@@ -76,9 +77,10 @@ class Ground:
         assert BEGAN in self.said and NO_SANDBOX not in self.said, f"the attack did not begin: {self.said}"
 
     def run(self, *calls: dict[str, Any], mode: str = "default", env: Mapping[str, str] | None = None) -> Finished:
-        """Run `robota` in a trusted workspace with a model that makes these calls, which the user's rules allow."""
+        """Run `robota` with a model that makes these calls, all of which the user's rules allow."""
         self._configure(calls)
-        remember("yes", take_snapshot(self.workspace.resolve()), {"HOME": str(self.home)}, now_ms=0)
+        if self.is_trusted:
+            remember("yes", take_snapshot(self.workspace.resolve()), {"HOME": str(self.home)}, now_ms=0)
         give_to_user(self.environment, self.base)
         if self._before is None:
             self._before = self._look()
