@@ -124,7 +124,9 @@ def test_t15_a_time_out_is_told_as_what_it_is(workspace: Path, fail_closed: bool
 def test_a_program_with_arguments_meets_no_shell(workspace: Path) -> None:
     script_file = workspace / "hook.py"
     script_file.write_text("import json, sys; json.dump(sys.argv[1:], open('argv', 'w'))")
-    remember("yes", take_snapshot(workspace.resolve()), os.environ, now_ms=0)
+    remember(
+        "yes", take_snapshot(workspace.resolve()), {"ROBOTA_HOME": str(workspace.parent / "robota-home")}, now_ms=0
+    )
     arguments = ["${CLAUDE_PROJECT_DIR}/hook.py", "$HOME; touch oops", "a b"]
     hooks = on("Stop", {"type": "command", "command": sys.executable, "args": arguments})
     play_with_hooks(workspace, hooks, [DONE], finish())

@@ -46,6 +46,7 @@ from robota.workspace.outside_code.loaded_files import (
 )
 from robota.workspace.outside_program import CODE_DIRECTORIES, CODE_SETTINGS
 from robota.workspace.shell.expansion import ANYTHING, files_matching
+from robota.workspace.shell.script import is_assignment
 
 MAX_FILES: Final = 400
 MAX_TOTAL_BYTES: Final = 16 * 1024 * 1024
@@ -186,6 +187,8 @@ class _Search:
         if script is not None or name in INTERPRETERS:
             self._at_options(words[place + 1 : len(words) if script is None else script + 1], bases)
         for number, word in enumerate(words):
+            if number <= place and "/" not in word and not is_assignment(word):
+                continue  # found on the PATH, never in the directory it starts in
             is_run = number in (place, script) or (number > place and name in TAKING_PACKAGES)
             is_run = is_run or (number > 0 and words[number - 1] in LOADING)
             self._at_word(word, bases, depth, is_run=is_run, in_script=in_script)
