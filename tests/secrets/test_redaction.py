@@ -41,7 +41,9 @@ ORDINARY = (
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("around", ["{}", "a\n{}\nb", 'x="{}"', "({})", "é{}é", "Bearer {}", "\t{}"])
+@pytest.mark.parametrize(
+    "around", ["{}", "\\n{}", "\\u0041{}", "a\n{}\nb", 'x="{}"', "({})", "é{}é", "Bearer {}", "\t{}"]
+)
 def test_n09_a_key_is_covered_wherever_it_stands(key: str, around: str) -> None:
     """N09: in plain text and in JSON, where the new line before it is a letter."""
     text = around.format(key)
@@ -49,6 +51,57 @@ def test_n09_a_key_is_covered_wherever_it_stands(key: str, around: str) -> None:
     assert key[4:].encode() not in covered and len(covered) == len(text.encode())
     line = json.dumps({"text": text}).encode()
     assert json.loads(Redactor()(line)) == {"text": covered.decode()}
+
+
+ENDLESS = 1000
+# What a kind begins with, the rest of its shortest key, and how many characters more still belong to a longer one.
+SHORTEST_KEYS = (
+    ("sk-", "a1" * 10, ENDLESS),
+    *((begins, "a1" * 8, ENDLESS) for begins in ("sk_live_", "rk_live_", "sk_test_", "rk_test_")),
+    *((begins, "a1" * 15, ENDLESS) for begins in ("ghp_", "gho_", "ghs_", "ghu_", "ghr_")),
+    ("github_pat_", "a1" * 11, ENDLESS),
+    *((begins, "a1" * 10, ENDLESS) for begins in ("glpat-", "glptt-", "gldt-")),
+    ("AKIA", "A1" * 8, 0),
+    ("ASIA", "A1" * 8, 0),
+    ("AIza", "a1" * 17 + "b", 0),
+    ("xoxb-", "a1" * 5, ENDLESS),
+    ("xapp-", "a1" * 10, ENDLESS),
+    ("npm_", "a1" * 18, 0),
+    ("pypi-", "a1" * 25, ENDLESS),
+    ("hf_", "a1" * 15, ENDLESS),
+    ("gsk_", "a1" * 10, ENDLESS),
+    ("xai-", "a1" * 10, ENDLESS),
+    ("eyJ", "a1" * 5 + ".eyJ" + "b2" * 5 + "." + "c3" * 5, ENDLESS),
+)
+
+
+@pytest.mark.parametrize(("begins", "rest", "more"), SHORTEST_KEYS)
+def test_a_key_is_covered_from_its_shortest_length_to_its_end(begins: str, rest: str, more: int) -> None:
+    key = (begins + rest).encode()
+    assert Redactor()(key) == b"*" * len(key)
+    assert Redactor()(key[:-1]) == key[:-1]
+    assert Redactor()(key + b"d" * more + b" d") == b"*" * (len(key) + more) + b" d"
+
+
+@pytest.mark.parametrize(("begins", "rest", "more"), SHORTEST_KEYS)
+def test_a_key_that_comes_letter_by_letter_is_never_seen(begins: str, rest: str, more: int) -> None:
+    stream = Redactor().stream()
+    shown = (
+        "".join(map(stream.feed_text, begins + rest + "d" * more)) + stream.feed_text(" d") + stream.finish().decode()
+    )
+    assert shown == "*" * (len(begins + rest) + more) + " d"
+
+
+def test_letters_after_a_key_of_one_length_are_no_part_of_it() -> None:
+    assert Redactor()(f"{KEYS[8]}zz".encode()) == b"*" * len(KEYS[8]) + b"zz"
+    longer = f"{KEYS[5]}9".encode()
+    assert Redactor()(longer) == longer
+
+
+@pytest.mark.parametrize("word", ["x", "9", "xy", "ne\\w"])
+def test_the_tail_of_a_word_is_no_key_also_at_the_start_of_a_text(word: str) -> None:
+    text = f"{word}{KEYS[0]}".encode()
+    assert Redactor()(text) == text
 
 
 def test_a_private_key_is_covered_in_json_and_in_text() -> None:
@@ -114,7 +167,10 @@ def test_secrets_that_are_known_are_covered_whatever_they_look_like() -> None:
         "SERVICE_TOKEN": "blue-42-elephant",
         "TOKEN_FILE": "/run/secrets/token",
         "SECRET_NAME": "production1",
+        "SSH_KEY": "/home/me/.ssh/id_ed25519",
+        "OTHER_TOKEN": "$SERVICE_TOKEN_2",
         "HOME": "/home/me-and-you-1",
+        "PWD": "C:\\work\\project-1",
     }
     assert secret_variables(environment) == ["hunter2-hunter2", "blue-42-elephant"]
     assert Redactor(secret_variables(environment))(b"x blue-42-elephant") == b"x " + b"*" * 16
@@ -144,7 +200,11 @@ def test_a_long_file_is_covered_too_also_where_it_is_read_in_pieces(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "value", ["a", "y", "ok", "none", "1234567890123456", "password", "with space 12345", "schlüssel-1234"]
+    "value",
+    [
+        *("a", "y", "ok", "none", "a1b2c3d", "1234567890123456", "password", "a-long-password"),
+        *("with space 12345", "schlüssel-1234", "tab\tand-more-1", "bell\a-and-more-1", 'quote"-and-more-1'),
+    ],
 )
 def test_a_value_that_looks_like_ordinary_text_is_covered_nowhere(value: str) -> None:
     text = f"a model may say {value} anyway: {value}s, un{value}".encode()
@@ -152,6 +212,11 @@ def test_a_value_that_looks_like_ordinary_text_is_covered_nowhere(value: str) ->
     added = Redactor()
     added.add(value)
     assert added(text) == text
+
+
+@pytest.mark.parametrize("value", ["a1b2c3d4", "a-very-long-word"])
+def test_the_shortest_value_that_is_unmistakable_is_covered(value: str) -> None:
+    assert Redactor([value])(f"x{value}x".encode()) == b"x" + b"*" * len(value) + b"x"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,9 @@ from robota.secrets.stated_secrets import stated_secrets
         "machine h login me password pw4everyone",
         "https://hooks.slack.com/services/T0/B0/x1y2z3",
         "client.connect(password='pw4everyone', port=1)",
+        "password: abcd12",
+        "password: correct-horse-ba",
+        "API_TOKEN=12345678",
     ],
 )
 def test_what_is_said_to_be_secret_is_found(text: str) -> None:
@@ -45,6 +48,13 @@ def test_what_is_said_to_be_secret_is_found(text: str) -> None:
         "the password is in the safe",
         "Basic programming",
         "timeout=300000ms port=5432a",
+        "password: 20261117",
+        "password: abc12",
+        "password: correct-horse-b",
+        "API_TOKEN=abc12",
+        "API_TOKEN=1234567",
+        "API_TOKEN=letters",
+        "PWD=projects-of-mine-1",
     ],
 )
 def test_programs_and_prose_are_left_alone(text: str) -> None:
@@ -54,6 +64,16 @@ def test_programs_and_prose_are_left_alone(text: str) -> None:
 def test_names_in_json_count() -> None:
     found = stated_secrets({"command": "x", "env": [{"DB_PASSWORD": "pw4you"}, {"note": "TOKEN=abc123def"}]})
     assert sorted(found) == ["abc123def", "pw4you"]
+
+
+def test_json_may_be_nested_ever_so_deep() -> None:
+    found: object = {"DB_PASSWORD": "pw4you"}
+    for _ in range(100):
+        found = [found]
+    assert list(stated_secrets(found)) == ["pw4you"]
+    for _ in range(100_000):
+        found = {"inner": [found]}
+    assert list(stated_secrets(found)) == []
 
 
 def test_a_long_line_without_any_takes_no_time_to_speak_of() -> None:

@@ -73,6 +73,14 @@ def test_text_that_begins_no_secret_goes_through_at_once(text: str) -> None:
     assert stream.held == 0
 
 
+@pytest.mark.parametrize("text", ["elephants", "elephant-4", "elephant-43 "])
+def test_text_that_only_begins_like_a_known_secret_goes_through_once_that_is_clear(text: str) -> None:
+    stream = Redactor(["elephant-42"]).stream()
+    is_clear = not "elephant-42".startswith(text)
+    assert stream.feed_text(text) == (text if is_clear else "")
+    assert stream.finish() == (b"" if is_clear else text.encode())
+
+
 def test_what_turns_out_to_be_no_secret_comes_with_what_decides_it() -> None:
     stream = Redactor().stream()
     assert list(_fed(stream, ["use ", "s", "k", "-", "learn", " now"])) == ["use ", "", "", "", "", "sk-learn now"]

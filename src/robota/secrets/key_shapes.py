@@ -31,13 +31,13 @@ class Shape:
         self._goes_on = goes_on
 
     @cached_property
-    def whole(self) -> re.Pattern[bytes]:
-        goes_on = self._goes_on + b"*" if self._goes_on else b""
-        return re.compile(re.escape(self.begins) + self._certain + goes_on)
+    def certain(self) -> re.Pattern[bytes]:
+        """What is certainly a key; `rest` matches more of it."""
+        return re.compile(re.escape(self.begins) + self._certain)
 
     def covered(self, found: re.Match[bytes]) -> int:
         """Where the secret itself begins; before it may stand the name by which it is known."""
-        return found.start("secret") if "secret" in self.whole.groupindex else found.start()
+        return found.start("secret") if "secret" in self.certain.groupindex else found.start()
 
     @cached_property
     def unfinished(self) -> re.Pattern[bytes]:

@@ -21,7 +21,6 @@ SECRET_ENDS: Final = (
 WITHIN_SECRET_WORDS: Final = ("secret", "password", "passwd", "credential")
 # Ordinary names that would count as secret by one of their words.
 HARMLESS_NAMES: Final = frozenset({"pwd", "oldpwd"})
-HARMLESS_BEGINNINGS: Final = ("git_author_", "tokenizers_")
 HARMLESS_VARIABLE: Final = r"(?i)_(?:file|path|dir|name|id|url|host|user|type|ttl|env)$"
 
 MASK: Final = "***"
@@ -33,9 +32,7 @@ PASSWORD_IN_URL: Final = r"(?<=://)[^/@\s]+@"
 def names_secret(name: str) -> bool:
     """Whether the name of a variable says that it holds a credential."""
     lowered = name.lower()
-    if lowered in HARMLESS_NAMES or lowered.startswith(HARMLESS_BEGINNINGS):
-        return False
-    return any(_is_secret(word) for word in WORD.findall(lowered))
+    return lowered not in HARMLESS_NAMES and any(_is_secret(word) for word in WORD.findall(lowered))
 
 
 def _is_secret(word: str) -> bool:

@@ -205,7 +205,7 @@ def key_shape_detector() -> SecretDetector:
             return None
         if not final and shape.unfinished.match(text, place):
             return Undecided.UNDECIDED
-        found = shape.whole.match(text, place)
+        found = shape.certain.match(text, place)
         return Secret(shape.covered(found), found.end(), shape.rest) if found else None
 
     return _detector(re.compile(SUSPICION).search, [shape.begins for shape in SHAPES], classify, stand_alone=True)

@@ -44,4 +44,4 @@ def holds_secret(value: str) -> bool:
     if re.search(PASSWORD_IN_URL, value) or re.search(PASSWORD_ASSIGNMENT, value):
         return True
     data = value.encode("utf-8", "surrogateescape")
-    return re.search(SUSPICION, data) is not None and any(shape.whole.search(data) for shape in SHAPES)
+    return re.search(SUSPICION, data) is not None and any(shape.certain.search(data) for shape in SHAPES)
