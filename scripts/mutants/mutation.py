@@ -20,6 +20,10 @@ SWAPPED_COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 }
 
 
+# Options of a class that only make its values smaller, or are enforced by mypy.
+SILENT_CLASS_OPTIONS: Final = frozenset({"frozen", "gc", "kw_only"})
+
+
 class Mutation(msgspec.Struct, frozen=True, kw_only=True):
     """Replace the bytes from `start` to `end` of a source file, where `before` stands, by `after`."""
 
@@ -68,6 +72,17 @@ class _Finder(ast.NodeVisitor):
         """Visit only the value."""
         if node.value is not None:
             self.visit(node.value)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Visit the body, and the options that change what a class does."""
+        for part in (*node.keywords, *node.body):
+            if not isinstance(part, ast.keyword) or part.arg not in SILENT_CLASS_OPTIONS:
+                self.visit(part)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        """Leave sizes like `64 * 1024` alone: they are round numbers, and a little more is as good."""
+        if not _is_size(node):
+            self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
         """Swap the operator of a comparison."""
@@ -139,6 +154,13 @@ class _Finder(ast.NodeVisitor):
     def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
         return self._line_starts[node.lineno - 1] + node.col_offset, self._line_starts[end_line - 1] + end_column
+
+
+def _is_size(node: ast.expr) -> bool:
+    """A number, or a product or power of nothing but numbers."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Pow | ast.LShift):
+        return _is_size(node.left) and _is_size(node.right)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _is_type_checking(test: ast.expr) -> bool:

@@ -29,6 +29,10 @@ def now() -> int:
     return 5_000
 
 
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     return tmp_path / "sessions" / "one"
@@ -52,7 +56,46 @@ def test_an_existing_session_is_not_overwritten(log: SessionLog, directory: Path
     log.close()
     with pytest.raises(LogExists, match="not changed"):
         SessionLog.create(directory, now)
-    assert len(load(log.path).records) == 1
+    reopened, loaded = SessionLog.open(directory, now)
+    reopened.close()
+    assert len(loaded.records) == 1
+
+
+def test_a_directory_that_holds_something_else_is_no_place_for_a_session(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    (directory / "notes").write_text("mine")
+    with pytest.raises(LogExists, match="not changed"):
+        SessionLog.create(directory, now)
+
+
+def test_an_end_that_cannot_be_repaired_leaves_the_log_as_it_was_and_free(log: SessionLog, directory: Path) -> None:
+    log.append(end(1))
+    log.close()
+    damaged = log.path.read_bytes() + b"half a rec"
+    log.path.write_bytes(damaged)
+    (directory / "torn-2").mkdir()
+    with pytest.raises(LogWriteError, match=r"could not be repaired.*not changed"):
+        SessionLog.open(directory, now)
+    assert log.path.read_bytes() == damaged
+    (directory / "torn-2").rmdir()
+    repaired, _ = SessionLog.open(directory, now)
+    repaired.close()
+    assert verify(log.path).broken is None
+
+
+def test_refused_writers_leave_no_descriptor_open(log: SessionLog, directory: Path, tmp_path: Path) -> None:
+    """A service that tries again and again must not run out of them."""
+    pipe = tmp_path / "pipe"
+    pipe.mkdir()
+    os.mkfifo(pipe / "log.jsonl")
+    opened = descriptors()
+    with pytest.raises(LogInUse):
+        SessionLog.open(directory, now)
+    with pytest.raises(LogUnreadable):
+        SessionLog.open(pipe, now)
+    with pytest.raises(LogUnreadable):
+        load(pipe / "log.jsonl")
+    assert descriptors() == opened
 
 
 def test_a_second_process_is_refused_and_changes_nothing(log: SessionLog, directory: Path) -> None:

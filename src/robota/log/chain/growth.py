@@ -46,12 +46,10 @@ def last_records(path: Path, most_bytes: int, after: int = 0) -> list[Record]:
     Raises as `records_since` does.
     """
     with open_log(path) as stream:
-        start = max(after, stream.seek(0, os.SEEK_END) - most_bytes)
-        stream.seek(start)
+        stream.seek(max(after, stream.seek(0, os.SEEK_END) - most_bytes))
         lines = stream.read(most_bytes).split(b"\n")
-    # Somewhere in the middle the first line is most likely the end of one.
-    found = (unseal(line) for line in (lines if start == after else lines[1:]) if line)
-    return [record for record in found if isinstance(record, Record)]
+    # The first line is most likely the end of one, which is no sound record.
+    return [record for record in map(unseal, lines) if isinstance(record, Record)]
 
 
 def position_before_end(path: Path, most_bytes: int) -> LogPosition:
