@@ -10,7 +10,9 @@ def matching_tests(module: Path, root: Path) -> list[list[str]]:
     while not package.is_dir():
         package = package.parent
     importing = _files_naming(f"robota.{'.'.join(within.with_suffix('').parts)}", root / "tests")
-    near = sorted({*package.glob(f"test_{within.stem}*.py"), *(file for file in importing if package in file.parents)})
+    # The tests named after a module notice most of its mutants, and the first failure is enough.
+    named = sorted(package.glob(f"test_{within.stem}*.py"))
+    near = [*named, *sorted(file for file in set(importing) - set(named) if package in file.parents)]
     others = sorted(set(importing) - set(near))
     whole = [] if package == root / "tests" else [package]
     groups = [near, [*whole, *others] or [package]]

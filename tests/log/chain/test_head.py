@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from robota.cli.commands.sessions.command import main
-from robota.log.chain.head import noted_head
+from robota.log.chain.head import HEADS, ChainHead, note_head, note_names, noted_directories, noted_head
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.kinds.session import NameRecord
@@ -73,3 +73,23 @@ def test_a_log_from_another_machine_says_what_cannot_be_known(
     elsewhere.write_bytes(log.read_bytes())
     assert main(["verify", str(elsewhere)]) == 0
     assert "would not be noticed" in capsys.readouterr().out
+
+
+def test_the_notes_of_this_machine_name_its_sessions_and_damaged_ones_are_passed_over(tmp_path: Path) -> None:
+    assert noted_directories(tmp_path) == {} and note_names(tmp_path) == frozenset()
+    notes = tmp_path / HEADS
+    note_head(notes / "a", ChainHead(1, "0" * 64, "/a very long place that is noted first"))
+    note_head(notes / "a", ChainHead(2, "1" * 64, "/a"))
+    (notes / "b").write_text("no note")
+    assert noted_head(notes / "a") == ChainHead(2, "1" * 64, "/a")
+    assert noted_directories(tmp_path) == {"a": "/a"}
+    assert note_names(tmp_path) == {"a", "b"}
+
+
+def test_a_note_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "link", tmp_path / "file" / "note"):
+        note_head(place, ChainHead(1, "0" * 64))
+    assert (tmp_path / "target").read_text() == "precious"
