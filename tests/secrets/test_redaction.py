@@ -219,6 +219,22 @@ def test_the_shortest_value_that_is_unmistakable_is_covered(value: str) -> None:
     assert Redactor([value])(f"x{value}x".encode()) == b"x" + b"*" * len(value) + b"x"
 
 
+def test_a_secret_that_is_learned_later_is_covered_from_then_on() -> None:
+    redactor = Redactor(["first-secret-1"])
+    text = b"first-secret-1 second-secret-2"
+    assert redactor(text) == b"*" * 14 + b" second-secret-2"
+    for _ in range(2):
+        redactor.add("second-secret-2")
+        assert redactor(text) == b"*" * 14 + b" " + b"*" * 15
+
+
+def test_a_secret_within_another_leaves_nothing_of_the_longer_one() -> None:
+    shorter, longer = "elephant-42", "elephant-42-of-the-user"
+    for secrets in ([shorter, longer], [longer, shorter]):
+        assert covered_values(f"key {longer}", secrets) == "key ***"
+        assert Redactor(secrets)(longer.encode()) == b"*" * len(longer)
+
+
 @pytest.mark.parametrize(
     ("secret", "message", "shown"),
     [

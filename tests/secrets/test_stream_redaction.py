@@ -73,6 +73,13 @@ def test_text_that_begins_no_secret_goes_through_at_once(text: str) -> None:
     assert stream.held == 0
 
 
+def test_plain_text_is_not_copied() -> None:
+    stream, text = Redactor().stream(), "the tests pass"
+    data = text.encode()
+    assert stream.feed(data) is data
+    assert stream.feed_text(text) is text
+
+
 @pytest.mark.parametrize("text", ["elephants", "elephant-4", "elephant-43 "])
 def test_text_that_only_begins_like_a_known_secret_goes_through_once_that_is_clear(text: str) -> None:
     stream = Redactor(["elephant-42"]).stream()

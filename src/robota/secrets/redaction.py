@@ -42,7 +42,7 @@ class Redactor:
 
     def add(self, secret: str) -> None:
         """From now on this one too."""
-        if _is_recognisable(secret) and secret.encode() not in self._secrets:
+        if _is_recognisable(secret):
             self._secrets = _longest_first((*self._secrets, secret.encode()))
             self.__dict__.pop("_detector", None)  # made anew from all of them
 
@@ -122,7 +122,7 @@ class StreamRedactor:
 
     def finish(self) -> bytes:
         """The text is complete: what was held back."""
-        return self.feed(b"", final=True) if self._is_holding else b""
+        return self.feed(b"", final=True)
 
     def feed_text(self, text: str) -> str:
         """The same for text, without halves of surrogate pairs, which no client could be sent."""
