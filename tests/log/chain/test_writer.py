@@ -214,6 +214,15 @@ def test_a_link_or_a_pipe_in_place_of_the_log_is_refused(directory: Path, tmp_pa
         SessionLog.open(directory, now)
 
 
+def test_a_link_in_place_of_the_session_directory_is_refused(directory: Path, tmp_path: Path) -> None:
+    directory.parent.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    directory.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LogWriteError, match="symbolic link"):
+        SessionLog.create(directory, now)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_half_a_surrogate_pair_is_replaced_and_a_whole_one_kept(log: SessionLog) -> None:
     message = Message(ts=1, type="say", text="a\ud800b \ud83d\ude00", extra={"k\udfff": ["\udc00"]})
     log.append(MessageRecord(task_id="t", message=message))
