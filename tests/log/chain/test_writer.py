@@ -210,8 +210,9 @@ def test_a_link_or_a_pipe_in_place_of_the_log_is_refused(directory: Path, tmp_pa
     assert not target.exists()
     (directory / "log.jsonl").unlink()
     os.mkfifo(directory / "log.jsonl")
-    with pytest.raises(LogUnreadable, match="not a regular file"):
-        SessionLog.open(directory, now)
+    for start in (SessionLog.open, SessionLog.create):
+        with pytest.raises(LogUnreadable, match="not a regular file"):
+            start(directory, now)
 
 
 def test_a_link_in_place_of_the_session_directory_is_refused(directory: Path, tmp_path: Path) -> None:
