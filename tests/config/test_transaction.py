@@ -6,6 +6,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_a_change_that_is_killed_anywhere_is_made_later_or_never(place: Path, tm
         (tmp_path / "user").mkdir(exist_ok=True)
         journal = tmp_path / "user" / f"journal-{number}.json"
         shutil.copytree(place, copy)
-        if not killed_before(number, lambda copy=copy, journal=journal: change(copy, journal)):
+        if not killed_before(number, partial(change, copy, journal)):
             break
         remove_leftovers(copy, journal=journal, inside=("inner",))
         assert content(copy) in (OLD, NEW), f"killed before change {number}"
@@ -98,7 +99,7 @@ def interrupted(place: Path, journal: Path) -> None:
     """A change that was decided, by a process that was killed before it made it."""
     number = 0
     while not journal.exists():
-        assert killed_before(number, lambda: change(place, journal))
+        assert killed_before(number, partial(change, place, journal))
         number += 1
     assert content(place) != NEW
 

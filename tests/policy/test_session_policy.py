@@ -45,3 +45,18 @@ def test_leaving_the_sandbox_is_asked_about_whatever_else_speaks_for_the_command
     """A verdict with a rule is out of reach for hooks, and no suggestion would stop this question."""
     verdict = judged(command, works=True, outside=True)
     assert (verdict.decision, verdict.rule, verdict.suggestions) == (Decision.ASK, "sandbox", ())
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("Read(secret/**)", True),
+        ("Read(SECRET/**)", True),
+        ("Read", False),
+        ("Edit(secret/**)", False),
+        ("Read(other/**)", False),
+    ],
+)
+def test_a_file_is_kept_from_the_model_if_a_rule_denies_reading_its_path(rule: str, expected: bool) -> None:
+    policy = SessionPolicy(rules=RuleSet(deny=rules(rule)), resolver=PLACES, names={})
+    assert policy.forbids_reading("secret/plan.md") is expected

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from robota.contracts.tool import AnyTool, Touches
 from robota.policy.modes.mode_file import ModeProblem, parse_modes
-from robota.policy.modes.task_modes import allows, known_modes
+from robota.policy.modes.task_modes import allows, goes_beyond, known_modes
 from robota.tools.registry import builtin_tools
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
@@ -129,3 +129,23 @@ def test_any_name_of_a_file_can_be_held_against_a_pattern(path: str) -> None:
     allowed = allows(WRITE, "docs", Touches(paths=(path,)), modes) is None
     # What is no text fits no pattern.
     assert allowed == ("\udcff" not in path)
+
+
+@pytest.mark.parametrize(
+    ("mode", "other", "expected"),
+    [
+        ("ask", "code", False),
+        ("architect", "code", False),
+        ("code", "ask", True),
+        ("code", "architect", True),
+        ("architect", "ask", True),
+        ("code", "code", False),
+        ("unknown", "code", True),
+        ("code", "unknown", True),
+        ("orchestrator", "ask", True),
+        ("code", "orchestrator", False),
+    ],
+)
+def test_a_mode_goes_beyond_another_if_it_has_more_tools_or_files(mode: str, other: str, expected: bool) -> None:
+    """One without tools hands out work, and so may have everything done."""
+    assert goes_beyond(mode, other, MODES) is expected

@@ -182,8 +182,7 @@ def _sorted_out(patterns: tuple[str, ...]) -> tuple[dict[str, str], tuple[tuple[
 
 
 def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:
-    anywhere = f"**/{pattern}" if "/" in pattern else pattern
-    return matches_pattern(place, anywhere, ignore_case=ignore_case)
+    return matches_pattern(place, f"**/{pattern}", ignore_case=ignore_case)
 
 
 def _loosely(place: str) -> str:
@@ -283,8 +282,8 @@ def _with_skipped(places: set[int], wanted: tuple[str, ...]) -> set[int]:
 
 
 def directories_above(pattern: str) -> Iterator[str]:
-    """Patterns for the directories that lead to what the pattern names."""
-    pieces = (pattern if pattern.startswith(("/", "~/")) else "/" + pattern.removeprefix("./")).split("/")
+    """Patterns for the directories that lead to what the pattern names, as deep as that."""
+    pieces = pattern.removeprefix(".").split("/") if pattern.startswith("./") else pattern.split("/")
     for length in range(1, len(pieces)):
         above = "/".join(pieces[:length])
         if above.strip("/~") and pieces[length - 1] != "**":
