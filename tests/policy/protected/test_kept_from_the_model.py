@@ -243,3 +243,21 @@ def test_git_grep_is_asked_about_where_it_would_search_submodules(
     assert judge("git grep x", workspace).decision is expected
     assert judge("git grep --no-recurse-submodules x", workspace).decision is Decision.ALLOW
     assert judge("git status", workspace).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git grep x -- a.txt", Decision.ALLOW),
+        ("git grep x -- a.txt secret.txt", Decision.ALLOW),
+        ("git grep x -- ':!a.txt'", Decision.ASK),
+        ("git grep x -- ':/'", Decision.ASK),
+        ("git grep x -- '*.py'", Decision.ASK),
+        ("git grep x -- a.txt '?*.py'", Decision.ASK),
+        ("git grep", Decision.ASK),
+        ("git grep --", Decision.ASK),
+    ],
+)
+def test_git_searches_only_what_is_plainly_named(command: str, expected: Decision, workspace: Path) -> None:
+    """What begins with a colon stands for other files, and a star of git for directories too."""
+    assert judge(command, workspace, deny="Read(src/b.py)").decision is expected

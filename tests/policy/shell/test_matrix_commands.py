@@ -370,3 +370,30 @@ def test_git_is_harmless_only_in_a_trusted_workspace_and_at_its_root() -> None:
     assert says(running("git status", cwd="vendor/repo")) == "ask"
     assert says("cd vendor/repo && git status") == "ask"
     assert judge("ls", trusted=False).decision is Decision.ALLOW
+
+
+def test_a_single_dash_is_the_standard_input_and_no_flag() -> None:
+    for command in ("cat -", "ls | cat -", "wc -l - a.txt"):
+        assert says(command) == "allow"
+
+
+@pytest.mark.parametrize("command", ["{}ls", "ls; {}ls", "{}ls && make"])
+def test_commands_nested_too_deeply_are_denied_also_beside_others(command: str) -> None:
+    verdict = judge(command.format("env " * 20), "bypassPermissions")
+    assert verdict.decision is Decision.DENY and "nested" in verdict.reason
+
+
+def test_a_rule_for_git_commands_does_not_mean_another_repository() -> None:
+    for command in ("git --git-dir=/tmp/x commit", "git --git-dir /tmp/x commit"):
+        assert says(command, allow=["Bash(git *)"]) == "ask"
+        assert says(command, allow=["Bash"]) == "allow"
+    assert says("git commit -m x", allow=["Bash(git *)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["mytool secret.txt", "mytool -x secret.txt", "mytool --in=secret.txt", "mytool @secret.txt"]
+)
+def test_every_word_of_an_unknown_program_may_name_a_file(command: str) -> None:
+    for rule in ("Read(secret.txt)", "Edit(secret.txt)"):
+        assert says(command, "bypassPermissions", deny=[rule]) == "deny"
+    assert says(command, "bypassPermissions", deny=["Read(other.txt)"]) == "allow"

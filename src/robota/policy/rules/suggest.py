@@ -21,19 +21,19 @@ def call_suggestions(subject: Subject, resolver: PathResolver) -> tuple[RuleSugg
 def file_suggestions(subject: Subject, resolver: PathResolver) -> tuple[RuleSuggestion, ...]:
     """Rules for the files of a call that writes some."""
     found = [resolver.inside(path) for path in subject.touches.paths]
-    files = list(dict.fromkeys(path for path in found if path not in {None, "."}))
+    files = list(dict.fromkeys(path for path in found if path is not None and path != "."))
     if Effect.WRITE not in subject.effects or not files or len(files) > MAX_RULES or not all(map(_is_tame, files)):
         return ()
     exact = tuple(f"{EDIT}(/{path})" for path in files)
     suggestions = [
         RuleSuggestion(rules=exact, covers="exactly this file" if len(files) == 1 else "exactly these files")
     ]
-    directories = list(dict.fromkeys(posixpath.dirname(path or "") for path in files))
+    directories = list(dict.fromkeys(map(posixpath.dirname, files)))
     if all(directories):
         rules = tuple(f"{EDIT}(/{directory}/**)" for directory in directories)
         suggestions.append(RuleSuggestion(rules=rules, covers="every file in the same directory"))
     return tuple(suggestions)
 
 
-def _is_tame(path: str | None) -> bool:
-    return path is not None and not set(path) & set("*?[]()!") and path.isprintable()
+def _is_tame(path: str) -> bool:
+    return not set(path) & set("*?[]()!") and path.isprintable()
