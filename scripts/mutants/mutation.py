@@ -107,7 +107,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         """Never take a branch."""
-        if not _is_type_checking(node.test):
+        if not _is_name(node.test, "TYPE_CHECKING"):
             self._replace(node.test, "False")
             self.generic_visit(node)
 
@@ -124,9 +124,9 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """Drop a statement that is only a call; docstrings are no calls."""
+        """Drop a statement that is only a call; docstrings are no calls, and `assert_never` never runs."""
         called = node.value.value if isinstance(node.value, ast.Await) else node.value
-        if isinstance(called, ast.Call):
+        if isinstance(called, ast.Call) and not _is_name(called.func, "assert_never"):
             self._replace(node, "pass")
             self.generic_visit(node)
 
@@ -163,8 +163,8 @@ def _is_size(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
-def _is_type_checking(test: ast.expr) -> bool:
-    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def parses(source: bytes) -> bool:

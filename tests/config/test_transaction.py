@@ -194,6 +194,13 @@ def test_a_missing_directory_is_made_for_a_writer_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(missing.stat().st_mode) == 0o700
 
 
+def test_a_directory_without_a_journal_is_cleared_too(place: Path) -> None:
+    (place / ".a.1.new").write_text("")
+    for _ in range(2):
+        remove_leftovers(place)
+        assert content(place) == OLD
+
+
 def test_the_drafts_of_killed_writers_are_removed_and_other_files_are_not(place: Path, tmp_path: Path) -> None:
     (tmp_path / "user").mkdir()
     journal = tmp_path / "user" / JOURNAL

@@ -40,7 +40,10 @@ def test_a_change_touches_only_its_own_place() -> None:
 
 
 def test_sizes_and_options_that_nobody_notices_are_left_alone() -> None:
-    module = b"MAX_BYTES = 64 * 1024\nclass Span(Struct, frozen=True, gc=False, array_like=True):\n    end: int\n"
+    module = (
+        b"MAX_BYTES = 64 * 1024\nclass Span(Struct, frozen=True, gc=False, array_like=True):\n    end: int\n"
+        b"match span:\n    case unknown:\n        assert_never(unknown)\n"
+    )
     (mutation,) = usable_mutations(module)
     assert mutation.applied_to(module) == module.replace(b"array_like=True", b"array_like=False")
 

@@ -199,6 +199,19 @@ def test_a_long_file_is_covered_too_also_where_it_is_read_in_pieces(tmp_path: Pa
     assert covered.endswith(filler * 200)
 
 
+def test_the_last_secret_of_a_file_is_covered_also_where_a_piece_ends_with_it(tmp_path: Path) -> None:
+    """It could have become the longer one, had the file gone on."""
+    file = tmp_path / "output"
+    file.write_bytes(b"x" * (FILE_CHUNK - 12) + b" elephant-42")
+    Redactor(["elephant-42", "elephant-42-of-the-user"]).redact_file(file)
+    assert file.read_bytes().endswith(b"x " + b"*" * 11)
+
+
+def test_a_backslash_behind_a_key_at_the_end_stays() -> None:
+    key = KEYS[2].encode()
+    assert Redactor()(key + b"\\") == b"*" * len(key) + b"\\"
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -66,6 +66,10 @@ def test_names_in_json_count() -> None:
     assert sorted(found) == ["abc123def", "pw4you"]
 
 
+def test_only_texts_in_json_are_secrets() -> None:
+    assert list(stated_secrets({"password": 12345678, "token": None, "key": ["pw4you", True], "n": 1.5})) == []
+
+
 def test_json_may_be_nested_ever_so_deep() -> None:
     found: object = {"DB_PASSWORD": "pw4you"}
     for _ in range(100):

@@ -1,5 +1,6 @@
 """A secret that comes in pieces is covered as if it had come at once, and nothing of it is seen before."""
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -51,6 +52,14 @@ def test_three_pieces_are_covered_like_the_whole_wherever_they_are_cut(text: str
     whole = Redactor(KNOWN)(text.encode()).decode()
     for first, second in combinations(range(len(text) + 1), 2):
         assert "".join(_shown([text[:first], text[first:second], text[second:]])) == whole
+
+
+def test_a_private_key_in_json_is_covered_wherever_an_escape_is_cut() -> None:
+    text = json.dumps(PRIVATE_KEY)
+    whole = Redactor()(text.encode()).decode()
+    assert "MII" not in whole and "\\" not in whole.partition("-----END")[0]
+    for cut in range(len(text)):
+        assert "".join(_shown([text[:cut], text[cut:]])) == whole
 
 
 @given(st.sampled_from(SECRETS), st.sampled_from(("", "see ", "a\n", '{"k": "')), st.data())

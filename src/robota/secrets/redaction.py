@@ -137,7 +137,7 @@ class StreamRedactor:
 class Undecided(Enum):
     """What begins here may become a secret, or a longer one, with what comes next."""
 
-    UNDECIDED = 0
+    UNDECIDED = "undecided"
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -187,7 +187,7 @@ def known_secret_detector(secrets: Sequence[bytes]) -> SecretDetector | None:
         for secret in secrets:
             if text.startswith(secret, place):
                 return Secret(place, place + len(secret))
-            if not final and len(text) - place < len(secret) and secret.startswith(bytes(text[place:])):
+            if not final and secret.startswith(bytes(text[place : place + len(secret)])):
                 return Undecided.UNDECIDED
         return None
 
@@ -266,8 +266,8 @@ class _Stage:
     def _redact(self, text: bytearray, start: int, end: int, final: bool) -> int:
         """Redact a secret as far as it goes; `rest` is left set if even that may not be all of it."""
         if self.rest is not None:
-            more = self.rest.match(text, end)
-            end = more.end() if more else end
+            if more := self.rest.match(text, end):
+                end = more.end()
             if final or bytes(text[end:]) not in (b"", HALF_ESCAPE):
                 self.rest = None
         text[start:end] = b"*" * (end - start)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -101,3 +102,21 @@ def test_what_was_refused_and_would_be_allowed_anyway_is_told(bench: PolicyBench
     found = simulated(allowing, no, yes)
     assert found.refused_allowed == 1 and found.sparing.rules == ("Bash(mkdir a)",)
     assert simulated(bench, no, yes).refused_allowed == 0
+
+
+def test_only_calls_that_are_judged_otherwise_count_as_changed(bench: PolicyBench) -> None:
+    asked = recorded("execute_command", {"command": "make"}, PermissionMode.DEFAULT, said_yes=True)
+    looked = msgspec.structs.replace(asked, input={"command": "ls"})
+    found = simulated(bench, asked, looked, msgspec.structs.replace(asked, input=None))
+    assert [(each.call, each.verdict.decision) for each in found.changed] == [(looked, Decision.ALLOW)]
+    assert (found.calls, found.unknown, found.before, found.now) == (3, 1, {"ask": 2}, {"ask": 1, "allow": 1})
+
+
+def test_what_a_hook_asked_about_is_asked_again_unless_it_is_denied_now(bench: PolicyBench) -> None:
+    def decided(command: str) -> Decision:
+        asked = recorded("execute_command", {"command": command}, PermissionMode.DEFAULT, said_yes=True)
+        found = simulated(bench, msgspec.structs.replace(asked, is_asked_by_hook=True))
+        return Decision(*found.now)
+
+    assert decided("ls") is Decision.ASK
+    assert decided("env " * 20 + "ls") is Decision.DENY
