@@ -1,4 +1,4 @@
-"""Runs a script in a fork of a Python that has imported the libraries: see `interpreter_server`."""
+"""Runs a script in a fork of a Python that has imported most of what is needed: see `interpreter_server`."""
 
 import atexit
 import functools

@@ -1,8 +1,9 @@
-"""Forks a Python that has already imported the standard library and the dependencies, for each `robota` of a test.
+"""Forks a Python that has imported the dependencies and the modules of every session, for each `robota` of a test.
 
-Half the CPU time of a short run, and nearly all of it with MCP servers, is importing them. What is tested starts as it
-always does: the installed script is run from its first line, in a process of its own with the streams, the working
-directory and the environment that the test gives it, and imports every module of `robota` itself.
+Two thirds of the CPU time of a short run, and nearly all of it with MCP servers, is importing them. What is tested
+starts as it always does: the installed script is run from its first line, in a process of its own with the streams, the
+working directory and the environment that the test gives it. What a start imports, and that it can, is tested in new
+interpreters: by `tests/startup`, by all tests at a terminal, and by all others in `make coverage`.
 
 Run as a program with the path of a Unix socket to listen on. It ends when its standard input does.
 """
@@ -16,9 +17,11 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 LENGTH_BYTES: Final = 8
 STREAMS: Final = 3
@@ -30,6 +33,21 @@ LIBRARIES: Final = (
     *("shlex", "shutil", "sqlite3", "ssl", "string", "subprocess", "tarfile", "tempfile", "termios", "textwrap"),
     *("tomllib", "traceback", "tty", "unicodedata", "urllib.parse", "urllib.request", "uuid", "zipfile", "zlib"),
     *("anyio", "anyio._backends._asyncio", "httpx2", "mcp", "mcp.client.auth", "mcp.client.streamable_http", "msgspec"),
+)
+# What most sessions import, with all that these import in turn.
+MODULES: Final = (
+    *("robota.app.protection.hidden_files", "robota.app.session", "robota.cli.arguments", "robota.cli.main"),
+    *("robota.cli.run.prompt", "robota.clients.headless.client", "robota.clients.headless.text_format"),
+    *("robota.engine.calls.executor", "robota.engine.session.task_factory", "robota.policy.shell.decide_command"),
+    *("robota.providers.scripted.provider", "robota.tools.command.background_process"),
+    *("robota.tools.command.execute_command", "robota.tools.editing.edit_file", "robota.tools.editing.write_to_file"),
+    *("robota.tools.files.glob", "robota.tools.files.read_file", "robota.workspace.checkpoints.store"),
+    *(
+        "robota.workspace.process.foreground",
+        "robota.workspace.sandbox.backend",
+        "robota.workspace.sandbox.private_tmp",
+    ),
+    *("robota.workspace.shell.grammar",),
 )
 
 
@@ -47,9 +65,8 @@ class Request:
 def main(path: str) -> None:
     """Serve until nobody is left to ask; in a fork, run what was asked for and end as it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C at a terminal is for the tests.
-    for name in LIBRARIES:
-        with suppress(ImportError):
-            importlib.import_module(name)
+    import_all(LIBRARIES)
+    import_without_environment(MODULES)
     gc.collect()
     gc.freeze()
     run = serve(path)
@@ -58,6 +75,31 @@ def main(path: str) -> None:
         sys.path[0] = str(Path(sys.argv[0]).parent)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+def import_all(names: Iterable[str]) -> None:
+    """Import those that can be; whoever needs one of the others meets the error."""
+    for name in names:
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+def import_without_environment(names: Iterable[str]) -> None:
+    """Leave those that read the environment meanwhile to the forks, because theirs is another."""
+    with patch.object(os, "environ", Unreadable()):
+        import_all(names)
+
+
+class Unreadable:
+    """Stands for an environment that is not known yet."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise ImportError("the environment is read while a module is imported")
+
+    def __getitem__(self, name: str) -> str:
+        raise ImportError("the environment is read while a module is imported")
+
+    __contains__ = __iter__ = __getitem__
 
 
 def serve(path: str) -> dict[str, Any] | None:

@@ -2,7 +2,8 @@
 
 `python every_point.py ORIGINAL COPY ARGUMENT…`: ORIGINAL has `home` and `workspace`; for each point they are copied to
 COPY, the command dies there, and the files that are there after the next start are compared with those before the
-command and with those after a whole one. Forks of one process do the work, because imports take most of the time.
+command and with those after a whole one. Forks of one process do the work. It imports what the whole command imported,
+because imports take most of the time.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from tests.fuzz.kill.dying import Points
 TIMES = re.compile(rb'("(?:installedMs|givenMs|updatedMs)": ?)\d+')
 # Copies of what was there before, and notes that mean nothing without the entry they are about.
 HARMLESS = re.compile(r".*\.bak|.*/written-here|.*/\.gitignore|.*\.git/.*")
+MODULES = "modules"  # the file in which a whole command leaves what it imported
 
 
 def main() -> None:
@@ -32,6 +35,8 @@ def main() -> None:
     before = files_of(place)
     assert in_a_fork(lambda: run(place, arguments, 0)) == 0, "the command does not work"
     after = files_of(place)
+    for name in (place / MODULES).read_text().split():
+        import_module(name)
     found = []
     for point in count(1):
         renew(original, place)
@@ -59,6 +64,8 @@ def run(place: Path, arguments: list[str], point: int) -> None:
     points.put_in_place()
     code = robota(arguments)
     points.leave_note()
+    if point == 0:
+        (place / MODULES).write_text("\n".join(name for name in sys.modules if name.startswith("robota.")))
     assert code == 0, code
 
 
@@ -88,7 +95,7 @@ def files_of(place: Path) -> dict[str, str]:
     return {
         name: TIMES.sub(rb"\1", path.read_bytes()).decode("utf-8", "replace")
         for path in sorted(place.rglob("*"))
-        if path.is_file() and path != place / "note"
+        if path.is_file() and path not in (place / "note", place / MODULES)
         if not HARMLESS.fullmatch(name := str(path.relative_to(place)))
     }
 
