@@ -1,5 +1,6 @@
 """Nothing is lost at the terminal UI: neither the conversation after an error nor what was typed."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -14,7 +15,24 @@ from tests.harness.tmux import TmuxWindow
 
 EDIT = call("edit_file", path="calc.py", old_string="a - b", new_string="a + b")
 COMMAND = call("execute_command", command="touch made")
+STALLED_S = 10  # the replies that do come need less on any machine
 FAULTS = ("401", "403", "404", "400", "429", "500", "badsse", "stall")
+
+
+class Gate:
+    """A command that nobody needs to approve, and that ends when the test lets it."""
+
+    def __init__(self, robota: Robota) -> None:
+        self._path = robota.workspace / "gate"
+        os.mkfifo(self._path)
+        self.call = call("execute_command", command="cat gate")
+
+    def wait(self) -> None:
+        """Until the command runs."""
+        self._end = os.open(self._path, os.O_WRONLY)
+
+    def open(self) -> None:
+        os.close(self._end)
 
 
 def calc(robota: Robota) -> Path:
@@ -33,8 +51,9 @@ def calc(robota: Robota) -> Path:
 )
 def test_after_an_error_of_the_provider_the_conversation_goes_on(robota: Robota, fault: str, keys: list[str]) -> None:
     turns = ({"text": "Hello Ada."}, {"fault": fault}, {"text": "You are Ada."})
+    patience = {"timeout": STALLED_S} if fault == "stall" else {}
     with (
-        model_server(robota, *turns, options={"retry": {"maxRetries": 0}}, timeout=1) as server,
+        model_server(robota, *turns, options={"retry": {"maxRetries": 0}}, **patience) as server,
         ScreenTerminal(robota) as terminal,
     ):
         terminal.sees("Idle")
@@ -170,12 +189,15 @@ def test_a_rewind_says_that_it_happened_only_when_it_did(robota: Robota) -> None
 
 
 def test_a_letter_typed_before_a_card_goes_into_the_draft_and_the_card_can_still_be_answered(robota: Robota) -> None:
-    script(robota, {"calls": [COMMAND], "delayMs": 500}, {"text": "Done."})
+    gate = Gate(robota)
+    script(robota, {"calls": [gate.call]}, {"calls": [COMMAND]}, {"text": "Done."})
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("do it\r")
-        terminal.sees("Thinking")
+        gate.wait()
         terminal.press("y")
+        terminal.sees("> y")
+        gate.open()
         terminal.sees("Run this command?")
         assert not (robota.workspace / "made").exists()
         terminal.sees("Press Tab to answer; your draft is kept.")
@@ -206,12 +228,15 @@ def test_writing_at_a_card_answers_nothing_until_tab_is_pressed(robota: Robota) 
 
 
 def test_tab_leads_from_a_card_to_the_draft_and_the_card_says_how_to_return(robota: Robota) -> None:
-    script(robota, {"calls": [COMMAND], "delayMs": 500}, {"text": "Done."})
+    gate = Gate(robota)
+    script(robota, {"calls": [gate.call]}, {"calls": [COMMAND]}, {"text": "Done."})
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("do it\r")
-        terminal.sees("Thinking")
+        gate.wait()
         terminal.press("more")
+        terminal.sees("> more")
+        gate.open()
         terminal.sees("y yes")
         terminal.press("\t")
         terminal.sees_no_more("y yes")
