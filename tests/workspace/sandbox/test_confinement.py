@@ -102,6 +102,23 @@ def test_a_home_that_is_partly_closed_to_its_owner_does_not_stop_commands(cell: 
     assert done.stdout == "works\n"
 
 
+def test_an_interpreter_in_a_closed_directory_does_not_stop_commands(
+    cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script on the PATH names it, and nobody but root may look there."""
+    for directory in (cell.home / "bin", cell.home / "closed/tool/bin"):
+        directory.mkdir(parents=True)
+    (cell.home / "bin/script").write_text(f"#!{cell.home}/closed/tool/bin/python\n")
+    (cell.home / "closed").chmod(0)
+    monkeypatch.setenv("PATH", f"{cell.home}/bin", prepend=os.pathsep)
+    try:
+        cell.renew()
+        done = cell.run("echo works")
+    finally:
+        (cell.home / "closed").chmod(0o700)
+    assert done.stdout == "works\n"
+
+
 def test_other_processes_are_out_of_sight_and_reach(strong: Cell) -> None:
     with subprocess.Popen(["sleep", "1000"]) as bystander:
         done = strong.run(f"kill -9 {bystander.pid}; ls /proc | grep -c '^[0-9]'")

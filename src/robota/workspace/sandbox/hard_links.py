@@ -33,7 +33,11 @@ def hard_link_problem(places: Iterable[Path]) -> str:
 
 
 def _files(place: Path) -> Iterator[Path]:
-    if place.is_symlink() or not place.is_dir():
+    try:
+        is_directory = stat.S_ISDIR(place.lstat().st_mode)
+    except OSError:
+        is_directory = False  # the caller finds out why
+    if not is_directory:
         yield place
         return
     for directory, names, files in os.walk(place):

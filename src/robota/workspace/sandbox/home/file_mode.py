@@ -9,3 +9,11 @@ def mode_of(place: Path) -> int:
         return place.stat(follow_symlinks=False).st_mode
     except OSError:
         return 0
+
+
+def mode_behind(place: Path) -> int:
+    """The mode of what a path leads to; 0 if it leads nowhere, or through a directory that is closed to us."""
+    try:
+        return place.stat().st_mode
+    except OSError:
+        return 0

@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, TimeoutExpired
@@ -14,6 +15,7 @@ from robota.workspace.outside_program import find_program, run_outside
 from robota.workspace.process.environment import command_environment
 from robota.workspace.process.withheld_variables import holds_secret
 from robota.workspace.sandbox.home.configuration_files import FileCopy, names_user_in_url
+from robota.workspace.sandbox.home.file_mode import mode_behind
 
 TIMEOUT_S: Final = 5.0
 SOURCE: Final = "git's configuration, without credentials"
@@ -98,7 +100,7 @@ def _files(home: Path, env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _settings(program: str, root: Path, file: Path, env: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:
-    if not file.is_file():
+    if not stat.S_ISREG(mode_behind(file)):
         return
     words = [program, "config", "--file", str(file), "--includes", "--null", "--list"]
     try:

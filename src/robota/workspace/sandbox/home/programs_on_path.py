@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from robota.workspace.sandbox.home.file_mode import mode_behind
+
 ON_THE_PATH: Final = "on the PATH"
 # Packages of the operating system do not lead into a home.
 OF_THE_SYSTEM: Final = frozenset(map(Path, ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/games")))
@@ -100,5 +102,5 @@ def _interpreter(program: str) -> str | None:
 
 
 def _is_installation(prefix: Path) -> bool:
-    has_parts = any((prefix / name).exists() for name in INSTALLED)
-    return has_parts and prefix.name not in SHARED and not (prefix / ".git").exists()
+    has_parts = any(mode_behind(prefix / name) for name in INSTALLED)
+    return has_parts and prefix.name not in SHARED and not mode_behind(prefix / ".git")
