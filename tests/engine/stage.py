@@ -10,6 +10,7 @@ from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.log.chain.reader import load
 from robota.log.replay.session import ReplayedSession, replay
+from robota.protocol.asks.kinds import NON_BLOCKING_ASKS
 from robota.protocol.commands import Accepted, AskResponse, Command, NewTask, Receipt
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, State
@@ -18,6 +19,15 @@ from robota.protocol.state import AgentState, StateTracker
 
 LONGEST_STORY_S = 100  # only a story that fails takes so long
 E = TypeVar("E")
+
+
+def needs_answer(event: Event) -> bool:
+    """Whether the session waits for the user from this event on."""
+    return isinstance(event, MessageCreated) and event.message.ask not in (None, *NON_BLOCKING_ASKS)
+
+
+def _asks(event: Event, kind: str) -> bool:
+    return isinstance(event, MessageCreated) and event.message.ask == kind
 
 
 class Stage:
@@ -44,8 +54,8 @@ class Stage:
         raise AssertionError("the session ended before the event came")
 
     async def until_ask(self, kind: str) -> Message:
-        """Read events until this is being asked."""
-        event = await self.until(lambda e: isinstance(e, MessageCreated) and e.message.ask is not None)
+        """Read events until this is asked. The offer to stop a slow tool may come before, and needs no answer."""
+        event = await self.until(lambda e: needs_answer(e) or _asks(e, kind))
         assert isinstance(event, MessageCreated)
         assert event.message.ask == kind, f"asked {event.message.ask}: {event.message.text}"
         return event.message

@@ -10,7 +10,7 @@ from robota.app.rewinding.checkpoints import store_directory
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.events import Event, MessageCreated, ToolEnd
 from tests.cli.scripts import write_settings
-from tests.engine.stage import Stage, call, play, tool_results
+from tests.engine.stage import Stage, call, needs_answer, play, tool_results
 from tests.extensions.mcp.setup import sdk_entry
 from tests.harness.cli import Robota
 from tests.intents.project import INTENTS, SELECT, intents, results, traced, turns, write
@@ -128,7 +128,7 @@ def test_nothing_of_a_long_campaign_runs_unless_a_person_says_yes(scene: Path) -
 
     async def story(stage: Stage) -> None:
         await stage.start()
-        while not _is_over(await stage.until(_is_asked)):
+        while not _is_over(await stage.until(needs_answer)):
             await stage.answer("noButtonClicked")
         ended = stage.events_of(ToolEnd)
         assert len(ended) == len(calls) + 1
@@ -138,10 +138,6 @@ def test_nothing_of_a_long_campaign_runs_unless_a_person_says_yes(scene: Path) -
     play(scene, turns(SELECT, *calls), story, permission_mode="bypassPermissions")
     assert started == {"INT-001"} and kept(scene) == before
     assert sorted(each.name for each in (scene / ".orchestration").iterdir()) == ["active_intents.yaml"]
-
-
-def _is_asked(event: Event) -> bool:
-    return isinstance(event, MessageCreated) and event.message.ask is not None
 
 
 def _is_over(event: Event) -> bool:
