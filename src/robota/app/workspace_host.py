@@ -1,6 +1,6 @@
 """What verbs can use in a shell: a workspace without a session."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 
 if TYPE_CHECKING:
+    from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
     from robota.config.settings.load import Settings
+
+Ask = Callable[[str, str, bool], bool]
 
 
 class WorkspaceHost:
     """The workspace of a sub-command of `robota`."""
 
-    def __init__(self, launch: LaunchOptions, env: Mapping[str, str]) -> None:
+    def __init__(self, launch: LaunchOptions, env: Mapping[str, str], ask: Ask | None = None) -> None:
+        """`ask` shows a text and asks a question with a default; without it, nobody can be asked."""
         self._launch = launch
+        self._ask = ask
         self.env = env
 
     @cached_property
@@ -27,7 +32,15 @@ class WorkspaceHost:
     def settings(self) -> "Settings":
         return settings_for(self._launch, self.root, self.env)
 
+    def ask(self, about: str, question: str, *, default: bool) -> bool | None:
+        return None if self._ask is None else self._ask(about, question, default)
+
     def memory(self) -> "MemoryAccess":
         from robota.app.knowledge.memory_access import workspace_memory
 
         return workspace_memory(self._launch, self.env)
+
+    def intents(self, approved: Sequence[str] = ()) -> "IntentAccess":
+        from robota.app.intent_access import workspace_intents
+
+        return workspace_intents(self._launch, self.env, approved=approved)

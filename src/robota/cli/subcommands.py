@@ -9,9 +9,9 @@ SUBCOMMANDS = {
     "answer": ("robota.cli.run.answer", "answer the question a session is waiting on and continue it"),
     "rewind": ("robota.cli.commands.rewind", "undo: restore files and conversation to an earlier point"),
     "bisect": ("robota.cli.commands.bisect", "find the tool call in a session that broke a test"),
-    "intents": ("robota.cli.commands.intents.intents", "manage intents: what agents may work on in this repository"),
+    "intents": ("robota.commands.builtin.intents", "manage intents: what agents may work on in this repository"),
     "trace": (
-        "robota.cli.commands.intents.trace",
+        "robota.cli.commands.trace",
         "verify and export the trace of changes made by agents",
     ),
     "why": ("robota.cli.commands.proof.why", "show which prompt, call and approval produced a line"),

@@ -13,9 +13,9 @@ from robota.policy.rules.sources import RuleSet
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
+    from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
     from robota.commands.command import SlashCommand
-    from robota.commands.intent_upkeep import IntentUpkeep
     from robota.engine.session.session import Session
     from robota.extensions.plugins.active import ActivePlugin
     from robota.knowledge.output_styles import OutputStyle
@@ -39,7 +39,7 @@ class ProgramActions(msgspec.Struct, frozen=True, kw_only=True):
     examine: Callable[[], Awaitable[View]]
     try_provider: Callable[[str], Awaitable[str]]
     memory: "Callable[[], MemoryAccess]"
-    intents: "Callable[[], IntentUpkeep]"
+    intents: "Callable[[], IntentAccess]"
 
 
 class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,5 +65,11 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
     def root(self) -> Path:
         return self.options.cwd
 
+    def ask(self, about: str, question: str, *, default: bool) -> bool | None:
+        return None  # the user is asked by what a command returns
+
     def memory(self) -> "MemoryAccess":
         return self.program.memory()
+
+    def intents(self, approved: Sequence[str] = ()) -> "IntentAccess":
+        return self.program.intents()

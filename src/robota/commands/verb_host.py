@@ -1,10 +1,11 @@
 """What a verb can use, in a shell and in a conversation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
     from robota.config.settings.load import Settings
 
@@ -26,4 +27,12 @@ class VerbHost(Protocol):
     @property
     def env(self) -> Mapping[str, str]: ...
 
+    def ask(self, about: str, question: str, *, default: bool) -> bool | None:
+        """Show `about` and ask the user; None if nobody can be asked."""
+        ...
+
     def memory(self) -> "MemoryAccess": ...
+
+    def intents(self, approved: Sequence[str] = ()) -> "IntentAccess":
+        """The intents. In a shell, their criteria in `approved` run without asking."""
+        ...

@@ -8,6 +8,7 @@ import pytest
 from tests.cli.scripts import script
 from tests.engine.stage import call
 from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
 from tests.intents.project import INTENTS, SELECT, intents, write
 
 RUN = "test -f 'src/auth/token.py'"  # no rule can say this, so the user's approval must cover the text
@@ -54,6 +55,18 @@ def test_a_criterion_that_nobody_allowed_is_not_run(team: Robota) -> None:
     settings.parent.mkdir(exist_ok=True)
     settings.write_text('{"permissions": {"deny": ["Bash(python3:*)"]}}')
     assert "not run" in team("intents", "complete", "INT-001", "--yes").stdout
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "status"), [("y", "failed", "stays IN_PROGRESS"), ("n", "Nothing was run", "")]
+)
+def test_at_a_terminal_the_criteria_are_shown_and_confirmed(team: Robota, answer: str, told: str, status: str) -> None:
+    with Terminal(team, "intents", "complete", "INT-001") as terminal:
+        terminal.wait_for(RUN)
+        terminal.answer("Run them?", answer)
+        terminal.wait_for(told)
+        terminal.wait_for(status)
+        assert terminal.end() == 1
 
 
 def test_drift_is_told_with_sessions_cost_and_approvals(team: Robota) -> None:

@@ -10,8 +10,8 @@ from robota.commands.host import ExportRequest, ProgramActions
 from robota.protocol.views import View
 
 if TYPE_CHECKING:
+    from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
-    from robota.commands.intent_upkeep import IntentUpkeep
 
 
 def command_actions(opened: OpenSession) -> ProgramActions:
@@ -39,10 +39,10 @@ def command_actions(opened: OpenSession) -> ProgramActions:
 
         return session_memory(opened, os.environ)
 
-    def intents() -> "IntentUpkeep":
-        from robota.app.intent_upkeep import session_intent_upkeep
+    def intents() -> "IntentAccess":
+        from robota.app.intent_access import session_intents
 
-        return session_intent_upkeep(opened, os.environ)
+        return session_intents(opened, os.environ)
 
     return ProgramActions(export=export, examine=examine, try_provider=try_provider, memory=memory, intents=intents)
 

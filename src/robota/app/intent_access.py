@@ -1,4 +1,4 @@
-"""Builds the `IntentUpkeep` for `/intents` and `robota intents`."""
+"""Builds the `IntentAccess` for `/intents` and `robota intents`."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,23 +19,25 @@ UNGUARDED = " This session was started without intents and is not guarded by the
 
 if TYPE_CHECKING:
     from robota.app.session import OpenSession
-    from robota.commands.intent_upkeep import IntentUpkeep, RanCriterion
+    from robota.commands.builtin.intents import IntentAccess, RanCriterion
     from robota.contracts.hook import SessionHooks
     from robota.engine.calls.executor import Executed
 
 
-def session_intent_upkeep(opened: "OpenSession", env: Mapping[str, str]) -> "IntentUpkeep":
-    """The upkeep for a conversation; criteria run in its permission mode."""
+def session_intents(opened: "OpenSession", env: Mapping[str, str]) -> "IntentAccess":
+    """The intents for a conversation; criteria run in its permission mode."""
     options = opened.options
     launch = LaunchOptions(cwd=options.cwd, kept_in=opened.kept_in, permission_mode=options.permission_mode)
-    upkeep = intent_upkeep(launch, env)
+    intents = workspace_intents(launch, env)
     is_guarded = opened.services.hooks.context is not None
-    return upkeep if is_guarded else msgspec.structs.replace(upkeep, caveat=UNGUARDED)
+    return intents if is_guarded else msgspec.structs.replace(intents, caveat=UNGUARDED)
 
 
-def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str], *, approved: Collection[str] = ()) -> "IntentUpkeep":
-    """The upkeep for a workspace. The user has approved the criteria in `approved`. Raises `ConfigError`."""
-    from robota.commands.intent_upkeep import IntentUpkeep
+def workspace_intents(
+    launch: LaunchOptions, env: Mapping[str, str], *, approved: Collection[str] = ()
+) -> "IntentAccess":
+    """The intents for a shell. The user has approved the criteria in `approved`. Raises `ConfigError`."""
+    from robota.commands.builtin.intents import IntentAccess
     from robota.intents.intent_files import IntentFiles
     from robota.intents.upkeep.criteria import CriterionRuns
     from robota.log.catalogue.places import project_places, session_directories
@@ -54,7 +56,7 @@ def intent_upkeep(launch: LaunchOptions, env: Mapping[str, str], *, approved: Co
     async def run(commands: Sequence[str]) -> "Sequence[RanCriterion]":
         return await _run(launch, env, commands, approved)
 
-    return IntentUpkeep(
+    return IntentAccess(
         files=IntentFiles(root, home),
         runs=CriterionRuns(home, user),
         leases=session_leases(root, f"upkeep-{os.getpid()}", user),
@@ -137,7 +139,7 @@ def _without_intents(hooks: "SessionHooks") -> "SessionHooks":
 
 def _criterion_result(command: str, executed: "Executed") -> "RanCriterion":
     from robota.app.tool_call import command_passed
-    from robota.commands.intent_upkeep import RanCriterion
+    from robota.commands.builtin.intents import RanCriterion
 
     if executed.status == "denied":
         return RanCriterion(command=command, passed=None, why=executed.reason or "it is not allowed")

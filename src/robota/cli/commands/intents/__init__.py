@@ -1,1 +1,0 @@
-"""`robota intents` and `robota trace`."""
