@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from robota.app.workspace_host import WorkspaceHost
 from robota.cli.verb_command import run_family
 from robota.cli.verb_parser import family_parser, parsed_arguments
+from robota.commands.arguments import written
 from robota.commands.command import SlashCommand
 from robota.commands.family_command import family_command
 from robota.commands.typed_words import parse_typed
@@ -153,6 +154,7 @@ def test_a_shell_and_a_conversation_read_the_same_arguments(wanted: Everything, 
     words = [wanted.first, *([] if wanted.size is None else [wanted.size])]
     line = [*options, *words] if options_first else [*words, *options]
     assert parse_typed(EVERYTHING, shlex.join(line)) == wanted
+    assert parse_typed(EVERYTHING, shlex.join(written(wanted))) == wanted
     assert parsed_arguments(EVERYTHING, family_parser(FAMILY).read(["go", *line])) == wanted
 
 

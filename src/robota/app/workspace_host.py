@@ -23,10 +23,15 @@ class WorkspaceHost:
         self._launch = launch
         self._ask = ask
         self.env = env
+        self.session_id = None
 
     @cached_property
     def root(self) -> Path:
         return workspace_root(self._launch.cwd)
+
+    @property
+    def kept_in(self) -> Path:
+        return self.root
 
     @cached_property
     def settings(self) -> "Settings":

@@ -22,7 +22,7 @@ SUBCOMMANDS = {
     "instructions": ("robota.cli.commands.instructions", "show which instruction files are loaded, and why"),
     "memory": ("robota.commands.builtin.memory", "manage what is remembered between sessions"),
     "skills": ("robota.cli.commands.skills", "list, show, create and validate skills and prompt commands"),
-    "plugin": ("robota.cli.commands.plugin", "install, update and remove plugins; manage marketplaces"),
+    "plugin": ("robota.commands.builtin.plugins", "install, update and remove plugins; manage marketplaces"),
     "tool": ("robota.cli.commands.tool", "list the tools, or run one by hand"),
     "config": ("robota.cli.commands.config", "show and change settings, and where each one is set"),
     "trust": ("robota.cli.commands.trust.command", "review and trust the configuration of a workspace"),

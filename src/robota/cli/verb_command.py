@@ -2,16 +2,20 @@
 
 import asyncio
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from robota.app.workspace_host import WorkspaceHost
 from robota.cli.output import print_json
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.cli.verb_parser import family_parser, parsed_arguments
 from robota.clients.render.command_text import command_text
-from robota.commands.verb import Family, RunsCommands, WrongArguments, execute
+from robota.commands.arguments import written
+from robota.commands.verb import Answer, Family, RunsCommands, WrongArguments, execute
 from robota.config.launch_options import LaunchOptions
 
 DONE: Final = 0
@@ -38,11 +42,25 @@ def run_family(family: Family, argv: Sequence[str]) -> int:
     except family.caught as error:
         failure = family.explain(error)
         return _fail(failure.message, failure.exit_code)
+    for notice in answer.notices:
+        print(f"robota: {notice}", file=sys.stderr)
     if options.json:
         print_json(answer.data)
     else:
-        print(command_text(answer.outcome))
+        _print(answer, arguments)
     return DONE if answer.is_well else FAILED
+
+
+def _print(answer: Answer, arguments: msgspec.Struct) -> None:
+    """Print the answer. At a terminal, the user has seen and declined what needs agreement."""
+    pending = () if at_terminal() else answer.pending
+    for each in pending:
+        print(f"{each.about}\n")
+    print(command_text(answer.outcome))
+    given = written(arguments)
+    for each in pending[:1]:
+        added = shlex.join(word for word in written(each.arguments) if word not in given)
+        print(f"robota: Not a terminal. {each.purpose}: {added}", file=sys.stderr)
 
 
 def _ask(about: str, question: str, default: bool) -> bool:

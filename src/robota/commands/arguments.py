@@ -120,13 +120,29 @@ def _choices(kind: Any) -> tuple[str, ...]:
 def hint_of(verb: Verb[Any] | Family) -> str:
     """What may follow the verb in a slash command."""
     if isinstance(verb, Family):
-        return verb.hint or f"[{' | '.join(each.name for each in verb.verbs)}]"
+        return verb.hint or f"[{' | '.join(each.name for each in verb.listed)}]"
     if verb.hint is not None:
         return verb.hint
     found = declared(verb.arguments)
     flags = [each.usage for each in found.typed_options if each.is_flag]
     values = [each.usage for each in found.typed_options if not each.is_flag]
     return " ".join((*flags, *(each.usage for each in found.positionals), *values))
+
+
+def written(arguments: msgspec.Struct) -> list[str]:
+    """The words that give these arguments."""
+    found = declared(type(arguments))
+    defaults = {each.name: each.default for each in msgspec.structs.fields(type(arguments))}
+    words = [
+        str(value) for each in found.positionals if (value := getattr(arguments, each.name)) != defaults[each.name]
+    ]
+    for option in found.options:
+        value = getattr(arguments, option.name)
+        if value == defaults[option.name]:
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        words += [option.flag] if option.is_flag else [word for each in values for word in (option.flag, str(each))]
+    return words
 
 
 def make_arguments(arguments: type[Arguments], values: Mapping[str, Any]) -> Arguments:

@@ -1,17 +1,24 @@
 """The slash command of a family of verbs."""
 
+import shlex
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from robota.commands.arguments import declared, hint_of
+from robota.commands.arguments import declared, hint_of, written
 from robota.commands.command import SlashCommand
 from robota.commands.typed_words import parse_typed
-from robota.commands.verb import Family, Verb, WrongArguments, execute
+from robota.commands.verb import Family, NeedsAgreement, Verb, WrongArguments, execute
 from robota.commands.verb_host import VerbHost
 from robota.protocol.commands import Refused
-from robota.protocol.slash_commands import CommandOutcome, SlashCommandInfo, SubcommandInfo
+from robota.protocol.slash_commands import (
+    CommandChoice,
+    CommandOption,
+    CommandOutcome,
+    SlashCommandInfo,
+    SubcommandInfo,
+)
 from robota.text.visible import single_line
 
 
@@ -43,19 +50,33 @@ async def _run(family: Family, host: VerbHost, typed: str) -> CommandOutcome | R
     if isinstance(found, Refused):
         return found
     try:
-        return (await execute(found.verb, host, parse_typed(found.verb, found.rest))).outcome
+        answer = await execute(found.verb, host, parse_typed(found.verb, found.rest))
     except WrongArguments as problem:
         return _wrong(str(problem), found.usage)
     except family.caught as error:
         return Refused(code=family.name, message=family.explain(error).message)
+    return _choice(answer.pending[0], found.line) if answer.pending else answer.outcome
+
+
+def _choice(pending: NeedsAgreement, line: str) -> CommandChoice:
+    """The choice to agree; its line agrees to exactly what is shown."""
+    agreeing = f"{line} {shlex.join(written(pending.arguments))}"
+    return CommandChoice(
+        title=f"{pending.about}\n{pending.caution}",
+        options=(CommandOption(label=pending.label, line=agreeing, detail=pending.detail),),
+    )
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """A verb, the words behind it, and how it is used."""
+    """A verb, the line up to it, and the words behind it."""
 
     verb: Verb[Any]
+    line: str
     rest: str
-    usage: str
+
+    @property
+    def usage(self) -> str:
+        return f"{self.line} {hint_of(self.verb)}"
 
 
 def _find(family: Family, typed: str, line: str) -> _Found | Refused:
@@ -65,7 +86,7 @@ def _find(family: Family, typed: str, line: str) -> _Found | Refused:
         return _wrong(f"Invalid action {single_line(name)!r}.", f"{line} {hint_of(family)}")
     if isinstance(verb, Family):
         return _find(verb, "".join(rest), f"{line} {name}")
-    return _Found(verb, "".join(rest), f"{line} {name} {hint_of(verb)}")
+    return _Found(verb, f"{line} {name}", "".join(rest))
 
 
 def _named(family: Family, name: str) -> Verb[Any] | Family | None:
@@ -78,7 +99,7 @@ def _wrong(problem: str, usage: str) -> Refused:
 
 def _words(family: Family) -> tuple[SubcommandInfo, ...]:
     return tuple(
-        SubcommandInfo(name=verb.name, argument_hint=hint_of(verb), description=_help(verb)) for verb in family.verbs
+        SubcommandInfo(name=verb.name, argument_hint=hint_of(verb), description=_help(verb)) for verb in family.listed
     )
 
 

@@ -65,6 +65,10 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
     def root(self) -> Path:
         return self.options.cwd
 
+    @property
+    def session_id(self) -> str:
+        return self.options.session_id
+
     def ask(self, about: str, question: str, *, default: bool) -> bool | None:
         return None  # the user is asked by what a command returns
 

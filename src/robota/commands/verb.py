@@ -53,12 +53,32 @@ class Option(msgspec.Struct, frozen=True):
     hidden: bool = False
 
 
+class NeedsAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verb would do if the user agreed, and the arguments with which it does exactly that.
+
+    `about` describes it, `label` and `detail` name the choice in a conversation, `purpose` says why a user of a shell
+    would add the arguments.
+    """
+
+    about: str
+    caution: str
+    label: str
+    detail: str
+    purpose: str
+    arguments: msgspec.Struct
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a verb: what clients draw, and data for `--json`. `is_well` is false if a part of it failed."""
+    """The result of a verb: what clients draw, and data for `--json`. `is_well` is false if a part of it failed.
+
+    `pending` is what the user has not agreed to; `notices` are printed besides the answer in a shell.
+    """
 
     outcome: CommandOutcome
     data: Any = None
     is_well: bool = True
+    pending: tuple[NeedsAgreement, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -78,7 +98,8 @@ Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 class Verb(msgspec.Struct, Generic[Arguments], frozen=True):
     """A name, typed arguments, and a function. The function runs in a thread unless it is a coroutine function.
 
-    `hint` replaces the usage that the arguments give. `only_in_conversation` says that `robota` does not have it.
+    `hint` replaces the usage that the arguments give. One that is `only_in_conversation` is not a sub-command of
+    `robota`; one that is `unlisted`, in addition, is only used by lines that the program offers.
     """
 
     name: str
@@ -88,6 +109,7 @@ class Verb(msgspec.Struct, Generic[Arguments], frozen=True):
     aliases: tuple[str, ...] = ()
     hint: str | None = None
     only_in_conversation: bool = False
+    unlisted: bool = False
 
 
 class NoArguments(msgspec.Struct, frozen=True):
@@ -124,6 +146,11 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     problems: tuple[type[Exception], ...] = ()
     explain: Callable[[Exception], Failure] = explain
+
+    @property
+    def listed(self) -> "tuple[Verb[Any] | Family, ...]":
+        """The verbs that users are told about."""
+        return tuple(verb for verb in self.verbs if isinstance(verb, Family) or not verb.unlisted)
 
     @property
     def caught(self) -> tuple[type[Exception], ...]:

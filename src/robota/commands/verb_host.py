@@ -22,6 +22,16 @@ class VerbHost(Protocol):
         ...
 
     @property
+    def kept_in(self) -> Path:
+        """The project that the workspace belongs to; a worktree belongs to the one it was made from."""
+        ...
+
+    @property
+    def session_id(self) -> str | None:
+        """The session of the conversation; None in a shell."""
+        ...
+
+    @property
     def settings(self) -> "Settings": ...
 
     @property

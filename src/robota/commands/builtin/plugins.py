@@ -1,95 +1,255 @@
-"""`/plugin`: manages plugins and marketplaces."""
+"""The verbs of plugins and marketplaces."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Annotated, Final, Literal
 
-from robota.commands.command import SlashCommand, shown_text, wrong_arguments
-from robota.commands.host import CommandHost
-from robota.config.errors import ConfigError
-from robota.protocol.commands import Refused
-from robota.protocol.slash_commands import (
-    CommandChoice,
-    CommandOption,
-    CommandOutcome,
-    SessionWanted,
-    SlashCommandInfo,
-    SubcommandInfo,
-)
+import msgspec
 
-if TYPE_CHECKING:
-    from robota.commands.plugins.reply import PluginReply, Proposal
-
-PLUGIN: Final = SlashCommandInfo(
-    name="plugin",
-    aliases=("plugins",),
-    argument_hint="[list | show | install | enable | disable | update | uninstall | marketplace | reload]",
-    description="manage plugins and marketplaces",
-    subcommands=(
-        SubcommandInfo(name="list", description="list installed plugins"),
-        SubcommandInfo(name="show", argument_hint="NAME", description="show what a plugin contains"),
-        SubcommandInfo(
-            name="install",
-            argument_hint="[NAME@MARKETPLACE | PATH | ADDRESS]",
-            description="review and install a plugin; without a name, those the project requests",
-        ),
-        SubcommandInfo(name="enable", argument_hint="NAME", description="enable a disabled plugin"),
-        SubcommandInfo(name="disable", argument_hint="NAME", description="disable a plugin without removing it"),
-        SubcommandInfo(name="update", argument_hint="[NAME]", description="update a plugin after showing the changes"),
-        SubcommandInfo(name="uninstall", argument_hint="NAME", description="remove a plugin"),
-        SubcommandInfo(
-            name="marketplace",
-            argument_hint="[list | add SOURCE | update | remove NAME]",
-            description="manage marketplaces",
-        ),
-        SubcommandInfo(name="reload", description="reopen this session with the current plugins"),
-    ),
-)
-
-
-def commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/plugin`."""
-
-    async def plugin(arguments: str) -> CommandOutcome | Refused:
-        if arguments == "reload":
-            return SessionWanted(session_id=host.options.session_id)
-        from robota.commands.plugins.actions import PluginActions
-        from robota.commands.plugins.menu import plugin_menu
-        from robota.commands.plugins.reply import refusal
-        from robota.commands.plugins.requests import parse_plugin_request
-        from robota.extensions.plugins.manifest import InvalidPlugin
-
-        typed = parse_plugin_request(arguments)
-
-        def agrees(proposal: "Proposal") -> bool:
-            return typed is not None and len(typed.agreed) >= DIGEST_TYPED and proposal.digest.startswith(typed.agreed)
-
-        actions = PluginActions(host.settings, host.kept_in, host.env, agrees)
-        try:
-            menu = await plugin_menu(arguments, actions)
-            if menu is not None or typed is None:
-                return menu or wrong_arguments(PLUGIN, "Invalid arguments for /plugin.")
-            reply = await actions.execute(typed.request)
-        except (InvalidPlugin, ConfigError, OSError) as error:
-            return Refused(code="plugin", message=refusal(error))
-        return _choice(reply, arguments) if reply.waits_for else shown_text(reply.text)
-
-    yield SlashCommand(info=PLUGIN, run=plugin)
-
+from robota.commands.plugins.actions import PluginActions
+from robota.commands.plugins.menu import main_menu, marketplace_menu, marketplaces_menu, plugin_menu, scope_menu
+from robota.commands.plugins.reply import PluginReply, Proposal, refusal
+from robota.commands.verb import Answer, Failure, Family, NeedsAgreement, NoArguments, Option, Positional, Verb, told
+from robota.commands.verb_host import VerbHost
+from robota.extensions.plugins.manifest import InvalidPlugin
+from robota.protocol.slash_commands import CommandChoice, SessionWanted, SubcommandInfo
+from robota.text.visible import single_line
 
 DIGEST_TYPED: Final = 12
 
 
-def _choice(reply: "PluginReply", arguments: str) -> CommandOutcome:
-    """The choice to install what is shown; its line carries the digest, so it agrees to exactly that."""
-    line = arguments.partition("--agree")[0].strip()
-    return CommandChoice(
-        title="\n".join((reply.waits_for[0].text, "Nothing in it runs unless you agree.")),
-        options=tuple(
-            CommandOption(
-                label="Agree and install it",
-                line=f"/plugin {line} --agree {proposal.digest[:DIGEST_TYPED]}",
-                detail="exactly as shown",
-            )
-            for proposal in reply.waits_for[:1]
-        ),
+def _plugin_names(host: VerbHost) -> Iterable[SubcommandInfo]:
+    for plugin in _actions(host).list_all().data:
+        yield SubcommandInfo(name=plugin["id"], description=plugin["state"])
+
+
+def _marketplace_names(host: VerbHost) -> Iterable[SubcommandInfo]:
+    for known in _actions(host).marketplaces.list_all().data:
+        yield SubcommandInfo(name=single_line(known["name"]), description=f"{len(known['plugins'])} plugins")
+
+
+class OnePlugin(msgspec.Struct, frozen=True):
+    """An installed plugin."""
+
+    name: Annotated[str, Positional("NAME", complete=_plugin_names)]
+
+
+class Agreeing(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user agrees to in advance."""
+
+    yes: Annotated[bool, Option("agree to its content without being asked", group="agreement", only_in_shell=True)] = (
+        False
     )
+    agree: Annotated[str | None, Option("agree only to the content with this digest", "DIGEST", group="agreement")] = (
+        None
+    )
+
+
+class InstallPlugin(Agreeing, frozen=True, kw_only=True):
+    """A plugin to install."""
+
+    what: Annotated[
+        str,
+        Positional(
+            "PLUGIN", "NAME@MARKETPLACE, a path (./x) or a URL (https://…#ref); default: those the project requests"
+        ),
+    ] = ""
+    scope: Annotated[Literal["user", "project"] | None, Option("install for all your projects, or only this one")] = (
+        None
+    )
+
+
+class UpdatePlugin(Agreeing, frozen=True, kw_only=True):
+    """A plugin to update, or all."""
+
+    name: Annotated[str, Positional("NAME", complete=_plugin_names)] = ""
+
+
+class NewMarketplace(msgspec.Struct, frozen=True):
+    """A marketplace to add."""
+
+    source: Annotated[str, Positional("SOURCE", "a path (./x), a URL (https://…#ref) or a GitHub owner/name")]
+
+
+class OneMarketplace(msgspec.Struct, frozen=True):
+    """A marketplace."""
+
+    name: Annotated[str, Positional("NAME", complete=_marketplace_names)]
+
+
+class AnyMarketplace(msgspec.Struct, frozen=True):
+    """A marketplace, or all."""
+
+    name: Annotated[str, Positional("NAME", complete=_marketplace_names)] = ""
+
+
+class OneOffer(msgspec.Struct, frozen=True):
+    """A plugin of a marketplace."""
+
+    plugin: Annotated[str, Positional("NAME@MARKETPLACE")]
+
+
+def _actions(host: VerbHost, agrees: Callable[[Proposal], bool] = lambda _: False) -> PluginActions:
+    return PluginActions(host.settings, host.kept_in, host.env, agrees)
+
+
+def _list(host: VerbHost, _: NoArguments) -> Answer:
+    return _answer(host, _actions(host).list_all())
+
+
+def _show(host: VerbHost, wanted: OnePlugin) -> Answer:
+    return _answer(host, _actions(host).show(wanted.name))
+
+
+def _enable(host: VerbHost, wanted: OnePlugin) -> Answer:
+    return _answer(host, _actions(host).switch(wanted.name, is_enabled=True))
+
+
+def _disable(host: VerbHost, wanted: OnePlugin) -> Answer:
+    return _answer(host, _actions(host).switch(wanted.name, is_enabled=False))
+
+
+def _uninstall(host: VerbHost, wanted: OnePlugin) -> Answer:
+    return _answer(host, _actions(host).uninstall(wanted.name))
+
+
+async def _install(host: VerbHost, wanted: InstallPlugin) -> Answer:
+    return await _with_agreement(host, wanted, lambda actions: actions.install(wanted.what, wanted.scope))
+
+
+async def _update(host: VerbHost, wanted: UpdatePlugin) -> Answer:
+    return await _with_agreement(host, wanted, lambda actions: actions.update(wanted.name))
+
+
+async def _with_agreement(
+    host: VerbHost,
+    wanted: InstallPlugin | UpdatePlugin,
+    request: Callable[[PluginActions], Awaitable[PluginReply]],
+) -> Answer:
+    """What would be installed is described first; the user agrees by a digest, in advance, or when asked."""
+    agreed: list[str] = []
+
+    def agrees(proposal: Proposal) -> bool:
+        if wanted.agree is not None:
+            return len(wanted.agree) >= DIGEST_TYPED and proposal.digest.startswith(wanted.agree)
+        if wanted.yes:
+            agreed.append(proposal.text)
+        return wanted.yes or bool(host.ask(proposal.text, "Install it?", default=False))
+
+    reply = await request(_actions(host, agrees))
+    pending = tuple(_pending(proposal, wanted) for proposal in reply.waits_for)
+    return _answer(host, reply, agreed, pending)
+
+
+def _list_marketplaces(host: VerbHost, _: NoArguments) -> Answer:
+    return _answer(host, _actions(host).marketplaces.list_all())
+
+
+async def _add_marketplace(host: VerbHost, wanted: NewMarketplace) -> Answer:
+    return _answer(host, await _actions(host).marketplaces.add(wanted.source))
+
+
+async def _update_marketplaces(host: VerbHost, wanted: AnyMarketplace) -> Answer:
+    return _answer(host, await _actions(host).marketplaces.update(wanted.name))
+
+
+def _remove_marketplace(host: VerbHost, wanted: OneMarketplace) -> Answer:
+    return _answer(host, _actions(host).marketplaces.remove(wanted.name))
+
+
+def _answer(
+    host: VerbHost, reply: PluginReply, agreed: Iterable[str] = (), pending: tuple[NeedsAgreement, ...] = ()
+) -> Answer:
+    answer = told("\n".join((*agreed, reply.text)), reply.data, is_well=reply.is_done and not pending)
+    return msgspec.structs.replace(answer, pending=pending, notices=tuple(host.settings.ignored))
+
+
+def _pending(proposal: Proposal, wanted: InstallPlugin | UpdatePlugin) -> NeedsAgreement:
+    """The same request with the digest of the proposal, so that it agrees to exactly that."""
+    return NeedsAgreement(
+        about=proposal.text,
+        caution="Nothing in it runs unless you agree.",
+        label="Agree and install it",
+        detail="exactly as shown",
+        purpose="To agree to exactly this content",
+        arguments=msgspec.structs.replace(wanted, agree=proposal.digest[:DIGEST_TYPED]),
+    )
+
+
+def _menu(host: VerbHost, _: NoArguments) -> Answer:
+    return Answer(outcome=main_menu(_actions(host).list_all().data))
+
+
+def _manage(host: VerbHost, wanted: OnePlugin) -> Answer:
+    return _found(plugin_menu(_actions(host).list_all().data, wanted.name), wanted.name)
+
+
+def _marketplaces(host: VerbHost, _: NoArguments) -> Answer:
+    return Answer(outcome=marketplaces_menu(_actions(host).marketplaces.list_all().data))
+
+
+def _browse(host: VerbHost, wanted: OneMarketplace) -> Answer:
+    return _found(marketplace_menu(_actions(host).marketplaces.list_all().data, wanted.name), wanted.name)
+
+
+def _found(menu: CommandChoice | None, name: str) -> Answer:
+    if menu is None:
+        raise InvalidPlugin(f"there is no {single_line(name)} here")
+    return Answer(outcome=menu)
+
+
+def _scope(host: VerbHost, wanted: OneOffer) -> Answer:
+    return Answer(outcome=scope_menu(wanted.plugin))
+
+
+def _reload(host: VerbHost, _: NoArguments) -> Answer:
+    return Answer(outcome=SessionWanted(session_id=host.session_id))
+
+
+def _explain(error: Exception) -> Failure:
+    return Failure(refusal(error))
+
+
+MARKETPLACES: Final = Family(
+    name="marketplace",
+    about="Manage the marketplaces that plugins come from.",
+    description="manage the marketplaces that plugins come from",
+    default="menu",
+    hint="[list | add SOURCE | update | remove NAME]",
+    verbs=(
+        Verb("list", "list marketplaces and the plugins they offer", NoArguments, _list_marketplaces),
+        Verb("add", "add a marketplace", NewMarketplace, _add_marketplace),
+        Verb("update", "refresh one marketplace, or all", AnyMarketplace, _update_marketplaces),
+        Verb("remove", "remove a marketplace and its plugins", OneMarketplace, _remove_marketplace),
+        Verb("menu", "", NoArguments, _marketplaces, only_in_conversation=True, unlisted=True),
+    ),
+)
+FAMILY: Final = Family(
+    name="plugin",
+    aliases=("plugins",),
+    about="Manage plugins. Nothing in a plugin runs before you have agreed to it.",
+    description="manage plugins and marketplaces",
+    default="menu",
+    problems=(InvalidPlugin, OSError),
+    explain=_explain,
+    verbs=(
+        Verb("list", "list installed plugins, and those the project requests", NoArguments, _list),
+        Verb("show", "show what a plugin contains", OnePlugin, _show),
+        Verb(
+            "install",
+            "show what a plugin contains, and install it; without a name, those the project requests",
+            InstallPlugin,
+            _install,
+            hint="[NAME@MARKETPLACE | PATH | ADDRESS]",
+        ),
+        Verb("enable", "enable a disabled plugin", OnePlugin, _enable),
+        Verb("disable", "disable a plugin without removing it", OnePlugin, _disable),
+        Verb("update", "update one plugin, or all, after showing the changes", UpdatePlugin, _update, hint="[NAME]"),
+        Verb("uninstall", "remove a plugin", OnePlugin, _uninstall, aliases=("remove",)),
+        MARKETPLACES,
+        Verb("reload", "reopen this session with the current plugins", NoArguments, _reload, only_in_conversation=True),
+        Verb("menu", "", NoArguments, _menu, only_in_conversation=True, unlisted=True),
+        Verb("manage", "", OnePlugin, _manage, only_in_conversation=True, unlisted=True),
+        Verb("browse", "", OneMarketplace, _browse, only_in_conversation=True, unlisted=True),
+        Verb("scope", "", OneOffer, _scope, only_in_conversation=True, unlisted=True),
+    ),
+)

@@ -1,26 +1,13 @@
-"""Executes requests about plugins and marketplaces. Nothing is installed without the agreement of the user."""
+"""Manages plugins. Nothing is installed without the agreement of the user."""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
 from robota.commands.plugins.description import component_lines, difference_lines, heading_text, note_lines, plugin_json
 from robota.commands.plugins.marketplaces import MarketplaceActions, declared_marketplaces
 from robota.commands.plugins.reply import PluginReply, Proposal, joined, refusal
-from robota.commands.plugins.requests import (
-    AddMarketplace,
-    InstallPlugin,
-    ListMarketplaces,
-    ListPlugins,
-    PluginRequest,
-    RemoveMarketplace,
-    ShowPlugin,
-    SwitchPlugin,
-    UninstallPlugin,
-    UpdateMarketplace,
-    UpdatePlugin,
-)
 from robota.config.settings.layers import WORKSPACE_LAYERS
 from robota.config.settings.load import Settings
 from robota.config.trust.lock_file import AgreementKind, agreements, changed_parts
@@ -42,7 +29,7 @@ Agree = Callable[[Proposal], bool]
 
 
 class PluginActions:
-    """Executes requests about plugins and marketplaces, for one project."""
+    """Manages the plugins of one project. Everything may raise `InvalidPlugin`, `ConfigError` or `OSError`."""
 
     def __init__(self, settings: Settings, project: Path, env: Mapping[str, str], agrees: Agree) -> None:
         """`agrees` gets the full description of a plugin before it is installed."""
@@ -54,31 +41,14 @@ class PluginActions:
         self._store = PluginStore(env)
         declared = declared_marketplaces(settings, project)
         self._installer = PluginInstaller(self._store, declared.sources, env)
-        self._marketplaces = MarketplaceActions(self._installer, project, declared.problems)
+        self.marketplaces = MarketplaceActions(self._installer, project, declared.problems)
 
-    async def execute(self, request: PluginRequest) -> PluginReply:
-        """Execute a request. Raises `InvalidPlugin`, `ConfigError` or `OSError`."""
-        match request:
-            case ListPlugins():
-                return self._list()
-            case ShowPlugin(name):
-                return self._show(self._installed(name))
-            case InstallPlugin(what, scope):
-                return await self._install(what, scope)
-            case UpdatePlugin(name):
-                return await self._update(name)
-            case SwitchPlugin(name, is_enabled):
-                return self._switch(self._installed(name), is_enabled=is_enabled)
-            case UninstallPlugin(name):
-                plugin = self._installed(name)
-                self._installer.uninstall(plugin)
-                return PluginReply(text=f"Removed {plugin.id}.", data={"id": plugin.id, "removed": True})
-            case ListMarketplaces() | AddMarketplace() | UpdateMarketplace() | RemoveMarketplace():
-                return await self._marketplaces.execute(request)
-            case _:
-                assert_never(request)
+    def uninstall(self, name: str) -> PluginReply:
+        plugin = self._installed(name)
+        self._installer.uninstall(plugin)
+        return PluginReply(text=f"Removed {plugin.id}.", data={"id": plugin.id, "removed": True})
 
-    def _list(self) -> PluginReply:
+    def list_all(self) -> PluginReply:
         plugins = installed_for(self._store.read(), self._project)
         lines = [
             f"{each.id}  {each.version or each.digest[:DIGEST_SHOWN]}  {each.scope}  {self._state(each)}"
@@ -119,7 +89,8 @@ class PluginActions:
     def _is_off(self, plugin: InstalledPlugin) -> bool:
         return not plugin.is_enabled or self._settings.values.enabled_plugins.get(plugin.id) is False
 
-    def _show(self, plugin: InstalledPlugin) -> PluginReply:
+    def show(self, name: str) -> PluginReply:
+        plugin = self._installed(name)
         root = self._store.files_of(plugin)
         snapshot = snapshot_of_tree(root)
         contents = read_contents(snapshot, plugin.name)
@@ -135,7 +106,7 @@ class PluginActions:
         data = {**plugin_json(plugin, contents, root), "state": self._state(plugin), "path": str(root)}
         return PluginReply(text="\n".join(lines), data=data)
 
-    async def _install(self, what: str, scope: str | None) -> PluginReply:
+    async def install(self, what: str, scope: str | None) -> PluginReply:
         if not what:
             return await self._install_wanted(scope)
         origin, name = self._origin(what)
@@ -154,9 +125,9 @@ class PluginActions:
         wanted = [each for each in self._wanted() if each not in installed]
         if not wanted:
             return PluginReply(text="All plugins that this project requests are installed.", data=[])
-        return joined([await self._reply_or_failure(each, self._install(each, scope)) for each in wanted], "")
+        return joined([await self._reply_or_failure(each, self.install(each, scope)) for each in wanted], "")
 
-    async def _update(self, name: str) -> PluginReply:
+    async def update(self, name: str) -> PluginReply:
         if name:
             return await self._update_one(self._installed(name))
         plugins = installed_for(self._store.read(), self._project)
@@ -210,7 +181,8 @@ class PluginActions:
         where = "for this project" if plugin.project else "for all your projects"
         return PluginReply(text=f"{plugin.id} is {verb} {where}. {IN_EFFECT}", data={**data, "installed": True})
 
-    def _switch(self, plugin: InstalledPlugin, *, is_enabled: bool) -> PluginReply:
+    def switch(self, name: str, *, is_enabled: bool) -> PluginReply:
+        plugin = self._installed(name)
         self._installer.enable(plugin, is_enabled=is_enabled)
         text = f"{plugin.id} is {'enabled' if is_enabled else 'disabled'}. {IN_EFFECT}"
         if is_enabled and self._settings.values.enabled_plugins.get(plugin.id) is False:

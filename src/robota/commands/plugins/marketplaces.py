@@ -1,18 +1,11 @@
-"""Executes requests about marketplaces."""
+"""Manages marketplaces."""
 
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any
 
 import msgspec
 
 from robota.commands.plugins.reply import PluginReply, joined, refusal
-from robota.commands.plugins.requests import (
-    AddMarketplace,
-    ListMarketplaces,
-    MarketplaceRequest,
-    RemoveMarketplace,
-    UpdateMarketplace,
-)
 from robota.config.settings.load import Settings
 from robota.extensions.plugins.installer import PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
@@ -41,28 +34,14 @@ def declared_marketplaces(settings: Settings, project: Path) -> DeclaredMarketpl
 
 
 class MarketplaceActions:
-    """Executes requests about the marketplaces of the user and of the settings."""
+    """Manages the marketplaces of the user and of the settings. Raises like `PluginActions`."""
 
     def __init__(self, installer: PluginInstaller, project: Path, problems: tuple[str, ...]) -> None:
         self._installer = installer
         self._project = project
         self._problems = problems
 
-    async def execute(self, request: MarketplaceRequest) -> PluginReply:
-        """Execute a request. Raises `InvalidPlugin`, `ConfigError` or `OSError`."""
-        match request:
-            case ListMarketplaces():
-                return self._list()
-            case AddMarketplace(source):
-                return await self._add(source)
-            case UpdateMarketplace(name):
-                return await self._update(name)
-            case RemoveMarketplace(name):
-                return self._remove(name)
-            case _:
-                assert_never(request)
-
-    def _list(self) -> PluginReply:
+    def list_all(self) -> PluginReply:
         known = self._installer.marketplaces()
         lines = list(self._problems)
         for each in known:
@@ -74,7 +53,7 @@ class MarketplaceActions:
         nothing = "No marketplace is configured. To add one: robota plugin marketplace add SOURCE"
         return PluginReply(text="\n".join(lines) or nothing, data=[_as_json(each) for each in known])
 
-    async def _add(self, source: str) -> PluginReply:
+    async def add(self, source: str) -> PluginReply:
         parsed = parse_typed_source(source, self._project)
         if parsed is None:
             raise InvalidPlugin(f"{single_line(source)!r} is not a path (./x), URL (https://…) or GitHub owner/name")
@@ -82,7 +61,7 @@ class MarketplaceActions:
         text = f"Added {known.name}. It offers {len(known.offered)} plugins: robota plugin marketplace list"
         return PluginReply(text="\n".join((text, *(f"Note: {each}." for each in known.problems))), data=_as_json(known))
 
-    async def _update(self, name: str) -> PluginReply:
+    async def update(self, name: str) -> PluginReply:
         wanted = [self._known(name)] if name else list(self._installer.marketplaces())
         return joined([await self._update_one(each) for each in wanted], "No marketplace is configured.")
 
@@ -94,7 +73,7 @@ class MarketplaceActions:
             return PluginReply(text=text, data={"name": known.name, "error": str(error)}, is_done=False)
         return PluginReply(text=f"{refreshed.name} offers {len(refreshed.offered)} plugins.", data=_as_json(refreshed))
 
-    def _remove(self, name: str) -> PluginReply:
+    def remove(self, name: str) -> PluginReply:
         removed = self._installer.remove_marketplace(self._known(name))
         gone = f" Plugins removed with it: {', '.join(each.id for each in removed)}." if removed else ""
         return PluginReply(text=f"Removed {name}.{gone}", data={"name": name, "removed": [each.id for each in removed]})

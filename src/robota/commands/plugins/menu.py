@@ -4,8 +4,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from robota.commands.plugins.actions import PluginActions
-from robota.commands.plugins.requests import ListMarketplaces, ListPlugins
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 from robota.text.visible import single_line
 
@@ -14,28 +12,8 @@ NONE_INSTALLED: Final = "No plugin is installed."
 NONE_KNOWN: Final = "No marketplace is configured."
 
 
-async def plugin_menu(typed: str, actions: PluginActions) -> CommandChoice | None:
-    """The menu for the words after `/plugin`; None if they open none."""
-    try:
-        words = shlex.split(typed)
-    except ValueError:
-        return None
-    match words:
-        case []:
-            return _main_menu((await actions.execute(ListPlugins())).data)
-        case ["manage", name]:
-            return _plugin_menu((await actions.execute(ListPlugins())).data, name)
-        case ["marketplace"]:
-            return _marketplaces_menu((await actions.execute(ListMarketplaces())).data)
-        case ["browse", name]:
-            return _marketplace_menu((await actions.execute(ListMarketplaces())).data, name)
-        case ["scope", plugin]:
-            return _scope_menu(plugin)
-        case _:
-            return None
-
-
-def _main_menu(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
+def main_menu(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
+    """The installed plugins, and what else can be done."""
     installed = [
         _option(each["id"], f"manage {_quoted(each['id'])}", f"{each['scope']}, {each['state']}") for each in plugins
     ]
@@ -48,7 +26,8 @@ def _main_menu(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
     return CommandChoice(title=title, options=(*installed, *others))
 
 
-def _plugin_menu(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+def plugin_menu(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+    """What can be done with a plugin; None if it is not installed."""
     found = next((each for each in plugins if each["id"] == name), None)
     if found is None:
         return None
@@ -66,7 +45,8 @@ def _plugin_menu(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoi
     )
 
 
-def _marketplaces_menu(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
+def marketplaces_menu(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
+    """The marketplaces, and how to add one."""
     listed = [
         _option(each["name"], f"browse {_quoted(each['name'])}", f"{len(each['plugins'])} plugins") for each in known
     ]
@@ -78,7 +58,8 @@ def _marketplaces_menu(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
     return CommandChoice(title=title, options=(*listed, *others))
 
 
-def _marketplace_menu(known: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+def marketplace_menu(known: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
+    """What a marketplace offers; None if it is not known."""
     found = next((each for each in known if each["name"] == name), None)
     if found is None:
         return None
@@ -93,7 +74,7 @@ def _marketplace_menu(known: Sequence[Mapping[str, Any]], name: str) -> CommandC
     return CommandChoice(title=f"{single_line(name)} offers {len(offered)} plugins.", options=(*offered, *others))
 
 
-def _scope_menu(plugin: str) -> CommandChoice:
+def scope_menu(plugin: str) -> CommandChoice:
     """The choice of the scope. What the plugin contains is shown before anything is installed."""
     return CommandChoice(
         title=f"Where should {single_line(plugin)} be installed? Its contents are shown first.",
