@@ -1,4 +1,4 @@
-"""`kill -9` in the middle of something (R01): no process stays, the log is sound, and the next session works."""
+"""`kill -9` in the middle of something: no process stays, the log is sound, and the next session works."""
 
 import json
 import os

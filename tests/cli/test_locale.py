@@ -21,8 +21,8 @@ def call(name: str, **arguments: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("locale", LOCALES, ids=lambda locale: "-".join(locale.values()))
-def test_r11_a_name_that_the_locale_does_not_know_works_everywhere(robota: Robota, locale: dict[str, str]) -> None:
-    """R11: written, read, changed, listed, found and printed, and one that is no text at all breaks nothing."""
+def test_a_name_that_the_locale_does_not_know_works_everywhere(robota: Robota, locale: dict[str, str]) -> None:
+    """The file is written, read, changed, listed, found and printed. A name that is not text breaks nothing."""
     (robota.workspace / "bad\udcff.txt").write_text("beta\n")
     script(
         robota,
@@ -45,8 +45,8 @@ def test_r11_a_name_that_the_locale_does_not_know_works_everywhere(robota: Robot
     assert "mach 漢" in "".join(path.read_text() for path in robota.workspace.rglob("log.jsonl"))
 
 
-def test_r11_the_environment_of_commands_stays_as_it_is(robota: Robota) -> None:
-    """R11: and a module in the workspace is not taken for one of ours."""
+def test_the_environment_of_commands_stays_as_it_is(robota: Robota) -> None:
+    """Restarting in UTF-8 mode neither changes it nor imports a module of the workspace."""
     (robota.workspace / "robota.py").write_text("raise SystemExit('taken from the workspace')")
     locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     script(robota, call("execute_command", command="env | grep -E 'LC_ALL|UTF8|COERCE' | sort"), {"text": "ok"})

@@ -44,7 +44,7 @@ def test_a_misspelt_command_is_asked_about_and_starts_no_task(robota: Robota, wo
     ],
 )
 def test_a_command_of_other_agents_gets_a_hint_to_its_counterpart(robota: Robota, words: list[str], told: str) -> None:
-    """U8: these words were sent to the model as a prompt."""
+    """These words are not sent to a model as a prompt."""
     script(robota, {"text": "the model was asked"})
     finished = robota(*words)
     assert (finished.code, finished.stdout) == (2, "")
@@ -54,7 +54,6 @@ def test_a_command_of_other_agents_gets_a_hint_to_its_counterpart(robota: Robota
 
 @pytest.mark.parametrize("option", ["--rest", "--resett", "--rset"])
 def test_deleting_the_settings_is_never_proposed(robota: Robota, option: str) -> None:
-    """U8"""
     assert "Did you mean --reset" not in robota(option).stderr
 
 
@@ -72,7 +71,6 @@ def test_deleting_the_settings_is_never_proposed(robota: Robota, option: str) ->
     ],
 )
 def test_an_option_without_effect_is_refused(robota: Robota, arguments: list[str], told: str) -> None:
-    """U19: nothing is accepted that has no effect."""
     script(robota, {"text": "the model was asked"})
     settings = (robota.home / ".robota/settings.json").read_text()
     finished = robota(*arguments)
@@ -81,7 +79,6 @@ def test_an_option_without_effect_is_refused(robota: Robota, arguments: list[str
 
 
 def test_words_and_options_of_a_prompt_may_be_mixed(robota: Robota) -> None:
-    """U19"""
     script(robota, {"expect": {"user": "fix the bug"}, "text": "fixed"})
     finished = robota("-p", "fix", "--max-turns", "3", "the bug")
     assert finished.stdout == "fixed\n", finished.stderr

@@ -14,7 +14,7 @@ FORMATS = (["text", "--verbose"], ["json"], ["stream-json", "--verbose"])
 
 
 @pytest.mark.parametrize("output", FORMATS, ids=lambda output: output[0])
-def test_n09_keys_are_in_no_log_and_in_no_output(robota: Robota, output: list[str]) -> None:
+def test_keys_are_in_no_log_and_in_no_output(robota: Robota, output: list[str]) -> None:
     (robota.workspace / "config.txt").write_text(f"token = {PRINTED}\n{KNOWN}\n" + "line\n" * 20_000)
     calls = [call("execute_command", command="cat config.txt"), call("read_file", path="config.txt")]
     script(robota, {"calls": calls}, {"text": f"You gave me {PASTED}, the file has {PRINTED} and {KNOWN}."})
@@ -35,8 +35,8 @@ def test_the_model_still_works_with_what_is_really_there(robota: Robota) -> None
     assert (robota.workspace / "config.txt").read_text() == "token = from the environment\n"
 
 
-def test_n11_n12_control_sequences_of_a_tool_do_not_reach_the_screen(robota: Robota) -> None:
-    """N11, N12: neither what a command printed nor what a model wants to run can move the cursor of the reader."""
+def test_control_sequences_of_a_tool_do_not_reach_the_screen(robota: Robota) -> None:
+    """Neither the output of a command nor a command that waits for approval can move the cursor."""
     (robota.workspace / "out.txt").write_text("a\x1b]52;c;eA==\x07\x1b[2J\x9bb\u202e\rc\n")
     asked = "rm -rf x\x1b[2K\x1b[1A # \u202e"
     calls = [call("execute_command", command="cat out.txt"), call("execute_command", command=asked)]

@@ -131,7 +131,6 @@ def test_a_task_of_300_tool_turns(robota: Robota) -> None:
 
 
 def test_two_at_once_in_one_workspace(robota: Robota) -> None:
-    """R13 of the matrix."""
     script(robota, {"text": "word " * 50, "chunkDelayMs": 2})
     processes = [start(robota, "-p", f"talk of {name}", "--session-id", name) for name in ("one", "two")]
     assert [process.communicate()[0][:5] for process in processes] == [b"word ", b"word "]
@@ -144,7 +143,6 @@ def test_two_at_once_in_one_workspace(robota: Robota) -> None:
 
 
 def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None:
-    """R11 of the matrix."""
     (robota.workspace / "a.txt").write_text("x\n" * 400)
     read = {"calls": [call("read_file", path="a.txt", limit="{n}")], "repeat": 30}
     script(robota, read, {"calls": [call("write_to_file", path="new.txt", content="y")]}, {"text": "Finished."})
@@ -200,7 +198,6 @@ def test_whichever_sync_of_the_log_fails_the_run_is_no_success(robota: Robota, t
 
 
 def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:
-    """R19 of the matrix."""
     script(robota, {"text": "ok"})
     command = f"mkdir gone && cd gone && rmdir ../gone && exec {EXECUTABLE} -p hello"
     env = clean_environment(robota.home)
@@ -209,7 +206,7 @@ def test_a_deleted_working_directory_is_a_clear_error(robota: Robota) -> None:
 
 
 def test_a_disk_that_was_full_from_the_start_is_said_too(robota: Robota) -> None:
-    """R11 of the matrix: the very first record cannot be written, before any client is there to be told."""
+    """Not even the first record can be written, and no client is attached yet."""
     script(robota, {"calls": [call("write_to_file", path="new.txt", content="y")]}, {"text": "Finished."})
     command = with_room_for(0, str(EXECUTABLE), "-p", "go", "--permission-mode", "bypassPermissions")
     env = clean_environment(robota.home)
@@ -224,7 +221,7 @@ def test_a_disk_that_was_full_from_the_start_is_said_too(robota: Robota) -> None
     ("closed", "answer"), [("<&-", b"Hi.\n"), (">&-", b""), ("2>&-", b"Hi.\n"), ("<&- >&- 2>&-", b"")]
 )
 @pytest.mark.parametrize("arguments", ["-p hello", "hello", "-w -p hello"])
-def test_r12_streams_closed_from_the_start(robota: Robota, closed: str, answer: bytes, arguments: str) -> None:
+def test_streams_closed_from_the_start(robota: Robota, closed: str, answer: bytes, arguments: str) -> None:
     commit(robota.workspace, a_txt="alpha\n")
     script(robota, {"text": "Hi."})
     done = in_shell(robota, f"{arguments} {closed}")
@@ -234,7 +231,7 @@ def test_r12_streams_closed_from_the_start(robota: Robota, closed: str, answer: 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("arguments", ["--version", "sessions list", "worktree list"])
-def test_r12_commands_without_a_stream_do_their_work(robota: Robota, closed: str, arguments: str) -> None:
+def test_commands_without_a_stream_do_their_work(robota: Robota, closed: str, arguments: str) -> None:
     done = in_shell(robota, f"{arguments} {closed}")
     assert (done.returncode, done.stderr) == (0, b"")
 

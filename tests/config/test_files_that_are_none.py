@@ -22,7 +22,7 @@ POWERLESS = (
     [("-p", "hello"), ("config", "show"), ("config", "set", "language", "de"), ("--reset", "--yes"), ("doctor",)],
 )
 def test_settings_that_are_a_pipe_are_told_and_not_waited_for(robota: Robota, arguments: tuple[str, ...]) -> None:
-    """R14: opening a pipe that nobody writes to hung for ever."""
+    """Opening a pipe that nobody writes to would never return."""
     place = robota.home / ".robota"
     place.mkdir()
     os.mkfifo(place / "settings.json")
@@ -33,7 +33,6 @@ def test_settings_that_are_a_pipe_are_told_and_not_waited_for(robota: Robota, ar
 
 @pytest.mark.parametrize("name", ["robota.lock", "update-check.json", "modes.yaml"])
 def test_other_files_of_the_person_that_are_pipes_do_not_hang(robota: Robota, name: str) -> None:
-    """R14"""
     script(robota, {"text": "ok"})
     os.mkfifo(robota.home / ".robota" / name)
     settings = robota.workspace / ".robota/settings.json"
@@ -44,7 +43,7 @@ def test_other_files_of_the_person_that_are_pipes_do_not_hang(robota: Robota, na
 
 @pytest.mark.skipif(os.geteuid() == 0 and SETPRIV is None, reason="root may enter every directory")
 def test_a_project_directory_that_may_not_be_entered_falls_back(robota: Robota) -> None:
-    """R4: it ended in a PermissionError instead of the documented fallback."""
+    """The session is stored in the user's home instead."""
     script(robota, {"text": "ok"})
     closed: Path = robota.workspace / ".robota"
     closed.mkdir()

@@ -1,4 +1,4 @@
-"""S16: no text makes the grammar of bash, which is native code, crash, grow or hang.
+"""No text makes the grammar of bash, which is native code, crash, grow or hang.
 
 `make fuzz FUZZ=--grammar` tries more of them.
 """
@@ -15,7 +15,7 @@ TEXTS = 600
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_S16_made_up_texts_neither_crash_the_grammar_nor_keep_it_busy(seed: int) -> None:
+def test_made_up_texts_neither_crash_the_grammar_nor_keep_it_busy(seed: int) -> None:
     outcome = try_round(seed, TEXTS)
     assert isinstance(outcome, Slowest), outcome
 
@@ -32,12 +32,12 @@ def test_S16_made_up_texts_neither_crash_the_grammar_nor_keep_it_busy(seed: int)
         "a=(" * 600,
     ],
 )
-def test_S16_what_crashed_the_grammar_once_is_read(text: str) -> None:
+def test_what_crashed_the_grammar_once_is_read(text: str) -> None:
     skeletons(text)
     commands_within(text)
 
 
-def test_S16_the_grammar_is_given_ascii_only() -> None:
+def test_the_grammar_is_given_ascii_only() -> None:
     """Its scanner looks characters up in a table of 256 and does not ask whether they are in it."""
     every = "".join(map(chr, (*range(0x80, 0x3000, 7), 0xD800, 0xDFFF, 0xFFFF, 0x100000, 0x10FFFF)))
     assert in_ascii(every) == "x" * len(every)

@@ -1,4 +1,4 @@
-"""`kill -9` at random points (R01): every session can be taken up. `make fuzz FUZZ="--kills 200"` tries more points."""
+"""`kill -9` at random points: every session can be resumed. `make fuzz FUZZ="--kills 200"` tries more points."""
 
 import pytest
 

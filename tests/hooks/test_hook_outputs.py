@@ -39,7 +39,7 @@ def test_the_old_words_block_and_approve(workspace: Path, said: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
-def test_t15_a_hook_that_allows_does_not_move_a_denial(workspace: Path, event: str) -> None:
+def test_a_hook_that_allows_does_not_move_a_denial(workspace: Path, event: str) -> None:
     def check(stage: Stage) -> None:
         assert not (workspace / "ran").exists()
         assert stage.events_of(ToolEnd)[0].status == "denied"
@@ -51,7 +51,7 @@ def test_t15_a_hook_that_allows_does_not_move_a_denial(workspace: Path, event: s
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 @pytest.mark.parametrize("shell_command", ["touch ran", "touch other && touch ran"])
-def test_t15_a_hook_that_allows_does_not_spare_the_question_of_a_rule(
+def test_a_hook_that_allows_does_not_spare_the_question_of_a_rule(
     workspace: Path, event: str, shell_command: str
 ) -> None:
     async def story(stage: Stage) -> None:
@@ -112,7 +112,7 @@ def test_rewritten_input_is_what_runs_and_what_policy_judges(workspace: Path) ->
         ({"nonsense": 1}, "A hook changed the input, and the new input is"),
     ],
 )
-def test_t15_rewritten_input_is_judged_like_any_other(
+def test_rewritten_input_is_judged_like_any_other(
     workspace: Path, event: str, changed: dict[str, Any], why: str
 ) -> None:
     def check(stage: Stage) -> None:

@@ -108,7 +108,7 @@ def test_nothing_of_ours_is_left_either(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("fail_closed", "ran"), [(False, True), (True, False)])
-def test_t15_a_time_out_is_told_as_what_it_is(workspace: Path, fail_closed: bool, ran: bool) -> None:
+def test_a_time_out_is_told_as_what_it_is(workspace: Path, fail_closed: bool, ran: bool) -> None:
     def check(stage: Stage) -> None:
         assert (workspace / "ran").exists() is ran
         witness.wait_until_gone()
@@ -202,7 +202,7 @@ def test_identical_handlers_run_once(workspace: Path) -> None:
 PROBE = "cat > /dev/null; (exec < /dev/tty) 2>/dev/null && echo tty >> probe || echo none >> probe"
 
 
-def test_t16_a_hook_has_no_terminal_even_if_robota_has_one(robota: Robota) -> None:
+def test_a_hook_has_no_terminal_even_if_robota_has_one(robota: Robota) -> None:
     path = robota.home / ".robota" / "settings.json"
     script(robota, {"calls": [cli_call("list_files", path=".")]}, {"text": "fine"})
     events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")

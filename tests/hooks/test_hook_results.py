@@ -45,7 +45,7 @@ def test_matchers(matcher: str, name: str, meant: bool) -> None:
 
 @pytest.mark.parametrize("matcher", ["(a+)+$", "^(a|a)*$", "^a*a*a*a*a*a*$", "(?:(?:a*)*)*b", "(^a+a+)$"])
 def test_no_matcher_takes_for_ever(matcher: str) -> None:
-    """S16: a matcher comes from a file, and the names of tools from a server."""
+    """A matcher comes from a file, and the names of tools from a server."""
     assert not parse_hooks(
         {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": "x"}]}]}
     ).problems

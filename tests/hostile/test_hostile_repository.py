@@ -91,7 +91,7 @@ def logged_text(robota: Robota) -> str:
 
 
 def test_before_trust_nothing_of_it_happens(robota: Robota, hostile: HostileRepository, canary: CanaryServer) -> None:
-    """T01, T02, T04, T07, T08, T09, T10, T11 at once."""
+    """One repository with hostile settings, servers, git configuration, file names, programs and instructions."""
     outside = everything_in(hostile.outside)
     done = run(robota, hostile)
     assert (done.code, "Done." in done.stdout) == (0, True), done.stderr
@@ -240,7 +240,7 @@ def test_something_else_in_place_of_a_directory_of_ours(robota: Robota, tmp_path
     assert not (robota.workspace / "x").exists() and everything_in(elsewhere) == before
 
 
-def test_t03_a_server_that_changes_after_trust_must_be_trusted_again(robota: Robota) -> None:
+def test_a_server_that_changes_after_trust_must_be_trusted_again(robota: Robota) -> None:
     servers = robota.workspace / ".mcp.json"
     servers.write_text('{"mcpServers": {"a": {"command": "good"}}}')
     assert robota("trust", "--yes").code == 0
@@ -251,8 +251,8 @@ def test_t03_a_server_that_changes_after_trust_must_be_trusted_again(robota: Rob
     assert "has changed since you trusted it" in robota("-p", "x").stderr
 
 
-def test_t05_a_forged_worktree_inherits_no_trust(robota: Robota, tmp_path: Path) -> None:
-    """P12: trust belongs to one real directory, whatever its .git file says it belongs to."""
+def test_a_forged_worktree_inherits_no_trust(robota: Robota, tmp_path: Path) -> None:
+    """Trust belongs to one real directory, whatever its `.git` file claims."""
     allow = '{"permissions": {"allow": ["Bash(touch *)"]}}'
     forged = tmp_path / "forged"
     for place in (robota.workspace, forged):
@@ -265,7 +265,7 @@ def test_t05_a_forged_worktree_inherits_no_trust(robota: Robota, tmp_path: Path)
     assert "is not trusted" in done.stderr and not (forged / "x").exists()
 
 
-def test_t14_approvals_in_a_planted_session_count_for_nothing(robota: Robota) -> None:
+def test_approvals_in_a_planted_session_count_for_nothing(robota: Robota) -> None:
     script(robota, {"calls": [call("execute_command", command="touch x")]}, {"text": "ok"})
     assert robota("-p", "go", "--name", "\x1b[2Jevil", "--session-id", "planted").code == 0
     log = robota.workspace / ".robota/sessions/planted/log.jsonl"
@@ -276,7 +276,7 @@ def test_t14_approvals_in_a_planted_session_count_for_nothing(robota: Robota) ->
     assert robota("sessions", "verify", "planted").code == 1
 
 
-def test_t14_a_yes_in_a_planted_session_runs_nothing(robota: Robota) -> None:
+def test_a_yes_in_a_planted_session_runs_nothing(robota: Robota) -> None:
     """Its chain is sound, so it is taken up; what it says a person allowed is not allowed here."""
     written = Written(robota.workspace, "planted").prompt("go")
     use = ToolUseBlock(id="c", name="execute_command", input={"command": "touch x"})
@@ -304,7 +304,7 @@ GIT_TRICKS = {
 
 
 @pytest.mark.parametrize("key", GIT_TRICKS)
-def test_t07_t08_git_is_not_run_unasked_where_the_repository_names_programs(robota: Robota, key: str) -> None:
+def test_git_is_not_run_unasked_where_the_repository_names_programs(robota: Robota, key: str) -> None:
     """Also in a workspace that brings nothing else, so that there is nothing to trust."""
     subprocess.run(["git", "config", key, "touch PWNED; cat"], cwd=robota.workspace, check=True)
     (robota.workspace / ".gitattributes").write_text("* filter=evil diff=evil\n")

@@ -1,4 +1,4 @@
-"""T03: whatever a repository does to its configuration after it was trusted, it has to be trusted again."""
+"""Whatever a repository does to its configuration after it was trusted, it has to be trusted again."""
 
 import hashlib
 import json

@@ -121,7 +121,7 @@ def test_configuration_of_git_that_only_holds_in_the_new_place_runs_nothing(robo
 
 
 def test_a_planted_worktree_and_its_settings_are_not_trusted(robota: Robota, tmp_path: Path) -> None:
-    """T05: a directory in the very place, with a `.git` that claims to belong to the repository."""
+    """The directory is where a worktree would be, and its `.git` claims to belong to the repository."""
     place = worktree(robota, "x")
     (place / ".robota").mkdir(parents=True)
     hook = {"type": "command", "command": f"touch {tmp_path}/canary"}

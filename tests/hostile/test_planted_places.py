@@ -1,4 +1,4 @@
-"""S10: what Robota writes in a workspace goes through nothing that a repository has put in its place.
+"""What Robota writes in a workspace is not redirected by anything that a repository contains.
 
 Whatever stands there (a link to a directory or a file elsewhere, one that leads nowhere, a pipe, a directory, a file),
 nothing outside is changed or read, nothing waits, and the session says what it could not use or does without.
@@ -80,7 +80,7 @@ def assert_untouched(outside: Path) -> None:
         ".robota/settings.local.json",
     ],
 )
-def test_S10_a_session_writes_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
+def test_a_session_writes_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
     """Its log goes elsewhere, or the run ends with a reason; a command's output is kept or not."""
     place = robota.workspace / name
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -99,9 +99,7 @@ def test_S10_a_session_writes_through_nothing(robota: Robota, outside: Path, nam
 @pytest.mark.parametrize("plant", PLANTED)
 @pytest.mark.parametrize("name", ["artifacts", "artifacts/{}", "artifacts/{}.part"])
 @pytest.mark.parametrize("moves", [True, False])
-def test_S10_outputs_are_kept_through_nothing(
-    tmp_path: Path, outside: Path, name: str, plant: Plant, moves: bool
-) -> None:
+def test_outputs_are_kept_through_nothing(tmp_path: Path, outside: Path, name: str, plant: Plant, moves: bool) -> None:
     kept = tmp_path / "session" / "artifacts"
     place = tmp_path / "session" / name.format(artifact_name(DATA))
     place.parent.mkdir(parents=True)
@@ -118,7 +116,7 @@ def test_S10_outputs_are_kept_through_nothing(
 
 
 @pytest.mark.parametrize("plant", [to_file, to_nothing, pipe, directory])
-def test_S10_what_was_kept_is_not_read_through_a_link(tmp_path: Path, outside: Path, plant: Plant) -> None:
+def test_what_was_kept_is_not_read_through_a_link(tmp_path: Path, outside: Path, plant: Plant) -> None:
     """A session that a repository brought could otherwise show files of the person."""
     kept = tmp_path / "artifacts"
     kept.mkdir()
@@ -133,7 +131,7 @@ def test_S10_what_was_kept_is_not_read_through_a_link(tmp_path: Path, outside: P
 
 @pytest.mark.parametrize("plant", PLANTED)
 @pytest.mark.parametrize("name", ["", "log.jsonl"])
-def test_S10_a_log_is_made_through_nothing(tmp_path: Path, outside: Path, name: str, plant: Plant) -> None:
+def test_a_log_is_made_through_nothing(tmp_path: Path, outside: Path, name: str, plant: Plant) -> None:
     place = tmp_path / "sessions" / "mine" / name
     place.parent.mkdir(parents=True)
     plant(place, outside)
@@ -143,7 +141,7 @@ def test_S10_a_log_is_made_through_nothing(tmp_path: Path, outside: Path, name: 
 
 
 @pytest.mark.parametrize("plant", [to_file, to_nothing, pipe, directory])
-def test_S10_a_worktree_is_locked_by_a_plain_file_only(tmp_path: Path, outside: Path, plant: Plant) -> None:
+def test_a_worktree_is_locked_by_a_plain_file_only(tmp_path: Path, outside: Path, plant: Plant) -> None:
     plant(tmp_path / ".feature.lock", outside)
     with pytest.raises(WorktreeError, match="Nothing was changed"):
         take_lock(tmp_path, "feature")
@@ -152,7 +150,7 @@ def test_S10_a_worktree_is_locked_by_a_plain_file_only(tmp_path: Path, outside: 
 
 @pytest.mark.parametrize("plant", PLANTED)
 @pytest.mark.parametrize("name", [".robota/worktrees", ".robota/worktrees/feature", ".robota/worktrees/.gitignore"])
-def test_S10_a_worktree_is_made_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
+def test_a_worktree_is_made_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
     root = robota.workspace
     for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=b", *words], cwd=root, check=True)
@@ -166,7 +164,7 @@ def test_S10_a_worktree_is_made_through_nothing(robota: Robota, outside: Path, n
 
 
 @pytest.mark.parametrize("plant", PLANTED)
-def test_S10_rules_are_kept_through_nothing(tmp_path: Path, outside: Path, plant: Plant) -> None:
+def test_rules_are_kept_through_nothing(tmp_path: Path, outside: Path, plant: Plant) -> None:
     root = tmp_path / "clone"
     (root / ".robota").mkdir(parents=True)
     plant(root / ".robota" / "settings.local.json", outside)
@@ -179,7 +177,7 @@ def test_S10_rules_are_kept_through_nothing(tmp_path: Path, outside: Path, plant
 @pytest.mark.parametrize(
     "name", [".robota", ".robota/.gitignore", ".robota/sessions", ".robota/sessions/x", ".robota/skills"]
 )
-def test_S10_commands_mend_and_write_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
+def test_commands_mend_and_write_through_nothing(robota: Robota, outside: Path, name: str, plant: Plant) -> None:
     (outside / "log.jsonl").write_text("a log of somebody else")
     (outside / "log.jsonl").chmod(0o644)
     place = robota.workspace / name
@@ -204,7 +202,7 @@ def huge(place: Path, outside: Path) -> None:
 
 
 @pytest.mark.parametrize("plant", [to_file, pipe, endless, huge])
-def test_S10_a_trace_is_read_through_nothing(robota: Robota, outside: Path, plant: Plant) -> None:
+def test_a_trace_is_read_through_nothing(robota: Robota, outside: Path, plant: Plant) -> None:
     (robota.workspace / ".orchestration").mkdir()
     plant(robota.workspace / ".orchestration/agent_trace.jsonl", outside)
     for action in ("verify", "head", "export", "note"):
@@ -222,7 +220,7 @@ def test_S10_a_trace_is_read_through_nothing(robota: Robota, outside: Path, plan
         (".orchestration/AGENT.md", "intents complete INT-1 --yes", pipe),
     ],
 )
-def test_S10_nothing_of_a_repository_keeps_a_command_waiting_or_fills_the_memory(
+def test_nothing_of_a_repository_keeps_a_command_waiting_or_fills_the_memory(
     robota: Robota, outside: Path, name: str, arguments: str, plant: Plant
 ) -> None:
     intents = robota.workspace / ".orchestration/active_intents.yaml"

@@ -152,8 +152,8 @@ def test_a_subtask_gets_no_further(scene: Path) -> None:
     assert kept(scene) == before
 
 
-def test_i14_a_tool_of_an_mcp_server_does_not_get_it_done_either(robota: Robota) -> None:
-    """I14: nobody knows what it touches, so a person has to say yes."""
+def test_a_tool_of_an_mcp_server_does_not_get_it_done_either(robota: Robota) -> None:
+    """Nobody knows what it touches, so the user has to approve it."""
     intents(robota.workspace)
     script = [
         {"calls": [SELECT]},
@@ -191,7 +191,7 @@ def test_commands_in_the_text_of_a_skill_or_a_prompt_get_no_further(scene: Path)
 
 
 def test_the_sandbox_keeps_what_steers_the_agent_from_a_command_that_a_person_let_run(scene: Path) -> None:
-    """I08: a yes is for the command, not for the file of intents."""
+    """Approving the command does not approve a change to the file of intents."""
 
     async def story(stage: Stage) -> None:
         await stage.start()

@@ -66,7 +66,6 @@ def test_any_lines_are_a_trace_that_can_be_looked_at(lines: list[bytes]) -> None
     ["/etc/**", "../**", "src/../../x", "!src", "~/x", "src\\x", "", " ", "a\u202eb", "x" * 2_000, "a\x00b", "#x"],
 )
 def test_patterns_that_lead_out_or_hide_something_are_refused(pattern: str) -> None:
-    """I13."""
     with pytest.raises(IntentProblem):
         read_intents(json.dumps({"active_intents": [{**GOOD, "owned_scope": [pattern]}]}))
 
@@ -101,7 +100,7 @@ def test_intentignore_that_cannot_be_read_denies(workspace: Path) -> None:
     assert "HOOK-INT" in seen[1] and not (workspace / "src").exists()
 
 
-def test_i12_a_file_of_intents_that_is_too_large_lets_nothing_be_changed(workspace: Path) -> None:
+def test_a_file_of_intents_that_is_too_large_lets_nothing_be_changed(workspace: Path) -> None:
     intents(workspace, INTENTS + "#" * 1_000_001)
     [said] = results(workspace, SELECT)
     assert "has more than 1,000,000 bytes" in said

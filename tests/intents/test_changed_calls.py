@@ -161,7 +161,7 @@ def test_the_guard_sees_what_the_person_wrote_and_not_what_a_hook_would_make_of_
 
 @pytest.mark.parametrize("made", ["COMPLETED", None, "nonsense: ["])
 def test_an_intent_that_goes_while_the_person_looks_ends_the_call(workspace: Path, made: str | None) -> None:
-    """I03, in the middle of a call: set back, gone with its file, or no longer to be read."""
+    """It is set back to another status, its file is deleted, or it cannot be read any more."""
     directory = intents(workspace)
     seen: list[str] = []
 

@@ -109,8 +109,7 @@ def test_a_directory_is_judged_by_what_is_in_it(guarded: Path, command: str) -> 
     assert "REQ-" not in ran(guarded, "rm -rf src/auth/stage")
 
 
-def test_i16_what_a_command_changed_is_traced(guarded: Path) -> None:
-    """I16."""
+def test_what_a_command_changed_is_traced(guarded: Path) -> None:
     ran(guarded, "sed -i s/two/2/ src/auth/a.py")
     [record] = traced(guarded)
     assert record["files"][0]["path"] == "src/auth/a.py"

@@ -114,8 +114,8 @@ def side_by_side(workspace: Path, first: list[Any], second: list[Any], **setting
     return asyncio.run(run())
 
 
-def test_i22_the_second_session_is_told_who_holds_what_and_splits(workspace: Path) -> None:
-    """I22, I23: the first waits for a person with its intent selected; the second works beside it."""
+def test_the_second_session_is_told_who_holds_what_and_splits(workspace: Path) -> None:
+    """The first one waits for the user, with its intent selected; the second works beside it."""
     intents(workspace, OVERLAPPING)
     first = turns(SELECT, write("src/auth/tokens/a.py"))
     second = turns(SELECT_DOCS, write("src/auth/tokens/b.py"), write("docs/a.md"))
@@ -133,7 +133,7 @@ def test_a_directory_that_holds_files_of_another_session_is_not_deleted(workspac
     assert told(seen[1])["code"] == "LEASE-001" and (workspace / "src/auth/tokens/a.py").exists()
 
 
-def test_i23_the_second_session_is_refused_if_the_person_wants_that(workspace: Path) -> None:
+def test_the_second_session_is_refused_if_the_person_wants_that(workspace: Path) -> None:
     intents(workspace, OVERLAPPING)
     first = turns(SELECT, write("src/auth/tokens/a.py"))
     seen = side_by_side(workspace, first, turns(SELECT_DOCS), intentOverlap="refuse")

@@ -33,7 +33,7 @@ def edited(workspace: Path, old: str, new: str, **declared: Any) -> tuple[str, d
         ("<", "<=", None, "INTENT_EVOLUTION", False),
     ],
 )
-def test_i15_the_tree_decides_and_the_model_is_told_where_it_was_wrong(
+def test_the_tree_decides_and_the_model_is_told_where_it_was_wrong(
     workspace: Path, old: str, new: str, declared: str | None, recorded: str, warned: bool
 ) -> None:
     said, ours = edited(workspace, old, new, **({} if declared is None else {"mutation_class": declared}))
@@ -41,7 +41,7 @@ def test_i15_the_tree_decides_and_the_model_is_told_where_it_was_wrong(
     assert (f"recorded as {recorded}" in said) == warned
 
 
-def test_i15_another_word_is_refused(workspace: Path) -> None:
+def test_another_word_is_refused(workspace: Path) -> None:
     said, _ = edited(workspace, "<", "<=", mutation_class="COSMETIC")
     assert told(said)["code"] == "REQ-005" and (workspace / "src/auth/a.py").read_text() == BEFORE
 

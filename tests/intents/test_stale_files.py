@@ -42,8 +42,8 @@ def answered(scene: Path, change: str | None, *calls: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     "late", [write(PATH, "ours\n"), call("edit_file", path=PATH, old_string="one", new_string="ours")]
 )
-def test_i18_a_file_that_changed_since_it_was_read_is_not_written(scene: Path, late: dict[str, Any]) -> None:
-    """I18: somebody else writes between the read and the call, and the text that is replaced is still there."""
+def test_a_file_that_changed_since_it_was_read_is_not_written(scene: Path, late: dict[str, Any]) -> None:
+    """Another program writes between the read and the edit, although the text to be replaced is still there."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -59,35 +59,32 @@ def test_i18_a_file_that_changed_since_it_was_read_is_not_written(scene: Path, l
     assert (scene / PATH).read_text() == "one\ntheirs\n"
 
 
-def test_i19_a_file_that_changes_while_the_person_looks_is_not_written(scene: Path) -> None:
-    """I19."""
+def test_a_file_that_changes_while_the_person_looks_is_not_written(scene: Path) -> None:
     said = told(answered(scene, "theirs\n", SELECT, READ, write(PATH, "ours\n")))
     assert (said["code"], said["error_type"], said["resolution"]) == ("REQ-007", "stale_file", "RE_READ_REQUIRED")
     assert (scene / PATH).read_text() == "theirs\n"
 
 
-def test_i20_a_file_that_goes_meanwhile_is_not_made_again(scene: Path) -> None:
-    """I20."""
+def test_a_file_that_goes_meanwhile_is_not_made_again(scene: Path) -> None:
     said = answered(scene, None, SELECT, READ, call("edit_file", path=PATH, old_string="one", new_string="two"))
     assert "REQ-007" in said and not (scene / PATH).exists()
 
 
-def test_i20_a_file_that_comes_meanwhile_is_not_overwritten(scene: Path) -> None:
+def test_a_file_that_comes_meanwhile_is_not_overwritten(scene: Path) -> None:
     (scene / PATH).unlink()
     said = answered(scene, "theirs\n", SELECT, write(PATH, "ours\n"))
     assert "REQ-007" in said and (scene / PATH).read_text() == "theirs\n"
 
 
-def test_i21_a_file_that_nobody_read_is_not_overwritten(scene: Path) -> None:
-    """I21."""
+def test_a_file_that_nobody_read_is_not_overwritten(scene: Path) -> None:
     said = told(results(scene, SELECT, write(PATH, "ours\n"))[1])
     assert said["code"] == "REQ-007" and "has not been read" in said["message"]
     assert (scene / PATH).read_text() == "one\n"
 
 
 @pytest.mark.parametrize("chunks", [2, 4, 5])
-def test_i30_a_call_that_was_cut_off_changes_nothing(scene: Path, chunks: int) -> None:
-    """I30: half a call is no call, and a whole one is none either before the reply has ended."""
+def test_a_call_that_was_cut_off_changes_nothing(scene: Path, chunks: int) -> None:
+    """Neither does a complete call if the reply breaks off after it."""
 
     async def story(stage: Stage) -> None:
         await stage.start()

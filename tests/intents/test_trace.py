@@ -24,7 +24,6 @@ CHANGE = TracedChange(path="a.py", before_hash=None, after_hash="sha256:0")
 
 
 def test_each_change_is_a_record_of_agent_trace_that_names_intent_call_and_lines(workspace: Path) -> None:
-    """I31."""
     intents(workspace)
     results(workspace, SELECT, write("src/auth/a.py", "one\ntwo\nthree\n"), write("src/auth/a.py", "one\n2\nthree\n"))
     made, edited = traced(workspace)
@@ -65,7 +64,6 @@ def test_sessions_that_write_at_once_leave_one_chain(tmp_path: Path) -> None:
 
 
 def test_a_line_that_a_killed_writer_left_harms_no_later_one(tmp_path: Path) -> None:
-    """I26."""
     (tmp_path / ".orchestration").mkdir()
     trace = TraceFile(tmp_path, lambda: "now")
     trace.append(CHANGE, ORIGIN)
@@ -77,7 +75,6 @@ def test_a_line_that_a_killed_writer_left_harms_no_later_one(tmp_path: Path) -> 
 
 
 def test_what_other_tools_wrote_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
-    """I27."""
     (tmp_path / ".orchestration").mkdir()
     trace = TraceFile(tmp_path, lambda: "now")
     foreign = {"id": "1", "timestamp": "t", "intent_id": "INT-001", "files": [{"relative_path": "b.py"}, 7, None]}
@@ -100,7 +97,6 @@ def test_long_lines_of_other_tools_do_not_hide_our_last_record(tmp_path: Path) -
 
 
 def test_nothing_more_is_changed_when_the_trace_cannot_be_written(workspace: Path, tmp_path: Path) -> None:
-    """I25."""
     directory = intents(workspace)
     (directory / "agent_trace.jsonl").symlink_to(tmp_path / "elsewhere")
 
@@ -133,7 +129,6 @@ def test_a_change_that_a_person_let_through_says_so(workspace: Path) -> None:
 
 
 def test_what_a_command_changed_is_traced_and_what_the_intent_does_not_own_is_told(workspace: Path) -> None:
-    """I16, I17."""
     intents(workspace)
     (workspace / "src/auth").mkdir(parents=True)
     (workspace / "src/auth/a.py").write_text("one\ntwo\n")
@@ -203,7 +198,6 @@ def test_changes_that_lie_apart_are_ranges_of_their_own() -> None:
 def test_a_pipe_or_a_link_in_place_of_the_trace_is_neither_waited_for_nor_followed(
     tmp_path: Path, is_pipe: bool
 ) -> None:
-    """S10."""
     (tmp_path / ".orchestration").mkdir()
     trace = TraceFile(tmp_path, lambda: "now")
     if is_pipe:
@@ -217,7 +211,7 @@ def test_a_pipe_or_a_link_in_place_of_the_trace_is_neither_waited_for_nor_follow
 
 
 def test_intents_that_lie_behind_a_link_allow_no_change(workspace: Path, tmp_path: Path) -> None:
-    """S10: what the link leads to is neither read nor written."""
+    """The target of the link is neither read nor written."""
     elsewhere = intents(tmp_path)
     (elsewhere / "AGENT.md").write_text("hunter2")
     (workspace / ".orchestration").symlink_to(elsewhere)
@@ -227,7 +221,7 @@ def test_intents_that_lie_behind_a_link_allow_no_change(workspace: Path, tmp_pat
     assert not (elsewhere / "agent_trace.jsonl").exists()
 
 
-def test_i25_a_record_that_the_disk_does_not_take_is_a_problem_and_leaves_no_half(workspace: Path) -> None:
+def test_a_record_that_the_disk_does_not_take_is_a_problem_and_leaves_no_half(workspace: Path) -> None:
     """The rest of the disk has room for a part of the line."""
     intents(workspace)
     trace = TraceFile(workspace, lambda: "2026-01-01T00:00:00.000000Z")

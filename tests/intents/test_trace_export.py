@@ -73,8 +73,7 @@ def validate(record: Any) -> None:
     msgspec.convert(record, AgentTrace)
 
 
-def test_i31_every_record_that_is_written_is_valid(workspace: Path) -> None:
-    """I31."""
+def test_every_record_that_is_written_is_valid(workspace: Path) -> None:
     intents(workspace)
     results(workspace, SELECT, write("src/auth/a.py", "x = 1\n"), write("src/auth/a.py", "x = 2\n"))
     assert len(traced(workspace)) == 2

@@ -38,7 +38,7 @@ def edit(lines: list[bytes]) -> list[bytes]:
 @pytest.mark.parametrize(
     ("change", "fault", "line"),
     [
-        (edit, "edited", 4),  # I28
+        (edit, "edited", 4),
         (lambda lines: lines[:2] + lines[3:], "dropped", 3),
         (lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]], "moved", 3),
         (lambda lines: [*lines, lines[2]], "moved", 7),
@@ -53,7 +53,6 @@ def edit(lines: list[bytes]) -> list[bytes]:
 def test_what_was_done_to_the_trace_is_named(
     robota: Robota, trace: Path, change: Callable[[list[bytes]], list[bytes]], fault: str, line: int
 ) -> None:
-    """I28."""
     trace.write_bytes(b"".join(each + b"\n" for each in change(trace.read_bytes().splitlines())))
     done = robota("trace", "verify", "--json")
     found = [(each["fault"], each["line"]) for each in json.loads(done.stdout)["findings"]]
@@ -61,7 +60,6 @@ def test_what_was_done_to_the_trace_is_named(
 
 
 def test_lines_of_other_tools_are_counted_and_break_no_chain(robota: Robota, trace: Path) -> None:
-    """I27."""
     with trace.open("ab") as file:
         file.write(b'{"id": "trace-001", "intent_id": "INT-001"}\n')
     TraceFile(robota.workspace, lambda: "now", robota.home / ".robota").append(CHANGE, ORIGIN)

@@ -20,8 +20,8 @@ def open_log(directory: Path) -> SessionLog:
     return SessionLog.create(directory / "session", lambda: 1, Redactor(["my-secret-1"]))
 
 
-def test_n09_a_long_output_is_kept_without_keys_while_other_work_goes_on(tmp_path: Path) -> None:
-    """N09: at its beginning, in the middle and at its very end."""
+def test_a_long_output_is_kept_without_keys_while_other_work_goes_on(tmp_path: Path) -> None:
+    """Keys at its beginning, in the middle and at its very end."""
     output = tmp_path / "output"
     output.write_bytes(b"my-secret-1\n" + LONG + KEY + b"\n" + LONG + KEY)
 
@@ -57,8 +57,8 @@ def keep_outputs(log: SessionLog, place: Path, *contents: bytes) -> list[str]:
     return names
 
 
-def test_r14_the_oldest_outputs_go_when_there_are_too_many_and_a_note_stays(tmp_path: Path) -> None:
-    """R14: also those of the session before it was resumed; the newest stays, however long it is."""
+def test_the_oldest_outputs_go_when_there_are_too_many_and_a_note_stays(tmp_path: Path) -> None:
+    """Those from before a resume count, too; the newest is kept, however long it is."""
     log = open_log(tmp_path)
     log.limit_outputs(5000)
     first, second = keep_outputs(log, tmp_path, b"a" * 2000, b"b" * 2000)

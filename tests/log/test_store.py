@@ -140,7 +140,7 @@ def test_the_list_shows_names_and_survives_strangers(tmp_path: Path) -> None:
     assert list_sessions(tmp_path / "nowhere") == ()
 
 
-def test_r13_several_that_begin_at_once_hide_the_same_directory(tmp_path: Path) -> None:
+def test_several_that_begin_at_once_hide_the_same_directory(tmp_path: Path) -> None:
     """What git sees must not depend on who came first."""
     together = threading.Barrier(4)
 

@@ -27,7 +27,7 @@ TOOLS = by_name(builtin_tools())
         ("*", "read_file", {"wrong": 1}, True),
     ],
 )
-def test_S17_arguments_that_cannot_be_read_do_not_make_it_another_tool(
+def test_arguments_that_cannot_be_read_do_not_make_it_another_tool(
     rule: str, tool: str, arguments: dict[str, object], matches: bool, tmp_path: Path
 ) -> None:
     policy = permissions_policy(Permissions(), tmp_path, {"HOME": str(tmp_path)})

@@ -20,14 +20,14 @@ def judged(command: str, *, works: bool, mode: str = "default", outside: bool = 
 
 
 @pytest.mark.parametrize("command", ["ls", "git status", "make && ls", "ls && make", "cat a | wc -l"])
-def test_r21_without_a_sandbox_even_looking_is_asked_about(command: str) -> None:
+def test_without_a_sandbox_even_looking_is_asked_about(command: str) -> None:
     assert judged(command, works=True).decision is Decision.ALLOW
     verdict = judged(command, works=False)
     assert verdict.decision is Decision.ASK
     assert "No sandbox works" in verdict.reason
 
 
-def test_r21_without_a_sandbox_rules_are_offered_for_what_else_would_just_run() -> None:
+def test_without_a_sandbox_rules_are_offered_for_what_else_would_just_run() -> None:
     [exact] = judged("cat README.md", works=False).suggestions
     assert exact.rules == ("Bash(cat README.md)",)
 

@@ -106,13 +106,12 @@ def text_of(page: Path) -> str:
 
 
 def test_the_page_on_tools_names_every_tool() -> None:
-    """U22: it did not know `switch_mode`."""
     page = text_of(ROOT / "docs" / "tools.md")
     assert [tool.name for tool in builtin_tools() if f"`{tool.name}`" not in page] == []
 
 
 def test_every_setting_that_a_page_names_is_read() -> None:
-    """U22: pages promised settings that nothing read."""
+    """A page must not promise a setting that has no effect."""
     sections = {
         field.encode_name: {inner.encode_name for inner in msgspec.structs.fields(field.type)}
         for field in msgspec.structs.fields(SettingsFile)

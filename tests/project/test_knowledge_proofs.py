@@ -26,7 +26,7 @@ FORMATS = {
     "lines with a slash": "commands/test_registry.py",
 }
 HOSTILE = {
-    "YAML bombs": ("config/test_yaml_document.py", "test_S16_what_is_too_much_or_no_yaml_is_refused_in_time"),
+    "YAML bombs": ("config/test_yaml_document.py", "test_what_is_too_much_or_no_yaml_is_refused_in_time"),
     "bombs in plugins": ("extensions/plugins/test_reading.py", "test_bombs_are_refused"),
     "loops of imports": (
         "knowledge/instructions/test_loader.py",

@@ -77,7 +77,7 @@ def test_a_wrong_entry_is_named_before_anything_is_sent(told: Any) -> None:
 
 
 def test_an_unknown_model_works_with_defaults_that_no_session_tells_of() -> None:
-    """U19: the notice stood at the start of every session; doctor and the set-up tell it."""
+    """Only doctor and the set-up mention them."""
     profile = ready(Profile(type="openai-compatible", name="x", base_url="http://h", model="new-thing"), {})
     info = definition(profile.type).model_info(profile)
     assert info.context_window == 128_000 and info.native_tools

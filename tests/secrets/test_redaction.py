@@ -44,8 +44,8 @@ ORDINARY = (
 @pytest.mark.parametrize(
     "around", ["{}", "\\n{}", "\\u0041{}", "a\n{}\nb", 'x="{}"', "({})", "é{}é", "Bearer {}", "\t{}"]
 )
-def test_n09_a_key_is_covered_wherever_it_stands(key: str, around: str) -> None:
-    """N09: in plain text and in JSON, where the new line before it is a letter."""
+def test_a_key_is_covered_wherever_it_stands(key: str, around: str) -> None:
+    """In plain text, and in JSON, where the escaped line break before it ends with a letter."""
     text = around.format(key)
     covered = Redactor()(text.encode())
     assert key[4:].encode() not in covered and len(covered) == len(text.encode())
@@ -124,8 +124,8 @@ AMAZON_SECRET = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
         "secretAccessKey: {}",
     ],
 )
-def test_s17_a_secret_key_of_amazon_is_covered_after_its_name(text: str) -> None:
-    """S17: nothing but its name tells it from a hash, so the name stays and the key goes, in pieces too."""
+def test_a_secret_key_of_amazon_is_covered_after_its_name(text: str) -> None:
+    """Only its name distinguishes it from a hash, so the name is kept and the key is redacted, also in pieces."""
     whole, expected = text.format(AMAZON_SECRET).encode(), text.format("*" * 40).encode()
     assert Redactor()(whole) == expected
     line = json.dumps({"text": whole.decode()}).encode()

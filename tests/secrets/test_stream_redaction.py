@@ -37,8 +37,8 @@ def pieces(draw: st.DrawFn) -> list[str]:
 
 
 @given(pieces())
-def test_n09_pieces_are_covered_like_the_whole(split: list[str]) -> None:
-    """N09: for any split of any text."""
+def test_pieces_are_covered_like_the_whole(split: list[str]) -> None:
+    """However any text is split."""
     whole = b"".join(piece.encode("utf-8", "replace") for piece in split)
     shown = "".join(_shown([piece.encode("utf-8", "replace").decode() for piece in split]))
     assert shown.encode() == Redactor(KNOWN)(whole)

@@ -63,7 +63,7 @@ def test_no_git_on_this_machine(robota: Robota, tmp_path: Path) -> None:
 
 
 def test_a_git_in_the_workspace_is_not_taken_for_git(robota: Robota) -> None:
-    """T10: also if the PATH has a directory that depends on where we are."""
+    """Not even if the PATH has a relative directory, which depends on where the program runs."""
     planted = robota.workspace / "git"
     planted.write_text("#!/bin/sh\ntouch planted-ran\n")
     planted.chmod(0o755)

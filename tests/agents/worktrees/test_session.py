@@ -47,14 +47,13 @@ def test_what_the_session_changes_is_changed_in_the_worktree_only(robota: Robota
 
 
 def test_words_right_after_the_option_are_the_prompt(robota: Robota) -> None:
-    """U19: `-p -w "words"` took the words for the name of the worktree."""
+    """In `-p -w "words"`, the words are not the name of the worktree."""
     script(robota, {"expect": {"user": "fix the test"}, **ANSWER})
     done = robota("-p", "-w", "fix the test")
     assert (done.code, done.stdout) == (0, "Done.\n"), done.stderr
 
 
 def test_a_name_without_a_prompt_says_what_it_was_taken_for(robota: Robota) -> None:
-    """U19"""
     script(robota, ANSWER)
     done = robota("-p", "-w", "words")
     assert done.code == 2 and "'words' was taken as the name of the worktree" in done.stderr
@@ -192,7 +191,7 @@ def test_files_in_a_worktree_are_no_protected_files(robota: Robota) -> None:
 
 
 def test_git_of_the_repository_cannot_be_written_from_the_sandbox_of_a_worktree(robota: Robota) -> None:
-    """P12: the real directory of git, which `.git` of a worktree only points to, lies outside and is read-only."""
+    """The `.git` of a worktree only points to git's directory, which is outside the worktree and read-only."""
     border = build_border(HeldRoot(robota.workspace), robota.home, home=robota.home)
     if detect_backend(border).kind is SandboxKind.NONE:
         pytest.skip("no sandbox is available")

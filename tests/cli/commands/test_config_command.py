@@ -105,7 +105,7 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
     ],
 )
 def test_a_wrong_value_is_refused_before_it_is_written(robota: Robota, key: str, value: str, shown: str) -> None:
-    """U6: a name that nothing reads is refused like a value that cannot be."""
+    """So is a name that is no setting."""
     path = write_settings(robota, {"providers": {"x": {"type": "scripted"}}})
     before = path.read_text()
     done = robota("config", "set", key, value)
@@ -131,7 +131,7 @@ def test_a_setting_can_be_built_up_piece_by_piece(robota: Robota, key: str, valu
 
 
 def test_unsetting_what_is_not_set_says_so(robota: Robota) -> None:
-    """U6: `unset` of a misspelt name must not look like a success either."""
+    """A misspelt name must not look like success."""
     write_settings(robota, {"permissions": {"deny": ["Bash(rm *)"]}})
     done = robota("config", "unset", "permissons.deny")
     assert done.code == 1 and "is not set" in done.stderr and "Did you mean permissions?" in done.stderr

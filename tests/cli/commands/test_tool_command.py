@@ -35,7 +35,7 @@ def test_a_tool_runs_without_provider_and_settings(robota: Robota) -> None:
 
 
 def test_the_arguments_may_come_after_the_options(robota: Robota) -> None:
-    """U19: `tool run NAME --permission-mode M '{}'` was refused."""
+    """As in `tool run NAME --permission-mode MODE '{}'`."""
     (robota.workspace / "a.txt").write_text("alpha\n")
     done = robota("tool", "run", "read_file", "--permission-mode", "plan", '{"path": "a.txt"}', "--json")
     assert done.code == 0 and "alpha" in done.stdout, done.stderr

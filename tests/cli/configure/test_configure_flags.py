@@ -24,7 +24,7 @@ def test_it_continues_with_a_prompt(robota: Robota) -> None:
 
 
 def test_a_new_profile_answers_the_prompt_beside_it(robota: Robota) -> None:
-    """U7: the prompt went to the profile that was current before, with the model of the new one."""
+    """The prompt goes to the new profile, not to the one that was current before."""
     with running() as server:
         script(robota, {"text": "from the old profile"})
         options = ("--type", "openai-compatible", "--base-url", server.url, "--model", "m")
@@ -34,7 +34,7 @@ def test_a_new_profile_answers_the_prompt_beside_it(robota: Robota) -> None:
 
 
 def test_a_profile_and_a_language_are_both_kept(robota: Robota) -> None:
-    """U7: the second of two things to write was passed over."""
+    """Two settings in one command are both written."""
     path = write_settings(
         robota, {"currentProvider": "a", "providers": {"a": {"type": "scripted"}, "b": {"type": "scripted"}}}
     )

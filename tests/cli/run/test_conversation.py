@@ -134,7 +134,7 @@ def test_twice_ctrl_c_leaves(robota: Robota) -> None:
 
 
 def test_control_characters_of_a_model_never_reach_the_terminal(robota: Robota) -> None:
-    """N11: neither in the answer nor in what is asked."""
+    """Neither in an answer nor in an approval request."""
     evil = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202egpj"
     script(robota, {"text": evil, "calls": [call("execute_command", command=f"touch {evil}")]}, DONE)
     with Terminal(robota, "go") as terminal:
@@ -172,7 +172,7 @@ def test_a_command_of_ones_own_runs_unasked_and_the_model_learns_of_it(robota: R
 
 @pytest.mark.parametrize("gives_up", [False, True])
 def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool) -> None:
-    """U10: trying again still used the old address; so did the next message."""
+    """The user corrects the address in the settings while Robota runs; the next attempt uses it."""
     with running() as server:
         profile = {"type": "openai-compatible", "baseURL": "http://127.0.0.1:9/v1", "model": "wrong-name"}
         once = {**profile, "options": {"retry": {"maxRetries": 0}}}
@@ -192,7 +192,6 @@ def test_a_corrected_profile_answers_the_next_try(robota: Robota, gives_up: bool
 
 
 def test_settings_that_broke_meanwhile_are_reported_at_the_next_try(robota: Robota) -> None:
-    """U10"""
     profile = {"type": "openai-compatible", "baseURL": "http://127.0.0.1:9/v1", "model": "m"}
     settings = {"currentProvider": "x", "providers": {"x": {**profile, "options": {"retry": {"maxRetries": 0}}}}}
     path = write_settings(robota, settings)
@@ -206,7 +205,7 @@ def test_settings_that_broke_meanwhile_are_reported_at_the_next_try(robota: Robo
 
 
 def test_an_empty_answer_is_described_in_words(robota: Robota) -> None:
-    """U19: MODEL_NO_ASSISTANT_MESSAGES stood on the screen."""
+    """Not with the internal name of the fault."""
     script(robota, {"text": ""}, {"text": ""}, {"text": "at last"})
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("at last")

@@ -24,8 +24,8 @@ def bash(command: str) -> dict[str, object]:
     return {"calls": [call("execute_command", command=command)]}
 
 
-def test_u2_a_paste_that_was_given_up_is_not_sent(robota: Robota) -> None:
-    """U2: with Ctrl+U and Ctrl+C alike."""
+def test_a_paste_that_was_given_up_is_not_sent(robota: Robota) -> None:
+    """Whether it is discarded with Ctrl+U or with Ctrl+C."""
     script(robota, FIRST, SECOND, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")
@@ -47,16 +47,16 @@ def test_u2_a_paste_that_was_given_up_is_not_sent(robota: Robota) -> None:
 
 
 @pytest.mark.parametrize("answer", ["npm", "A", "sk-", "---", "gh"])
-def test_u3_an_answer_that_could_begin_a_key_is_shown(robota: Robota, answer: str) -> None:
-    """U3."""
+def test_an_answer_that_could_begin_a_key_is_shown(robota: Robota, answer: str) -> None:
+    """Text that could become a key is held back only until the answer ends."""
     script(robota, {"text": answer})
     with Terminal(robota, "go") as terminal:
         terminal.wait_for(f"{answer}\n")
         assert terminal.hang_up() == 0
 
 
-def test_u14_keys_that_only_steer_a_terminal_are_not_sent(robota: Robota) -> None:
-    """U14: arrows, function keys, Escape, Ctrl+L, the colours of a pasted text."""
+def test_keys_that_only_steer_a_terminal_are_not_sent(robota: Robota) -> None:
+    """Arrows, function keys, Escape, Ctrl+L, and the colours of pasted text."""
     script(robota, FIRST, SECOND)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")
@@ -68,8 +68,8 @@ def test_u14_keys_that_only_steer_a_terminal_are_not_sent(robota: Robota) -> Non
     assert user_texts(robota)[0].replace("\n", "") == "hello red"
 
 
-def test_u20_rubbing_out_takes_whole_letters_words_and_lines(robota: Robota) -> None:
-    """U20: a Hangul syllable is three bytes and two columns wide."""
+def test_rubbing_out_takes_whole_letters_words_and_lines(robota: Robota) -> None:
+    """A Hangul syllable is three bytes and two columns wide."""
     script(robota, FIRST, SECOND, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")
@@ -83,8 +83,8 @@ def test_u20_rubbing_out_takes_whole_letters_words_and_lines(robota: Robota) -> 
     assert user_texts(robota) == ["한어 x three", "right"]
 
 
-def test_u20_the_line_ends_of_other_systems_are_one_line_end(robota: Robota) -> None:
-    """U20: in a paste that the terminal marks, and in one that it does not."""
+def test_the_line_ends_of_other_systems_are_one_line_end(robota: Robota) -> None:
+    """With and without the marks that terminals put around a paste."""
     script(robota, FIRST, SECOND, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")
@@ -97,8 +97,8 @@ def test_u20_the_line_ends_of_other_systems_are_one_line_end(robota: Robota) -> 
     assert user_texts(robota) == ["one\ntwo", "one\n\ntwo"]
 
 
-def test_u20_a_slow_paste_is_one_message(robota: Robota) -> None:
-    """U20: however long it takes, the terminal says where a paste ends."""
+def test_a_slow_paste_is_one_message(robota: Robota) -> None:
+    """It ends where the terminal says, however long it takes."""
     script(robota, FIRST, SECOND)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("First.")
@@ -111,8 +111,8 @@ def test_u20_a_slow_paste_is_one_message(robota: Robota) -> None:
     assert user_texts(robota) == ["one\ntwo"]
 
 
-def test_u20_half_typed_words_are_shown_again_when_an_answer_ends(robota: Robota) -> None:
-    """U20: they were typed while the agent worked, and are in the input then."""
+def test_half_typed_words_are_shown_again_when_an_answer_ends(robota: Robota) -> None:
+    """They were typed while the agent worked, and are still in the input."""
     script(robota, bash(WAIT), FIRST, SECOND)
     with Terminal(robota, "--allowed-tools", "Bash", "go") as terminal:
         terminal.wait_for("Bash until")
@@ -126,8 +126,8 @@ def test_u20_half_typed_words_are_shown_again_when_an_answer_ends(robota: Robota
     assert user_texts(robota) == ["half a line"]
 
 
-def test_s11_what_was_not_shown_cannot_be_approved(robota: Robota) -> None:
-    """S11: of a long text the end is shown before a yes counts."""
+def test_what_was_not_shown_cannot_be_approved(robota: Robota) -> None:
+    """The end of a long text must have been shown before a yes counts."""
     content = "".join(f"line {number}\n" for number in range(300))
     script(robota, {"calls": [call("write_to_file", path="long.txt", content=content)]}, DONE)
     with Terminal(robota, "go") as terminal:
@@ -143,8 +143,8 @@ def test_s11_what_was_not_shown_cannot_be_approved(robota: Robota) -> None:
 
 
 @needs("sed")
-def test_u19_a_command_that_was_changed_first_is_shown_as_it_runs(robota: Robota) -> None:
-    """U19: and a change to a file that was changed first, as it is written."""
+def test_a_command_that_was_changed_first_is_shown_as_it_runs(robota: Robota) -> None:
+    """An edit that the user changed first is shown as it is written, too."""
     editor = robota.workspace.parent / "editor.sh"
     editor.write_text('#!/bin/sh\nsed -i "s/bad/good/" "$1"\n')
     editor.chmod(0o755)
@@ -160,8 +160,8 @@ def test_u19_a_command_that_was_changed_first_is_shown_as_it_runs(robota: Robota
         terminal.wait_for("All done.")
 
 
-def test_u19_the_only_change_can_be_chosen_by_its_number(robota: Robota) -> None:
-    """U19: `h 1` on a single change is a yes to it."""
+def test_the_only_change_can_be_chosen_by_its_number(robota: Robota) -> None:
+    """`h 1` approves an edit that consists of one change."""
     script(robota, {"calls": [call("write_to_file", path="new.txt", content="text\n")]}, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("+text")

@@ -66,7 +66,7 @@ STATES: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_ctrl_c_stops_what_runs_and_words_go_on(robota: Robota, state: str) -> None:
-    """U1: the first Ctrl+C stops, and what is said then is sent."""
+    """The first Ctrl+C stops the task, and what the user types next is sent to the model."""
     turns, sign = STATES[state]
     script(robota, *turns, DONE, retry={"baseMs": 1, "maxRetries": 3})
     allowed = ["--allowed-tools", "Bash"] if state == "a command runs" else []
@@ -115,8 +115,8 @@ def test_words_at_a_question_are_its_answer(robota: Robota, state: str) -> None:
     assert not (robota.workspace / "new.txt").exists()
 
 
-def test_u1_a_queued_prompt_at_the_end_of_an_answer_starts_work_that_ctrl_c_stops(robota: Robota) -> None:
-    """U1: Ctrl+C was taken for leaving, words were lost, and every streamed line had a sign before it."""
+def test_a_queued_prompt_at_the_end_of_an_answer_starts_work_that_ctrl_c_stops(robota: Robota) -> None:
+    """Ctrl+C stops that work; it neither leaves Robota nor loses what is queued."""
     lines = {"text": "line one\nline two\nline three\n", "chunkSize": 4, **bash("sleep 60")}
     script(robota, {"text": "First."}, lines, DONE)
     slow_stop_hook(robota)
@@ -142,7 +142,7 @@ def test_u1_a_queued_prompt_at_the_end_of_an_answer_starts_work_that_ctrl_c_stop
 
 
 def test_words_that_answer_a_failure_go_to_the_model(robota: Robota) -> None:
-    """U1: they ended the task, were not sent, and no prompt sign was shown any more."""
+    """They are sent, and the prompt is shown again afterwards."""
     script(robota, AUTH, DONE, DONE)
     with Terminal(robota, "go") as terminal:
         terminal.wait_for("Press Enter to retry")

@@ -97,7 +97,7 @@ def test_ctrl_d_leaves_while_something_runs_too(robota: Robota) -> None:
 
 @pytest.mark.parametrize("ignores_hangups", [False, True])
 def test_a_closed_window_ends_commands_and_keeps_the_session(robota: Robota, ignores_hangups: bool) -> None:
-    """U21, R15: also if the process that runs the tests ignores SIGHUP, as under `nohup`."""
+    """Also if the process that runs the tests ignores SIGHUP, as under `nohup`."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if ignores_hangups else signal.getsignal(signal.SIGHUP)
     pipe = robota.workspace / "pipe"
     os.mkfifo(pipe)
@@ -126,7 +126,7 @@ def test_a_window_closed_while_nothing_runs_is_told_by_the_exit_code(robota: Rob
 
 
 def test_the_path_is_shown_whatever_argument_comes_first_and_nothing_in_it_is_hidden(robota: Robota) -> None:
-    """N11, N12: control sequences in a name and in a diff stand there in letters."""
+    """Control sequences in a name or a diff are shown as visible text."""
     evil = {"content": "safe\x1b]0;evil\x07\nrtl\u202e\n", "path": "a\x1b[31mb.txt"}
     script(robota, {"calls": [call("write_to_file", **evil)]}, DONE)
     with Terminal(robota, "go") as terminal:
@@ -173,7 +173,7 @@ def test_a_terminal_without_unicode_gets_an_answer_too(robota: Robota) -> None:
         assert terminal.hang_up() == 0
 
 
-def test_n13_questions_keep_within_a_narrow_terminal(robota: Robota) -> None:
+def test_questions_keep_within_a_narrow_terminal(robota: Robota) -> None:
     wide = "漢字かな 交じり文の 長い説明 " * 4
     script(robota, {"calls": [call("ask_followup_question", question=wide, follow_up=[{"text": "yes"}])]}, DONE)
     with Terminal(robota, "go", env={"COLUMNS": "40"}) as terminal:
@@ -192,8 +192,8 @@ def test_orders_say_what_they_did_or_why_not(robota: Robota) -> None:
         terminal.wait_for("First.")
 
 
-def test_r12_a_closed_window_is_told_by_the_exit_code_however_slowly_the_session_closes(robota: Robota) -> None:
-    """R12: nothing is written to a terminal that is gone while the session still has something to end."""
+def test_a_closed_window_is_told_by_the_exit_code_however_slowly_the_session_closes(robota: Robota) -> None:
+    """Nothing is written to the closed terminal while the session still has something to finish."""
     pipe = robota.workspace / "pipe"
     os.mkfifo(pipe)
     script(robota, {"calls": [call("execute_command", command="cat pipe")]}, DONE)

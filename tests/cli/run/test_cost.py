@@ -23,7 +23,7 @@ def unpriced(robota: Robota, url: str, **settings: Any) -> None:
 
 
 def test_an_unknown_cost_is_null_and_never_nothing(robota: Robota) -> None:
-    """U9: it was shown as 0.0."""
+    """A price that is not known is not shown as 0."""
     with running() as server:
         unpriced(robota, server.url)
         result = json.loads(robota("-p", "go", "--output-format", "json").stdout)
@@ -36,7 +36,7 @@ def test_an_unknown_cost_is_null_and_never_nothing(robota: Robota) -> None:
 
 @pytest.mark.parametrize("fallback", [False, True])
 def test_a_budget_that_cannot_be_kept_is_refused_before_anything_is_sent(robota: Robota, fallback: bool) -> None:
-    """U9: without a price it was silently no limit."""
+    """Without a price, a budget would limit nothing."""
     with running() as server:
         unpriced(robota, server.url, models={"new-thing": {"price": PRICE}} if fallback else {})
         more = ("--fallback-model", "another-thing") if fallback else ()
@@ -47,7 +47,7 @@ def test_a_budget_that_cannot_be_kept_is_refused_before_anything_is_sent(robota:
 
 
 def test_a_price_in_the_settings_makes_the_budget_count(robota: Robota) -> None:
-    """U9: what the refusal proposes works."""
+    """The setting that the refusal proposes works."""
     with running() as server:
         unpriced(robota, server.url)
         assert robota("config", "set", "models.new-thing.price", json.dumps(PRICE)).code == 0
@@ -56,7 +56,7 @@ def test_a_price_in_the_settings_makes_the_budget_count(robota: Robota) -> None:
 
 
 def test_a_server_that_counts_no_tokens_ends_a_run_with_a_budget(robota: Robota) -> None:
-    """U9: a price is of no use without tokens; what is not known may be too much."""
+    """Without a number of tokens a price is of no use, and the unknown cost may be too high."""
 
     async def run() -> tuple[Finished, int]:
         async with raw_server(in_turn(then=sending(STREAM_HEAD + READ))) as server:
@@ -71,7 +71,7 @@ def test_a_server_that_counts_no_tokens_ends_a_run_with_a_budget(robota: Robota)
 
 
 def test_what_is_free_costs_nothing(robota: Robota) -> None:
-    """U9: the scripted model has no price and needs none."""
+    """The scripted model has no price and needs none."""
     script(robota, {"text": "ok"})
     result = json.loads(robota("-p", "go", "--output-format", "json", "--max-budget-usd", "1").stdout)
     assert (result["subtype"], result["total_cost_usd"]) == ("success", 0.0)

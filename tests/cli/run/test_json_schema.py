@@ -46,7 +46,7 @@ def test_an_answer_that_stays_wrong_is_a_failure(robota: Robota) -> None:
     ],
 )
 def test_a_schema_that_takes_for_ever_is_given_up(schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """S16: a schema may come with a repository, and the answer from a model."""
+    """The schema may come from a repository, and the answer from a model."""
     monkeypatch.setattr(answer_schema, "CHECK_S", 1.0)
     hostile = "a" * 40 + "!"
     answer, problem = AnswerSchema(schema).checked(
@@ -56,7 +56,7 @@ def test_a_schema_that_takes_for_ever_is_given_up(schema: dict[str, Any], monkey
 
 
 def test_references_out_of_a_schema_are_refused(tmp_path: Path) -> None:
-    """S3: neither to a file, nor to another machine."""
+    """Neither files nor other machines are read."""
     secret = tmp_path / "secret.json"
     secret.write_text('{"enum": ["a secret"]}')
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -287,7 +287,7 @@ def test_the_demo_runs_a_real_task_without_key_or_network(robota: Robota) -> Non
     "how", ["echo not today >&2; exit 2", 'echo \'{"continue": false, "stopReason": "not today"}\'']
 )
 def test_a_prompt_that_a_hook_stopped_is_not_blamed_on_the_model(robota: Robota, how: str) -> None:
-    """U13: the terminal reason was model_error."""
+    """Its terminal reason is not `model_error`."""
     script(robota, {"text": "the model was asked"})
     path = robota.home / ".robota/settings.json"
     hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": how}]}]}
@@ -298,7 +298,7 @@ def test_a_prompt_that_a_hook_stopped_is_not_blamed_on_the_model(robota: Robota,
 
 
 def test_a_thought_has_a_signature_also_where_the_provider_gives_none(robota: Robota) -> None:
-    """U13: the official SDK stops at a thinking block without one."""
+    """Claude's SDK rejects a thinking block without one."""
     script(robota, {"reasoning": "hm", "text": "ok"})
     done = robota("-p", "go", "--output-format", "stream-json", "--include-partial-messages")
     lines = list(map(json.loads, done.stdout.splitlines()))
@@ -309,14 +309,14 @@ def test_a_thought_has_a_signature_also_where_the_provider_gives_none(robota: Ro
 
 
 def test_mistakes_in_a_row_are_described_in_words_for_a_script(robota: Robota) -> None:
-    """U19: print mode asked the user how to continue."""
+    """Print mode does not ask how to continue."""
     script(robota, *[{"calls": [{"name": "read_file", "arguments": {"nonsense": 1}}]}] * 6)
     done = robota("-p", "go")
     assert done.code == 1 and "mistakes in a row" in done.stderr and "Tell it how to continue" not in done.stderr
 
 
 def test_profiles_of_the_project_that_do_not_count_are_named_when_there_is_no_other(robota: Robota) -> None:
-    """U19: the start failed without a word about them."""
+    """Otherwise the failed start would not say why the profiles of the project were not used."""
     settings = robota.workspace / ".robota/settings.json"
     settings.parent.mkdir()
     profile = {"type": "scripted", "options": {"turns": [{"text": "ok"}]}}
@@ -327,7 +327,7 @@ def test_profiles_of_the_project_that_do_not_count_are_named_when_there_is_no_ot
 
 
 def test_an_unknown_model_is_reported_only_by_doctor_and_set_up(robota: Robota) -> None:
-    """U19: every session began with it."""
+    """Sessions do not begin with a notice about it."""
     with running() as server:
         options = ("--type", "openai-compatible", "--base-url", server.url, "--model", "new-thing", "--set-current")
         assert "new-thing is not in the catalogue" in robota("--configure-provider", "x", *options).stdout

@@ -112,7 +112,7 @@ def test_an_interactive_start_looks_again_after_an_old_or_a_future_look(robota: 
 
 
 def test_a_silent_index_does_not_block_the_start(robota: Robota) -> None:
-    """U19: it delayed the first prompt. The index here answers only after the model has."""
+    """The index of this test answers only after the model has."""
     script(robota, {"text": "the answer"})
     with index(NEWER, held=True) as there:
         with Terminal(robota, "hello", env={"PIP_INDEX_URL": there.url}) as terminal:
@@ -122,7 +122,7 @@ def test_a_silent_index_does_not_block_the_start(robota: Robota) -> None:
 
 
 def test_a_failed_look_speaks_of_the_index(robota: Robota) -> None:
-    """U19: it spoke of a model server and its baseURL."""
+    """Not of a model server and its baseURL."""
     done = robota("--check-update", env={"PIP_INDEX_URL": "http://me:pw-7@127.0.0.1:9/simple"})
     assert done.code == 1 and "the package index http://127.0.0.1:9/simple" in done.stderr
     assert "nothing listens" in done.stderr
@@ -130,7 +130,6 @@ def test_a_failed_look_speaks_of_the_index(robota: Robota) -> None:
 
 
 def test_an_index_without_robota_is_named(robota: Robota) -> None:
-    """U19"""
     with index() as there:
         done = robota("--check-update", env={"PIP_INDEX_URL": there.url})
     assert done.code == 1 and "HTTP 404" in done.stderr and "model" not in done.stderr

@@ -122,7 +122,7 @@ def test_nothing_but_y_or_an_offered_choice_allows_anything(typed: str) -> None:
         assert is_clear_yes(typed.strip()) or word in {"y", "yes", "1", "2", "1s", "2s", "1p", "2p", "1u", "2u"}
 
 
-def test_n12_a_command_is_shown_whole_with_its_reasons() -> None:
+def test_a_command_is_shown_whole_with_its_reasons() -> None:
     parts = (
         JudgedPart(decision="allow", text="cd x", reason=""),
         JudgedPart(decision="ask", text="rm y", reason=""),
@@ -132,7 +132,7 @@ def test_n12_a_command_is_shown_whole_with_its_reasons() -> None:
     assert [line.text.strip() for line in reason_lines(verdict)] == ["Why.", "allow  cd x", "ask    rm y", "! U+202E"]
 
 
-def test_n12_of_ten_thousand_lines_the_length_is_told_and_all_can_be_seen() -> None:
+def test_of_ten_thousand_lines_the_length_is_told_and_all_can_be_seen() -> None:
     lines = subject_lines(approval("\n".join(map(str, range(10_000)))))
     assert len(lines) == 10_000
     *_, last = cut(lines)
@@ -200,7 +200,7 @@ def test_several_lines_are_never_a_yes_and_may_say_no_at_length() -> None:
     assert answer_for("use\nyarn") == Reject(text="use\nyarn")
 
 
-def test_n12_of_a_very_long_line_the_length_is_told_and_all_can_be_seen() -> None:
+def test_of_a_very_long_line_the_length_is_told_and_all_can_be_seen() -> None:
     lines = subject_lines(approval("x" * 50_000))
     start, told = cut(lines)
     assert len(start.text) == CHARACTERS_SHOWN and "48,006 more characters" in told.text

@@ -54,8 +54,8 @@ def test_after_a_task_that_ended_by_an_error_the_next_one_can_be_said() -> None:
     assert talk(failed, TaskAborted(task_id=TASK), "\x04") == "! Robota failed: odd\n> \n"
 
 
-def test_u1_ctrl_c_stops_what_queued_words_began() -> None:
-    """U1: words that were queued answer the end of an answer; then nobody is asked, and something runs."""
+def test_ctrl_c_stops_what_queued_words_began() -> None:
+    """Queued words follow an answer at once, so a task runs although the prompt was just shown."""
     words = Message(ts=3, type="say", say="text", text="one\ntwo\n")
     screen = talk(
         MessageCreated(task_id=TASK, message=COMPLETED),
@@ -82,8 +82,8 @@ def test_ctrl_c_stops_the_shortening_of_a_conversation() -> None:
     assert "(press Ctrl+C again" not in screen
 
 
-def test_u3_an_answer_whose_first_words_are_held_back_is_shown() -> None:
-    """U3: the row begins empty, because its words could have become a key."""
+def test_an_answer_whose_first_words_are_held_back_is_shown() -> None:
+    """The row begins empty, because its words could have become a key."""
     row = Message(ts=2, type="say", say="text", text="", partial=True)
     finished = Message(ts=2, type="say", say="text", text="npm", partial=False)
     for between in ((), (TextDelta(task_id=TASK, ts=2, delta="npm"),)):

@@ -47,7 +47,7 @@ def test_one_that_changed_is_not_trusted_by_the_way(tmp_path: Path, env: dict[st
     assert trust_of(take_snapshot(root), env).state is TrustState.CHANGED
 
 
-def test_r13_several_sessions_that_keep_rules_at_once(tmp_path: Path, env: dict[str, str]) -> None:
+def test_several_sessions_that_keep_rules_at_once(tmp_path: Path, env: dict[str, str]) -> None:
     together = threading.Barrier(3)
     with ThreadPoolExecutor(3) as sessions:
         for number in range(60):
@@ -72,7 +72,6 @@ def test_rules_that_cannot_be_kept_are_said(tmp_path: Path, env: dict[str, str])
 
 @pytest.mark.parametrize("link", [".robota", ".robota/settings.local.json"])
 def test_a_link_that_a_repository_brings_is_not_written_through(tmp_path: Path, env: dict[str, str], link: str) -> None:
-    """S10"""
     own = user_directory(env)
     own.mkdir(parents=True, exist_ok=True)
     (own / "settings.local.json").write_text("{}")

@@ -84,7 +84,7 @@ def test_a_literal_key_is_written_with_a_warning_and_a_reference_without(tmp_pat
 
 
 def test_settings_that_were_cut_off_are_named_and_the_version_before_them_is_kept(robota: Robota) -> None:
-    """R18 of the matrix. Rules that deny stand in settings, so older ones are not put in their place unasked."""
+    """Settings contain deny rules, so an older version is not restored without asking."""
     path = robota.home / ".robota/settings.json"
     path.parent.mkdir()
     upsert_profile(path, FAKE, set_current=True)

@@ -80,7 +80,7 @@ def forged_pointer(robota: Robota, real: Path, fake: Path) -> None:
 
 
 def forged_commondir(robota: Robota, real: Path, fake: Path) -> None:
-    """T05: an own git directory that says it belongs to the trusted repository."""
+    """Its own git directory says that it belongs to the trusted repository."""
     own = fake / "gitdir"
     own.mkdir()
     (own / "commondir").write_text(f"{robota.workspace}/.git\n")
@@ -119,7 +119,7 @@ FORGERIES = [forged_pointer, forged_commondir, forged_place, linked_pointer, lin
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: str(forge.__name__))
 def test_a_forged_worktree_is_not_trusted(robota: Robota, tmp_path: Path, forge: object) -> None:
-    """T05, P12: the content is the very one that was trusted, but the repository does not know this directory."""
+    """Its content is what the user trusted, but the repository does not know this directory."""
     real, fake = linked(robota, tmp_path / "real"), tmp_path.resolve() / "fake"
     shutil.copytree(robota.workspace / ".claude", fake / ".claude")
     assert callable(forge)

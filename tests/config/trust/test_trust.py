@@ -47,7 +47,7 @@ def state(machine: Machine) -> TrustState:
 
 
 @pytest.mark.parametrize("name", SETTINGS_FILES)
-def test_t01_before_trust_only_what_forbids_is_heard(machine: Machine, name: str) -> None:
+def test_before_trust_only_what_forbids_is_heard(machine: Machine, name: str) -> None:
     machine.project(EVERYTHING, name)
     settings = machine.load()
     values = settings.values
@@ -60,7 +60,7 @@ def test_t01_before_trust_only_what_forbids_is_heard(machine: Machine, name: str
 
 
 @pytest.mark.parametrize("name", SETTINGS_FILES)
-def test_t02_a_repository_never_sets_provider_key_mode_or_sandbox(machine: Machine, name: str) -> None:
+def test_a_repository_never_sets_provider_key_mode_or_sandbox(machine: Machine, name: str) -> None:
     machine.user({"providers": {"mine": {"type": "scripted"}}})
     machine.project({**EVERYTHING, "apiKeyHelper": "./steal"}, name)
     machine.trust()
@@ -206,7 +206,7 @@ def test_names_from_a_repository_cannot_write_to_the_terminal(machine: Machine) 
 
 
 @pytest.mark.parametrize("place", ["home", "root"])
-def test_t06_home_and_root_are_no_projects(machine: Machine, place: str) -> None:
+def test_home_and_root_are_no_projects(machine: Machine, place: str) -> None:
     machine.user({"language": "de"})
     written(machine.home / ".claude/settings.json", {"permissions": {"deny": ["Bash"]}})
     settings = load_settings(machine.home if place == "home" else Path("/"), machine.env)

@@ -45,7 +45,7 @@ WEEK_S = 7 * 24 * 3600.0
 def test_the_time_in_which_a_person_thinks_is_none_of_the_calls(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U19: they think for a week, by a clock that is put forward meanwhile."""
+    """The clock is advanced by a week while the user decides."""
     thought_s = 0.0
 
     def clock() -> float:
@@ -107,7 +107,7 @@ def test_a_command_is_asked_as_a_command(workspace: Path) -> None:
 
 
 def test_a_long_command_is_asked_about_with_every_line(workspace: Path) -> None:
-    """S11: the middle of a here-document is as much approved as its ends."""
+    """The middle of a here-document is approved like its ends, so it must be shown."""
     command = "cat <<'END' > out.txt\n" + "".join(f"line {number}\n" for number in range(600)) + "END"
 
     async def story(stage: Stage) -> None:
@@ -272,8 +272,8 @@ def test_two_clients_see_the_same_and_the_first_answer_wins(workspace: Path) -> 
 
 
 @pytest.mark.parametrize("is_approved", [True, False])
-def test_s11_what_was_not_shown_needs_a_yes_of_its_own(workspace: Path, is_approved: bool) -> None:
-    """S11: the rest of a change of megabytes can be looked at in a file; without a second yes nothing is written."""
+def test_what_was_not_shown_needs_a_yes_of_its_own(workspace: Path, is_approved: bool) -> None:
+    """The rest of a change of megabytes can be read in a file; nothing is written without the second yes."""
     content = "".join(f"{number:08d} a line of text\n" for number in range(60_000))
 
     async def story(stage: Stage) -> None:

@@ -37,7 +37,7 @@ def subjects(repository: Path) -> list[str]:
 
 
 def test_one_yes_commits_and_a_rule_for_such_commands_holds_the_next_time(repository: Path) -> None:
-    """U5: no second question about the sandbox, and `Bash(git commit *)` is offered."""
+    """There is no second question about the sandbox, and `Bash(git commit *)` is offered."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -56,7 +56,7 @@ def test_one_yes_commits_and_a_rule_for_such_commands_holds_the_next_time(reposi
 
 
 def test_in_print_mode_a_rule_is_enough(repository: Path) -> None:
-    """U5: nobody is there to answer, and nobody needs to be."""
+    """Nobody is there to answer a question."""
 
     async def story(stage: Stage) -> None:
         await stage.start()

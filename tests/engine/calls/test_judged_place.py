@@ -36,7 +36,6 @@ def put_another_directory_there(workspace: Path) -> None:
 @pytest.mark.parametrize("swap", [swap_the_file, swap_the_directory, put_another_directory_there])
 @pytest.mark.parametrize("tool", sorted(CALLS))
 def test_a_place_swapped_between_question_and_answer_is_refused(workspace: Path, tool: str, swap: Any) -> None:
-    """S7"""
     (workspace / "notes").mkdir()
     (workspace / "other").mkdir()
     before = names(workspace / ".git")
@@ -56,7 +55,6 @@ def test_a_place_swapped_between_question_and_answer_is_refused(workspace: Path,
 
 
 def test_an_existing_file_swapped_for_a_link_is_left_alone(workspace: Path) -> None:
-    """S7"""
     (workspace / "note.txt").write_text("one\n")
     config = workspace / ".git" / "config"
     before = config.read_bytes()
@@ -76,7 +74,7 @@ def test_an_existing_file_swapped_for_a_link_is_left_alone(workspace: Path) -> N
 
 
 def test_a_read_that_was_approved_does_not_read_through_a_new_link(workspace: Path) -> None:
-    """S7: `.env` is asked about; what is read after the yes is that file and no other."""
+    """The user approves reading `.env`; after that, this file is read and no other."""
     (workspace / ".env").write_text("A=1\n")
     (workspace / "secret").write_text("top secret\n")
 

@@ -27,7 +27,7 @@ def server(workspace: Path) -> None:
 
 
 def test_a_yes_forwards_the_port_and_it_is_not_asked_about_again(workspace: Path) -> None:
-    """U5: asked once: "Forward port 5173 to your machine?"."""
+    """The question is "Forward port 5173 to your machine?"."""
 
     async def story(stage: Stage) -> None:
         await stage.start()

@@ -35,7 +35,7 @@ def outside() -> Iterator[Path]:
 
 
 def test_what_already_ran_is_said_and_only_the_rest_is_offered(workspace: Path, outside: Path) -> None:
-    """U4: `echo one >> f && …` wrote `one` twice when it was run again."""
+    """Running all of `echo one >> f && …` again would write `one` twice."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -68,7 +68,7 @@ def test_a_command_that_succeeds_without_a_refused_host_is_not_offered_again(wor
 
 
 def test_only_the_directory_that_it_lacked_is_opened(workspace: Path, outside: Path) -> None:
-    """U4: not the whole sandbox."""
+    """The rest of the sandbox stays closed."""
     (outside / "cache").mkdir()
     (outside / "other").mkdir()
     (workspace / "tool.sh").write_text(f"echo x > {outside}/cache/f || exit 1; echo x > {outside}/other/f; exit 0\n")
@@ -89,7 +89,7 @@ def test_only_the_directory_that_it_lacked_is_opened(workspace: Path, outside: P
 
 
 def test_a_commit_after_other_work_is_made_inside_under_its_rule(workspace: Path) -> None:
-    """U4, U5: git's data is what it lacked, so the rest runs inside, and a rule for it spares the question."""
+    """Only git's data was missing, so the rest runs in the sandbox, and a rule for it answers the question."""
     for words in (["init", "-q"], ["config", "user.name", "S"], ["config", "user.email", "s@example.com"]):
         subprocess.run(["git", *words], cwd=workspace, check=True)
     (workspace / "work.sh").write_text("echo done >> log\n")

@@ -46,7 +46,7 @@ replies: st.SearchStrategy[dict[str, Any]] = st.one_of(
 @settings(max_examples=25, deadline=None)
 @given(st.lists(replies, min_size=4, max_size=14))
 def test_every_request_is_valid_and_the_log_tells_the_same(turns: list[dict[str, Any]]) -> None:
-    """R22 of the matrix: wherever a conversation is shortened, a call and its result stay together or go together."""
+    """Wherever a conversation is shortened, a call and its result are kept or removed together."""
     said = ["Wish number 0."]
 
     async def story(stage: ContextStage) -> None:

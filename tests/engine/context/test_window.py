@@ -25,7 +25,7 @@ TOO_LONG = {"fault": {"kind": "context_too_long", "status": 400}}
 NEVER = {"autoCompactThreshold": False}
 
 
-def test_r22_over_full_drops_the_oldest_exchanges_whole_and_keeps_the_first_words(workspace: Path) -> None:
+def test_over_full_drops_the_oldest_exchanges_whole_and_keeps_the_first_words(workspace: Path) -> None:
     write_files(workspace, "a.txt", "b.txt", "c.txt")
 
     async def story(stage: ContextStage) -> None:

@@ -37,7 +37,7 @@ def test_a_long_task_is_condensed_by_the_servers_own_count(tmp_path: Path, diale
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_r14_a_413_makes_the_conversation_shorter_and_the_task_goes_on(tmp_path: Path, dialect: str) -> None:
+def test_a_413_makes_the_conversation_shorter_and_the_task_goes_on(tmp_path: Path, dialect: str) -> None:
     """A proxy that finds a request too large says 413 and no more."""
     workspace = tmp_path / "project"
     workspace.mkdir()

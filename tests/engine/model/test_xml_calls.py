@@ -119,14 +119,14 @@ def test_what_we_write_for_the_model_we_can_read(content: str, words: str) -> No
 
 @pytest.mark.parametrize("path", ["\n  out.txt\n", " out.txt ", "\n\tout.txt\n\t"])
 def test_blanks_around_a_path_are_layout(path: str) -> None:
-    """U16: it made a file whose name began with blanks."""
+    """They are not part of the file name."""
     text = f"<write_to_file>\n  <path>{path}</path>\n  <content>  kept \n</content>\n</write_to_file>"
     (call,) = calls(parse(text))
     assert call.input == {"path": "out.txt", "content": "  kept "}
 
 
 def test_the_older_form_with_tags_around_the_parameters_is_read() -> None:
-    """U16: it was reported as cut off."""
+    """It is not reported as cut off."""
     text = "<read_file>\n<args>\n  <file>\n    <path>src/a.py</path>\n  </file>\n</args>\n</read_file>\nnext"
     pieces = parse(text)
     (call,) = calls(pieces)
@@ -135,7 +135,6 @@ def test_the_older_form_with_tags_around_the_parameters_is_read() -> None:
 
 
 def test_several_files_in_the_older_form_are_asked_for_one_by_one() -> None:
-    """U16"""
     files = "".join(f"<file><path>{name}</path></file>" for name in "ab")
     (call,) = calls(parse(f"<read_file><args>{files}</args></read_file>"))
     assert call.problem is not None and "twice" in call.problem

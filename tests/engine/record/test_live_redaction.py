@@ -48,8 +48,8 @@ class Watcher:
 
 
 @pytest.mark.parametrize(("field", "say"), [("text", "text"), ("reasoning", "reasoning")])
-def test_n09_no_client_ever_sees_a_piece_of_a_key(workspace: Path, field: str, say: str) -> None:
-    """N09: neither in a delta, nor in the state that a client is given that joins meanwhile, nor in the log."""
+def test_no_client_ever_sees_a_piece_of_a_key(workspace: Path, field: str, say: str) -> None:
+    """Neither in a delta, nor in the state sent to a client that joins meanwhile, nor in the log."""
     watcher = Watcher(say)
 
     async def story(stage: Stage) -> None:

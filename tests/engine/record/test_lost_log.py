@@ -13,7 +13,7 @@ from tests.engine.stage import Stage, call, play
 
 
 def test_a_log_that_was_deleted_is_put_back_and_a_person_is_told(workspace: Path) -> None:
-    """R2: `git clean -fdx` in bypassPermissions takes `.robota` with it."""
+    """With bypassPermissions, `git clean -fdx` removes `.robota`."""
 
     async def story(stage: Stage) -> None:
         await stage.start("clean up")
@@ -35,7 +35,7 @@ def test_a_log_that_was_deleted_is_put_back_and_a_person_is_told(workspace: Path
 
 
 def test_what_replaced_the_log_is_put_aside(workspace: Path) -> None:
-    """R2: another file of that name is nobody's log."""
+    """Another file of that name is not appended to."""
 
     async def story(stage: Stage) -> None:
         path = stage.opened.log.path
@@ -53,7 +53,7 @@ def test_what_replaced_the_log_is_put_aside(workspace: Path) -> None:
 
 
 def test_without_a_place_for_the_log_nothing_is_changed(workspace: Path) -> None:
-    """R2: the call that would change something is refused before it runs."""
+    """A call that would change something is refused before it runs."""
 
     async def story(stage: Stage) -> None:
         await stage.start("break it")
@@ -73,7 +73,7 @@ def test_without_a_place_for_the_log_nothing_is_changed(workspace: Path) -> None
 
 
 def test_a_log_that_was_emptied_is_noticed_and_nothing_more_is_changed(workspace: Path) -> None:
-    """S17: where the sandbox protects no single names, a command can do that. What is gone cannot be put back."""
+    """A command can empty it where the sandbox cannot protect single files. The records cannot be restored."""
 
     async def story(stage: Stage) -> None:
         await stage.start("break it")
@@ -93,7 +93,7 @@ def test_a_log_that_was_emptied_is_noticed_and_nothing_more_is_changed(workspace
 def test_a_disk_that_does_not_answer_keeps_nobody_from_leaving(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R12: leaving has a deadline, and no thread that hangs is waited for."""
+    """Leaving has a deadline, and does not wait for threads that hang."""
     answers = threading.Event()
 
     def hang(descriptor: int) -> None:

@@ -98,7 +98,7 @@ def test_a_secret_that_the_log_does_not_know_is_covered_for_clients_all_the_same
 
 @pytest.mark.parametrize("answer", ["npm", "A", "x", "e", "sk-", "---", "gh"])
 def test_an_answer_that_could_be_the_beginning_of_a_key_is_shown(answer: str, workspace: Path) -> None:
-    """U3: what is held back while it may become a secret is shown when the answer ends."""
+    """Text that may become a secret is held back, and shown when the answer ends."""
 
     async def story(stage: Stage) -> None:
         await stage.start("one word")
@@ -111,7 +111,7 @@ def test_an_answer_that_could_be_the_beginning_of_a_key_is_shown(answer: str, wo
 
 
 def test_the_log_of_a_streaming_row_grows_by_what_was_added(tmp_path: Path) -> None:
-    """R7: a long answer that comes slowly costs a few times its length in the log, not its square."""
+    """A long, slow answer takes a few times its length in the log, not the square of it."""
     clock, bus = Clock(), EventBus(Redactor())
     log = SessionLog.create(tmp_path / "session", lambda: 1)
     row = Rows("task", Journal(log, bus), bus, clock=clock, later=clock.later).stream("text")
@@ -128,7 +128,7 @@ def test_the_log_of_a_streaming_row_grows_by_what_was_added(tmp_path: Path) -> N
 
 
 def test_an_answer_without_an_end_is_stopped(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R7: no server can make a session grow without limit."""
+    """No server can make a session grow without limit."""
     monkeypatch.setattr("robota.engine.model.reply.REPLY_CHARACTERS", 10_000)
 
     async def story(stage: Stage) -> None:

@@ -215,7 +215,7 @@ def test_offers_to_resume_do_not_pile_up(workspace: Path) -> None:
         resume(workspace, [], after)
 
 
-def test_t14_an_answer_in_the_log_approves_nothing(workspace: Path) -> None:
+def test_an_answer_in_the_log_approves_nothing(workspace: Path) -> None:
     """A yes that was given before the call began counts no more than none."""
     left: dict[Path, bytes] = {}
 

@@ -27,7 +27,7 @@ PIXEL = "data:image/png;base64,iVBORw0KGgo="
 def test_an_answer_that_ends_the_task_is_followed_by_its_end(
     workspace: Path, ask: str, answer: str, outcome: str
 ) -> None:
-    """U12: nothing waits any more, and clients are told so."""
+    """Nothing is waiting any more, and clients are told so."""
 
     async def story(stage: Stage) -> None:
         task = await stage.start()
@@ -42,7 +42,7 @@ def test_an_answer_that_ends_the_task_is_followed_by_its_end(
 
 
 def test_a_no_at_resume_ends_the_task(workspace: Path) -> None:
-    """U12: abandoned is an end as well."""
+    """An abandoned task has ended, too."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -57,7 +57,7 @@ def test_a_no_at_resume_ends_the_task(workspace: Path) -> None:
 
 
 def test_a_completed_task_cannot_be_cancelled(workspace: Path) -> None:
-    """U12: where nothing runs there is nothing to cancel, and the task stays completed."""
+    """There is nothing to cancel, and the task stays completed."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -71,7 +71,7 @@ def test_a_completed_task_cannot_be_cancelled(workspace: Path) -> None:
 
 
 def test_a_late_joiner_is_told_usage_context_and_where_the_log_is(workspace: Path) -> None:
-    """U12: what was told before it came is told again."""
+    """Events that were sent before it joined are repeated."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
@@ -86,8 +86,6 @@ def test_a_late_joiner_is_told_usage_context_and_where_the_log_is(workspace: Pat
 
 
 def test_an_image_in_the_answer_to_a_question_reaches_the_model(workspace: Path) -> None:
-    """U12: it is part of the answer."""
-
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("followup")
@@ -101,7 +99,7 @@ def test_an_image_in_the_answer_to_a_question_reaches_the_model(workspace: Path)
 
 @pytest.mark.parametrize("how", ["no", "words"])
 def test_a_command_that_takes_its_time_is_an_ask_that_nobody_waits_for(workspace: Path, how: str) -> None:
-    """U12: `command_output` is the chance to end the command, or to let it go on."""
+    """With `command_output`, a user can stop the command or let it continue."""
     wait = "echo begun; while [ ! -e stop ]; do sleep 0.05; done; echo over"
 
     async def story(stage: Stage) -> None:
@@ -126,7 +124,7 @@ def test_a_command_that_takes_its_time_is_an_ask_that_nobody_waits_for(workspace
 
 
 def test_a_message_may_still_be_queued_while_a_command_shows_output(workspace: Path) -> None:
-    """U12: the ask about the output takes nothing that was meant to wait."""
+    """The ask about the output does not consume a queued message."""
     wait = "echo begun; while [ ! -e stop ]; do sleep 0.05; done"
 
     async def story(stage: Stage) -> None:

@@ -188,7 +188,7 @@ CIRCLES = {
 def test_a_model_that_goes_round_in_circles_is_stopped_where_nobody_can_answer(
     workspace: Path, turns: list[dict[str, Any]]
 ) -> None:
-    """R3: refused, then warned, then stopped, with a reason of its own."""
+    """The repeated call is refused, then warned about, then ends the task with its own reason."""
     for name in ("a.txt", "b.txt"):
         (workspace / name).write_text("x")
 
@@ -203,7 +203,7 @@ def test_a_model_that_goes_round_in_circles_is_stopped_where_nobody_can_answer(
     play(workspace, turns, story, attended=False)
 
 
-def test_r20_words_at_the_repetition_reach_the_model_and_a_no_ends_the_task(workspace: Path) -> None:
+def test_words_at_the_repetition_reach_the_model_and_a_no_ends_the_task(workspace: Path) -> None:
     (workspace / "a.txt").write_text("x")
     turns = [{"calls": [call("read_file", path="a.txt")], "repeat": 4}, {"text": "done"}]
 

@@ -23,7 +23,7 @@ def heads(stage: Stage) -> list[tuple[str, str]]:
 
 
 def test_a_person_switches_the_mode_and_the_model_gets_role_and_tools_of_it(workspace: Path) -> None:
-    """U11: `/mode architect`."""
+    """With `/mode architect`."""
 
     async def story(stage: Stage) -> None:
         await stage.start("hello")
@@ -42,7 +42,7 @@ def test_a_person_switches_the_mode_and_the_model_gets_role_and_tools_of_it(work
 
 
 def test_a_suggestion_with_a_mode_switches_to_it(workspace: Path) -> None:
-    """U11: the person chose it and saw which mode it is."""
+    """The user saw the mode when choosing the suggestion."""
 
     async def story(stage: Stage) -> None:
         await stage.start()

@@ -120,7 +120,7 @@ def test_headers_are_sent_with_variables_filled_in(workspace: Path) -> None:
         assert {headers["X-Key"] for headers in server.headers} == {"sesame"}
 
 
-def test_t13_an_answer_without_end_is_an_error(workspace: Path) -> None:
+def test_an_answer_without_end_is_an_error(workspace: Path) -> None:
     def check(stage: Stage) -> None:
         assert "The MCP server web failed: " in first_result(stage) and "too long" in first_result(stage)
 
@@ -128,7 +128,7 @@ def test_t13_an_answer_without_end_is_an_error(workspace: Path) -> None:
         play_with(workspace, {"web": {"type": "http", "url": server.url}}, [ADD, DONE], check)
 
 
-def test_t13_a_server_that_is_not_there_is_a_notice(workspace: Path) -> None:
+def test_a_server_that_is_not_there_is_a_notice(workspace: Path) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/mcp"

@@ -1,4 +1,4 @@
-"""T13: MCP servers that hang, flood, lie and die end in a clear error, and the session goes on."""
+"""MCP servers that hang, flood, lie or die cause a clear error, and the session continues."""
 
 import os
 import select
@@ -45,7 +45,7 @@ def two_servers(directory: Path, **options: Any) -> dict[str, Any]:
         ("stop_listening", "it closed its output"),
     ],
 )
-def test_t13_a_server_that_fails_in_mid_call_is_an_error_and_the_others_go_on(
+def test_a_server_that_fails_in_mid_call_is_an_error_and_the_others_go_on(
     workspace: Path, tmp_path: Path, trick: str, words: str
 ) -> None:
     def check(stage: Stage) -> None:
@@ -64,7 +64,7 @@ def test_t13_a_server_that_fails_in_mid_call_is_an_error_and_the_others_go_on(
         ("talk_nonsense_for_ever", "it did not answer within 0.3 s (lines that are not of the protocol: 3, the last"),
     ],
 )
-def test_t13_a_call_to_a_server_that_never_answers_times_out(
+def test_a_call_to_a_server_that_never_answers_times_out(
     workspace: Path, tmp_path: Path, trick: str, words: str
 ) -> None:
     def check(stage: Stage) -> None:
@@ -77,7 +77,7 @@ def test_t13_a_call_to_a_server_that_never_answers_times_out(
 
 @pytest.mark.parametrize("trick", ["talk_nonsense", "flood_stderr"])
 @pytest.mark.parametrize("moment", ["at_start", "at_call"])
-def test_t13_nonsense_and_a_gigabyte_of_standard_error_do_no_harm(
+def test_nonsense_and_a_gigabyte_of_standard_error_do_no_harm(
     workspace: Path, tmp_path: Path, trick: str, moment: str
 ) -> None:
     def check(stage: Stage) -> None:
@@ -87,7 +87,7 @@ def test_t13_nonsense_and_a_gigabyte_of_standard_error_do_no_harm(
     play_with(workspace, {"plain": PlainServer(tmp_path).entry(**tricks)}, [WRITE_NOTE, DONE], check)
 
 
-def test_t13_a_server_that_dies_at_start_is_a_notice_and_the_others_work(workspace: Path, tmp_path: Path) -> None:
+def test_a_server_that_dies_at_start_is_a_notice_and_the_others_work(workspace: Path, tmp_path: Path) -> None:
     def check(stage: Stage) -> None:
         assert "plain answer" in first_result(stage)
         words = "\n".join(notice.text for notice in stage.events_of(Notice))
@@ -96,7 +96,7 @@ def test_t13_a_server_that_dies_at_start_is_a_notice_and_the_others_work(workspa
     play_with(workspace, two_servers(tmp_path, at_start="leave"), [OTHER, DONE], check)
 
 
-def test_t13_a_server_that_hangs_at_start_does_not_hold_up_the_session(robota: Robota, tmp_path: Path) -> None:
+def test_a_server_that_hangs_at_start_does_not_hold_up_the_session(robota: Robota, tmp_path: Path) -> None:
     entry = PlainServer(tmp_path).entry(at_start="hang")
     done = run_with(robota, {"plain": entry}, [DONE], MCP_TIMEOUT="200")
     assert done.code == 0 and done.stdout == "done\n"

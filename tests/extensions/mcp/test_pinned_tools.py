@@ -1,4 +1,4 @@
-"""T12: tools are used only as pinned. A changed tool is blocked until it is approved again."""
+"""Tools are used only as they were approved. A changed tool is blocked until it is approved again."""
 
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def run(robota: Robota, server: PlainServer) -> Finished:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_t12_any_change_of_a_definition_is_noticed(change: str) -> None:
+def test_any_change_of_a_definition_is_noticed(change: str) -> None:
     before, after = remote(NOTE), remote(CHANGES[change])
     pins = PinnedTools(tools=(before,))
     assert changes(pins, [before]) == ()
@@ -48,7 +48,7 @@ def remote(tool: dict[str, Any]) -> RemoteTool:
     return RemoteTool(name=tool["name"], description=tool["description"], schema=tool["inputSchema"])
 
 
-def test_t12_a_changed_tool_is_blocked_until_the_user_approves_it(robota: Robota, server: PlainServer) -> None:
+def test_a_changed_tool_is_blocked_until_the_user_approves_it(robota: Robota, server: PlainServer) -> None:
     first = run(robota, server)
     assert "is new here" in first.stderr and server.was_called
     again = run(robota, server)
@@ -107,7 +107,7 @@ def test_a_tool_whose_pinned_content_is_lost_has_to_be_approved_again(robota: Ro
     assert not server.was_called
 
 
-def test_t12_a_change_in_mid_session_blocks_the_tool_at_once(workspace: Path, tmp_path: Path) -> None:
+def test_a_change_in_mid_session_blocks_the_tool_at_once(workspace: Path, tmp_path: Path) -> None:
     server = PlainServer(tmp_path)
     server.offer(NOTE, OTHER_TOOL)
     turns = [WRITE_NOTE, WRITE_NOTE, WRITE_NOTE, {"calls": [call("mcp__plain__other", text="fine")]}, DONE]
@@ -123,7 +123,7 @@ def test_t12_a_change_in_mid_session_blocks_the_tool_at_once(workspace: Path, tm
     play_with(workspace, {"plain": server.entry(at_call="change_the_tools")}, turns, check)
 
 
-def test_t12_a_server_of_the_newest_protocol_announces_changes_to_subscribers(workspace: Path) -> None:
+def test_a_server_of_the_newest_protocol_announces_changes_to_subscribers(workspace: Path) -> None:
     adding = {"calls": [call("mcp__sdk__add", a=1, b=2)]}
     turns = [adding, {"calls": [call("mcp__sdk__change")]}, {"calls": [call("mcp__sdk__slow")]}, adding, DONE]
 
@@ -135,7 +135,7 @@ def test_t12_a_server_of_the_newest_protocol_announces_changes_to_subscribers(wo
     play_with(workspace, {"sdk": sdk_entry()}, turns, check)
 
 
-def test_t12_a_tool_cannot_take_the_name_of_another(workspace: Path, tmp_path: Path) -> None:
+def test_a_tool_cannot_take_the_name_of_another(workspace: Path, tmp_path: Path) -> None:
     server = PlainServer(tmp_path, *({**NOTE, "name": name} for name in ("note", "a.b", "a b", "read_file")))
     (workspace / "file").write_text("of the workspace")
     turns = [{"calls": [call("read_file", path="file"), call("Read", path="file")]}, DONE]

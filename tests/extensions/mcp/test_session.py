@@ -43,7 +43,7 @@ def test_a_rule_that_names_a_tool_lets_it_run(robota: Robota) -> None:
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan"])
-def test_i14_without_a_rule_a_tool_needs_approval_and_is_denied_when_unattended(
+def test_without_a_rule_a_tool_needs_approval_and_is_denied_when_unattended(
     robota: Robota, tmp_path: Path, mode: str
 ) -> None:
     harmless = {**NOTE, "annotations": {"readOnlyHint": True, "destructiveHint": False}}
@@ -232,7 +232,7 @@ def test_a_session_without_servers_loads_nothing_of_them(robota: Robota) -> None
 
 
 def test_stream_json_begins_with_the_servers_and_their_tools(robota: Robota) -> None:
-    """U13: `mcp_servers` was always empty, and no tool of a server stood in `init`."""
+    """They are in `mcp_servers` and `tools` of the `init` message."""
     servers = {"sdk": sdk_entry(), "broken": {"command": "no-such-program-here"}}
     done = run_with(robota, servers, [DONE], "--output-format", "stream-json")
     first, *rest = map(json.loads, done.stdout.splitlines())
@@ -245,7 +245,7 @@ def test_stream_json_begins_with_the_servers_and_their_tools(robota: Robota) -> 
 
 
 def test_a_tool_that_can_only_be_called_as_a_task_is_not_offered(workspace: Path, tmp_path: Path) -> None:
-    """U18: it was offered although it can never be called."""
+    """Robota cannot call tools as tasks."""
     task = {**NOTE, "name": "render", "execution": {"taskSupport": "required"}}
     optional = {**NOTE, "name": "either", "execution": {"taskSupport": "optional"}}
 

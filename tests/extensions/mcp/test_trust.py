@@ -1,4 +1,4 @@
-"""T03: MCP servers of a repository start only after trust, and not after their entry changed."""
+"""MCP servers of a repository start only after trust, and not after their entry changed."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def run(robota: Robota, server: PlainServer) -> Finished:
     return robota("-p", "go", "--allowed-tools", "mcp__plain__note")
 
 
-def test_t03_a_server_of_a_repository_needs_trust_and_again_when_its_entry_changes(robota: Robota) -> None:
+def test_a_server_of_a_repository_needs_trust_and_again_when_its_entry_changes(robota: Robota) -> None:
     server = PlainServer(robota.home)
     bring(robota, plain=server.entry())
     untrusted = run(robota, server)
@@ -78,7 +78,7 @@ def test_a_user_entry_overrides_that_of_the_repository(robota: Robota) -> None:
     assert own.was_called and not theirs.was_called
 
 
-def test_t01_user_servers_do_not_start_in_an_untrusted_repository(robota: Robota) -> None:
+def test_user_servers_do_not_start_in_an_untrusted_repository(robota: Robota) -> None:
     """Programs such as npx would run code that they find there."""
     ask = {"calls": [call("mcp__sdk__environment", variable="X")]}
     bring(robota, theirs={"command": "true"})

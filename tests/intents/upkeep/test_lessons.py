@@ -11,8 +11,7 @@ from tests.intents.project import SELECT, intents, results
 LESSON = Lesson(intent_id="INT-001", kind="TEST", text="pytest failed")
 
 
-def test_i29_the_same_lesson_fifty_times_is_one_entry_with_a_counter(tmp_path: Path) -> None:
-    """I29."""
+def test_the_same_lesson_fifty_times_is_one_entry_with_a_counter(tmp_path: Path) -> None:
     (tmp_path / ".orchestration").mkdir()
     for _ in range(50):
         note_lesson(tmp_path, LESSON)

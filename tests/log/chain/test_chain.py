@@ -93,7 +93,7 @@ def test_what_was_written_is_loaded_and_verifies(entries: list[Payload]) -> None
 
 @given(logs, st.data())
 def test_a_log_cut_anywhere_keeps_every_complete_record(entries: list[Payload], data: st.DataObject) -> None:
-    """R02 of the matrix: a torn last line."""
+    """Only the last line can be torn."""
     lines = lines_of(entries)
     whole = b"".join(lines)
     cut = data.draw(st.integers(0, len(whole)))
@@ -124,7 +124,6 @@ def test_a_flipped_bit_is_found_in_its_own_record(entries: list[Payload], data: 
 
 @given(logs, st.binary(max_size=200), st.data())
 def test_garbage_anywhere_never_stops_loading(entries: list[Payload], garbage: bytes, data: st.DataObject) -> None:
-    """R02 of the matrix: garbage in the middle."""
     lines = lines_of(entries)
     whole = b"".join(lines)
     place = data.draw(st.integers(0, len(whole)))
@@ -136,7 +135,7 @@ def test_garbage_anywhere_never_stops_loading(entries: list[Payload], garbage: b
 @settings(max_examples=200)
 @given(st.binary(max_size=400))
 def test_a_file_that_is_no_log_loads_as_nothing(content: bytes) -> None:
-    """R02 of the matrix: an empty file, and what is none."""
+    """An empty file is one of them."""
     loaded = loaded_from(content)
     assert loaded.records == ()
     assert bool(loaded.problems) == bool(content)
@@ -231,7 +230,7 @@ def test_a_line_without_end_fills_no_memory(tmp_path: Path) -> None:
 
 
 def test_nobody_waits_for_the_end_of_a_line_of_gigabytes(tmp_path: Path) -> None:
-    """S16: what stands behind it does not count."""
+    """What follows such a line is not read."""
     path = written(tmp_path / "log", [EndRecord(task_id="t", outcome="one")])
     with path.open("r+b") as stream:
         stream.truncate(1 << 40)  # no disk can hold it, and nobody can read it to its end

@@ -36,7 +36,7 @@ def test_a_whole_log_holds_the_noted_record(log: Path, capsys: pytest.CaptureFix
 
 
 def test_a_session_is_known_as_one_of_this_machine_before_it_is_brought_to_disk(tmp_path: Path) -> None:
-    """R01: whoever is killed in its first moments can be gone on with, too."""
+    """So a session that is killed in its first moments can be resumed, too."""
     head_file = tmp_path / "heads/s"
     log = SessionLog.create(tmp_path / "s", lambda: 1, head_file=head_file)
     log.append(NameRecord(name="a"))
@@ -46,7 +46,7 @@ def test_a_session_is_known_as_one_of_this_machine_before_it_is_brought_to_disk(
 
 
 def test_a_log_that_was_cut_at_its_end_is_found_out(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """S17: what is left is a sound chain."""
+    """The remaining records are a valid chain."""
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(lines[:-3]))
     assert main(["verify", str(log)]) == 1
@@ -54,7 +54,7 @@ def test_a_log_that_was_cut_at_its_end_is_found_out(log: Path, capsys: pytest.Ca
 
 
 def test_a_log_that_was_written_anew_is_found_out(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """S17: every hash is right, but they are not those of the session."""
+    """Every hash is correct, but they are not those of the session."""
     forged, prev = b"", ""
     for seq, line in enumerate(log.read_bytes().splitlines(), start=1):
         record = json.loads(line)

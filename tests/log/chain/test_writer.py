@@ -124,7 +124,7 @@ def test_a_second_writer_in_the_same_process_is_refused(log: SessionLog, directo
 
 
 def test_timestamps_grow_when_the_clock_jumps_back(directory: Path) -> None:
-    """R14 of the matrix: a clock that jumps back by an hour, or to 1970."""
+    """By an hour, or to 1970."""
     times = iter([1_000, 1_000, 1_000 - 3_600_000, 0, 2_000])
     log = SessionLog.create(directory, lambda: next(times))
     log.append(end(1))

@@ -191,7 +191,7 @@ def test_a_restore_that_was_cut_off_can_be_taken_back_and_one_that_failed_need_n
 
 
 def test_a_way_back_that_leads_to_itself_or_forward_ends() -> None:
-    """R02 of the matrix: a cycle. Nobody writes one; a log that was made by somebody else may hold it."""
+    """Robota writes no such cycle, but a log from elsewhere may contain one."""
     for to in (3, 4, 99, -1):
         records = chained(turn("a"), turn("b"), back(to), turn("c"), back(3))
         assert texts(records[:4]) == ["a", "b", "c"] and texts(records) == ["a", "b"]

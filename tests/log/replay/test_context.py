@@ -60,7 +60,7 @@ def test_a_condensation_stands_for_the_turns_it_names_and_what_follows_is_added(
     assert shown(*TURNS[:5], condense(0, 3), TURNS[5]) == [SUMMARY, *TURNS[3:]]
 
 
-def test_r22_a_pair_whose_call_was_hidden_by_a_damaged_record_is_still_valid() -> None:
+def test_a_pair_whose_call_was_hidden_by_a_damaged_record_is_still_valid() -> None:
     history = shown(*TURNS[:5], condense(0, 4))
     check_valid(history)
     assert len(history) == 1

@@ -87,7 +87,7 @@ def check_valid(turns: Sequence[Turn]) -> None:
 @settings(max_examples=500)
 @given(broken_histories)
 def test_any_history_becomes_valid_and_then_stays_as_it_is(turns: list[Turn]) -> None:
-    """R03 of the matrix: calls without results, results without calls, ids used twice."""
+    """Calls without results, results without calls, and ids used twice."""
     mended = mend(turns)
     check_valid(mended.turns)
     assert mend(turns) == mended

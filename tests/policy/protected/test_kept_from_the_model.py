@@ -73,8 +73,8 @@ def test_where_nothing_is_kept_git_and_searches_need_no_permission(command: str,
 
 
 @pytest.mark.parametrize("command", [*PRINTING, *SEARCHES, "git diff"])
-def test_S8_a_denied_file_is_not_printed_by_git_or_a_search(command: str, workspace: Path) -> None:
-    """S8: neither unasked nor by a rule for the program."""
+def test_a_denied_file_is_not_printed_by_git_or_a_search(command: str, workspace: Path) -> None:
+    """Neither without approval nor because of a rule for the program."""
     verdict = judge(command, workspace, deny="Read(secret.txt)")
     assert verdict.decision is not Decision.ALLOW and "Read(secret.txt)" in verdict.reason
     program = " ".join(command.split()[:2])
@@ -85,14 +85,14 @@ def test_S8_a_denied_file_is_not_printed_by_git_or_a_search(command: str, worksp
 @pytest.mark.parametrize(
     "command", ["git show HEAD:secret.txt", "git blame secret.txt", "git diff -- secret.txt", "cat secret.txt"]
 )
-def test_S8_a_denied_file_that_is_named_is_denied(command: str, workspace: Path) -> None:
+def test_a_denied_file_that_is_named_is_denied(command: str, workspace: Path) -> None:
     assert judge(command, workspace, deny="Read(secret.txt)").decision is Decision.DENY
 
 
 @pytest.mark.parametrize(
     "command", [*NAMES_ONLY, "grep -rn x src", "git show HEAD:a.txt", "grep -rn x . --include='*.py'"]
 )
-def test_S8_what_prints_no_denied_file_needs_no_permission(command: str, workspace: Path) -> None:
+def test_what_prints_no_denied_file_needs_no_permission(command: str, workspace: Path) -> None:
     verdict = judge(command, workspace, deny="Read(secret.txt)")
     assert verdict.decision is Decision.ALLOW, verdict.reason
 
@@ -100,7 +100,7 @@ def test_S8_what_prints_no_denied_file_needs_no_permission(command: str, workspa
 @pytest.mark.parametrize(
     "command", ["cat src/b.py", "head -n 1 src/b.py", "grep b src/b.py", "cat src/*", "wc -l < src/b.py"]
 )
-def test_S8_an_ignored_file_is_not_read_by_a_command(command: str, workspace: Path) -> None:
+def test_an_ignored_file_is_not_read_by_a_command(command: str, workspace: Path) -> None:
     (workspace / ".robotaignore").write_text("src/\n")
     verdict = judge(command, workspace)
     assert verdict.decision is Decision.DENY and ".robotaignore" in verdict.reason
@@ -129,14 +129,12 @@ def test_S8_an_ignored_file_is_not_read_by_a_command(command: str, workspace: Pa
         ("git diff", Decision.ALLOW),
     ],
 )
-def test_S14_a_search_that_would_read_a_secret_is_asked_about(
-    command: str, decision: Decision, workspace: Path
-) -> None:
+def test_a_search_that_would_read_a_secret_is_asked_about(command: str, decision: Decision, workspace: Path) -> None:
     (workspace / ".env").write_text("KEY=1\n")
     assert judge(command, workspace).decision is decision
 
 
-def test_S8_a_search_behind_dashes_may_name_older_versions(workspace: Path) -> None:
+def test_a_search_behind_dashes_may_name_older_versions(workspace: Path) -> None:
     """Found by the gate: the first word behind `git grep --` is the pattern, the next may be a version."""
     (workspace / ".robotaignore").write_text("private/\n")
     assert judge("git grep -- x", workspace).decision is Decision.ALLOW
@@ -145,7 +143,7 @@ def test_S8_a_search_behind_dashes_may_name_older_versions(workspace: Path) -> N
 
 
 @pytest.mark.parametrize("command", ["git show --all ':!a.txt'", "git show ':!a.txt'", "git show --all HEAD:a.txt"])
-def test_S8_what_git_shows_beside_a_file_that_is_named(command: str, workspace: Path) -> None:
+def test_what_git_shows_beside_a_file_that_is_named(command: str, workspace: Path) -> None:
     """Found by the gate: a pattern is no file, and with `--all` more is shown than what is named."""
     (workspace / ".robotaignore").write_text("private/\n")
     assert judge(command, workspace).decision is Decision.ASK
@@ -153,16 +151,14 @@ def test_S8_what_git_shows_beside_a_file_that_is_named(command: str, workspace: 
 
 
 @pytest.mark.parametrize("command", ["rg s* words a.txt -uu", "rg -e words s* -uu", "grep -r w* words"])
-def test_S14_a_pattern_of_the_shell_in_a_search_may_become_a_directory_with_a_secret(
-    command: str, workspace: Path
-) -> None:
+def test_a_pattern_of_the_shell_in_a_search_may_become_a_directory_with_a_secret(command: str, workspace: Path) -> None:
     """Found by the gate: of `rg s*` the first name is what is searched for, and the second where."""
     (workspace / "sample").write_text("x\n")
     (workspace / "src" / ".env").write_text("KEY=1\n")
     assert judge(command, workspace).decision is Decision.ASK
 
 
-def test_S8_a_secret_that_was_written_into_a_file_of_git_is_not_printed_unasked(workspace: Path) -> None:
+def test_a_secret_that_was_written_into_a_file_of_git_is_not_printed_unasked(workspace: Path) -> None:
     (workspace / ".env").write_text("KEY=\n")
     subprocess.run(["git", "add", "-f", ".env"], cwd=workspace, check=True)
     for command in ("git diff", "git log -p", "git grep x", "grep -rn x .", "cat .env", "git show HEAD:.env"):
@@ -183,7 +179,7 @@ def test_S8_a_secret_that_was_written_into_a_file_of_git_is_not_printed_unasked(
         ('[filter "x"]\n clean = x', "git status", "git log -p"),
     ],
 )
-def test_S5_a_program_of_the_persons_own_configuration_is_not_run_unasked(
+def test_a_program_of_the_persons_own_configuration_is_not_run_unasked(
     setting: str, asked: str, unasked: str, workspace: Path
 ) -> None:
     """A repository says by .gitattributes for which files it runs."""
@@ -203,7 +199,7 @@ def test_git_lfs_as_it_installs_itself_is_known(workspace: Path) -> None:
     assert judge("git status", workspace, home=str(home)).decision is Decision.ALLOW
 
 
-def test_S6_a_rule_for_git_does_not_hold_where_another_repository_names_programs(workspace: Path) -> None:
+def test_a_rule_for_git_does_not_hold_where_another_repository_names_programs(workspace: Path) -> None:
     docs = workspace / "docs"
     (docs / "objects").mkdir(parents=True)
     (docs / "refs").mkdir()
@@ -217,7 +213,7 @@ def test_S6_a_rule_for_git_does_not_hold_where_another_repository_names_programs
     assert judge("cd src && git status", workspace).decision is Decision.ALLOW
 
 
-def test_S6_a_rule_for_git_that_looks_does_not_hold_where_the_repository_names_programs(workspace: Path) -> None:
+def test_a_rule_for_git_that_looks_does_not_hold_where_the_repository_names_programs(workspace: Path) -> None:
     subprocess.run(["git", "config", "diff.external", "./x"], cwd=workspace, check=True)
     for command in ("git status", "git whatchanged"):
         verdict = judge(command, workspace)
@@ -227,7 +223,7 @@ def test_S6_a_rule_for_git_that_looks_does_not_hold_where_the_repository_names_p
     assert judge("git commit -m x", workspace, allow="Bash(git commit *)").decision is Decision.ALLOW
 
 
-def test_S12_a_repository_above_the_workspace_shows_only_names(workspace: Path) -> None:
+def test_a_repository_above_the_workspace_shows_only_names(workspace: Path) -> None:
     root = workspace / "src"
     assert judge("git log --oneline", root).decision is Decision.ALLOW
     verdict = judge("git log -p", root)

@@ -98,14 +98,14 @@ def test_the_reason_names_the_file_that_would_be_written() -> None:
 
 
 @pytest.mark.parametrize("blank", ["\u3164", "\u2800", "\u115f", "\uffa0", "\u034f"])
-def test_S17_a_character_that_shows_nothing_makes_a_command_opaque(blank: str) -> None:
-    """S17: Unicode calls them printable, and yet `rm {blank}x` does not look as what it is."""
+def test_a_character_that_shows_nothing_makes_a_command_opaque(blank: str) -> None:
+    """Unicode classifies it as printable, but the user would not see it in `rm {blank}x`."""
     verdict = judge(f"cat 'a{blank}b'")
     assert verdict.decision is Decision.ASK and f"U+{ord(blank):04X}" in verdict.reason
     assert judge("echo '\u26a0\ufe0f'").decision is Decision.ALLOW
 
 
-def test_S17_a_line_break_in_a_quoted_word_draws_no_line_of_its_own() -> None:
+def test_a_line_break_in_a_quoted_word_draws_no_line_of_its_own() -> None:
     verdict = judge("npm test 'x\nls: allowed' && ls")
     assert [part.text.count("\n") for part in verdict.parts] == [0, 0]
     assert "‹U+000A›" in verdict.parts[0].text

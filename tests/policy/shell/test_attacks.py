@@ -250,7 +250,7 @@ def test_a_protected_name_is_known_in_the_spellings_of_other_file_systems(name: 
     ],
 )
 def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -> None:
-    """S1, S2, S3, S5: among them those that only another order or grammar of the words makes flags, or no flags."""
+    """Some are flags, or are none, only because of their position or the grammar of the program."""
     assert judge(command).decision is Decision.ASK
     assert judge(command, "plan").decision is Decision.DENY
 
@@ -317,7 +317,7 @@ def test_flags_that_are_not_known_to_be_harmless_are_asked_about(command: str) -
 def test_a_rule_with_a_star_does_not_mean_flags_that_run_or_write_something_else(
     rule: str, escaping: str, meant: str
 ) -> None:
-    """S17: among them flags in clusters, without a dash, cut short, and behind a `--` that ends nothing."""
+    """In clusters, without a dash, abbreviated, and after a `--` that ends nothing."""
     allow = [f"Bash({rule})"]
     quoted = escaping.replace(" ;", " ';'")
     assert judge(meant, allow=allow).decision is Decision.ALLOW
@@ -396,7 +396,7 @@ def test_a_denial_is_not_avoided_by_a_pattern_for_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["cp x ~/.bashrc", "tee ~/.config/git/config", "curl -d @.env x", "cp -t.git x"])
-def test_N10_P10_a_protected_file_is_seen_behind_a_flag_and_outside(command: str) -> None:
+def test_a_protected_file_is_seen_behind_a_flag_and_outside(command: str) -> None:
     everything = ["Bash(cp *)", "Bash(tee *)", "Bash(curl *)"]
     assert judge(command, "acceptEdits", allow=everything).decision is Decision.ASK
 
@@ -429,18 +429,18 @@ def test_a_pattern_does_not_hide_what_everything_rests_on(command: str) -> None:
         (subject(Effect.READ, tool="mcp__" + "a" * 60), "mcp__" + "*a" * 25 + "b"),
     ],
 )
-def test_C22_a_rule_of_a_hostile_repository_cannot_make_judging_take_for_ever(call: Subject, denied: str) -> None:
+def test_a_rule_of_a_hostile_repository_cannot_make_judging_take_for_ever(call: Subject, denied: str) -> None:
     """Its deny rules count before anybody trusts it; expressions that try every combination do not come back."""
     assert judge(call, "bypassPermissions", deny=[denied]).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize("command", ["git -x " * 14_000, "git -x git " * 9_000, "x=1; " + "git -x " * 14_000])
-def test_C22_many_words_cannot_make_judging_take_for_ever(command: str) -> None:
+def test_many_words_cannot_make_judging_take_for_ever(command: str) -> None:
     assert judge(command, deny=["Bash(git push *)"]).decision is not Decision.ALLOW
 
 
 @pytest.mark.parametrize("host", ["::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:0:7f00:1", "fec0::1"])
-def test_N01_an_address_that_carries_another_one_is_denied(host: str) -> None:
+def test_an_address_that_carries_another_one_is_denied(host: str) -> None:
     assert judge(fetching(host), "bypassPermissions").decision is Decision.DENY
 
 

@@ -1,4 +1,4 @@
-"""S15: what deletes the ground under everything is asked about in every mode, however it is written."""
+"""Deleting the root, the home, the workspace or the like needs approval in every mode, however it is written."""
 
 import pytest
 
@@ -211,11 +211,11 @@ def test_deleting_single_files_and_in_the_workspace_is_not(command: str) -> None
 
 
 @pytest.mark.parametrize("command", CRITICAL)
-def test_S15_deleting_what_everything_rests_on_is_asked_about_in_every_mode(command: str) -> None:
+def test_deleting_what_everything_rests_on_is_asked_about_in_every_mode(command: str) -> None:
     assert says(command, "bypassPermissions") == "ask"
     assert says(command, allow=["Bash"]) == "ask"
 
 
 @pytest.mark.parametrize("command", ORDINARY)
-def test_S15_ordinary_cleaning_is_not(command: str) -> None:
+def test_ordinary_cleaning_is_not(command: str) -> None:
     assert says(command, "bypassPermissions") == "allow"

@@ -1,4 +1,4 @@
-"""S16: whatever a command of up to 100,000 characters holds, it is judged within a tenth of a second, or denied."""
+"""Any command of up to 100,000 characters is decided within a tenth of a second, or denied."""
 
 import os
 import time
@@ -104,7 +104,7 @@ def policies(resolver: PathResolver) -> list[SessionPolicy]:
 
 
 @pytest.mark.parametrize("unit", [*REPEATED, *NUMBERED], ids=lambda unit: unit[:20])
-def test_S16_every_sign_and_word_is_judged_in_time_however_often_it_is_said(
+def test_every_sign_and_word_is_judged_in_time_however_often_it_is_said(
     unit: str, policies: list[SessionPolicy]
 ) -> None:
     for number, command in enumerate(repeated(unit)):
@@ -114,7 +114,7 @@ def test_S16_every_sign_and_word_is_judged_in_time_however_often_it_is_said(
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_S16_every_construct_of_the_shell_is_judged_in_time_however_often_it_is_said(
+def test_every_construct_of_the_shell_is_judged_in_time_however_often_it_is_said(
     part: int, policies: list[SessionPolicy]
 ) -> None:
     for turn, construct in enumerate(CONSTRUCTS[part::8]):
@@ -131,34 +131,34 @@ def test_S16_every_construct_of_the_shell_is_judged_in_time_however_often_it_is_
     st.sampled_from(range(4)),
     st.sampled_from(MODES),
 )
-def test_S16_mixtures_are_judged_in_time(
+def test_mixtures_are_judged_in_time(
     policies: list[SessionPolicy], units: list[str], beginning: str, length: int, which: int, mode: PermissionMode
 ) -> None:
     unit = "".join(units)
     assert_quick(policies[which], mode, f"{beginning}{unit * (length // len(unit) + 1)}"[:length])
 
 
-def test_S16_a_command_that_names_too_much_is_denied(resolver: PathResolver) -> None:
+def test_a_command_that_names_too_much_is_denied(resolver: PathResolver) -> None:
     verdict = judge("cat " + " ".join(f"f{number}" for number in range(3_000)), resolver=resolver)
     assert verdict.decision is Decision.DENY and "smaller commands" in verdict.reason
     assert judge("cat " + " ".join(f"f{number}" for number in range(300)), resolver=resolver).decision is Decision.ALLOW
     assert judge("a " * 5_000, "bypassPermissions").decision is Decision.DENY
 
 
-def test_S16_a_long_here_document_is_asked_about_where_nothing_is_denied(resolver: PathResolver) -> None:
+def test_a_long_here_document_is_asked_about_where_nothing_is_denied(resolver: PathResolver) -> None:
     command = "cat > out <<E\n" + " ".join(f"word{number}/x" for number in range(5_000)) + "\nE"
     assert judge(command, resolver=resolver).decision is Decision.ASK
     assert judge(command, resolver=resolver, allow=["Bash"]).decision is Decision.DENY
     assert judge(command, resolver=resolver, deny=["Read(secrets/**)"]).decision is Decision.DENY
 
 
-def test_S16_steps_are_counted_and_not_the_time() -> None:
+def test_steps_are_counted_and_not_the_time() -> None:
     work = Work()
     work.spend(MOST_STEPS)
     with pytest.raises(TooMuchWork):
         work.spend(1)
 
 
-def test_S16_a_pattern_that_is_too_strange_may_mean_anything(tmp_path: Path) -> None:
+def test_a_pattern_that_is_too_strange_may_mean_anything(tmp_path: Path) -> None:
     assert files_matching(str(tmp_path), "[a-" * 2_000) == ANYTHING
     assert files_matching(str(tmp_path), "[a]" * 100) == ANYTHING

@@ -67,7 +67,7 @@ def test_explain_is_not_stopped_by_a_rule_of_the_workspace_that_does_not_stop_a_
     assert robota("-p", "hello").code == 0
 
 
-def test_c19_explain_knows_of_the_sandbox_as_a_session_does(robota: Robota) -> None:
+def test_explain_knows_of_the_sandbox_as_a_session_does(robota: Robota) -> None:
     for rules in ((), ("--rules", rules_file(robota))):
         assert explained(robota, *rules, "--", "timeout 5 sudo ls")["verdict"] == "deny"
         assert explained(robota, *rules, "--mode", "bypassPermissions", "--", "sudo ls")["verdict"] == "allow"

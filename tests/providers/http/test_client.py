@@ -154,7 +154,7 @@ def test_nobody_listens_at_any_address_of_this_machine(monkeypatch: pytest.Monke
 
 
 def test_a_name_that_cannot_be_looked_up_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U19: directly and through a proxy, where libraries only say that all attempts failed."""
+    """Directly and through a proxy, where libraries only say that all attempts failed."""
 
     def unknown(*arguments: object, **options: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
@@ -168,7 +168,6 @@ def test_a_name_that_cannot_be_looked_up_is_named_with_the_reason(monkeypatch: p
 
 
 def test_a_refused_connection_through_a_proxy_names_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U19"""
     monkeypatch.setenv("HTTP_PROXY", "http://me:pw-7@127.0.0.1:9")
     fault = asyncio.run(fault_from(Http(), "http://models.example/v1"))
     assert "through the proxy http://127.0.0.1:9: Connection refused" in fault.message and "pw-7" not in fault.message
@@ -176,7 +175,7 @@ def test_a_refused_connection_through_a_proxy_names_the_proxy(monkeypatch: pytes
 
 @pytest.mark.parametrize("proxy", ["socks5://me:pw-7@127.0.0.1:9", "socks5h://127.0.0.1:9", "gopher://127.0.0.1:9"])
 def test_a_proxy_that_cannot_be_used_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
-    """R5: it ended the session as a bug of ours."""
+    """It is not reported as a bug of Robota."""
     monkeypatch.setenv("ALL_PROXY", proxy)
     fault = asyncio.run(fault_from(Http(), "http://models.example/v1"))
     assert fault.kind is FaultKind.INVALID_REQUEST and "pw-7" not in fault.message

@@ -115,8 +115,8 @@ def test_silence_ends_with_the_time_limit_of_the_profile(robota: Robota) -> None
     ],
     ids=["refusal", "crash page", "error in the stream", "nonsense"],
 )
-def test_n09_a_key_that_the_server_echoes_is_shown_and_stored_nowhere(robota: Robota, echo: Answering) -> None:
-    """N09: no key in output, log or settings; files are for their owner only."""
+def test_a_key_that_the_server_echoes_is_shown_and_stored_nowhere(robota: Robota, echo: Answering) -> None:
+    """No output, log or settings file contains it, and only the owner can read the files."""
     done, server = ask(robota, echo, "--output-format", "stream-json", "--verbose")
     assert done.code in (4, 75) and f"authorization: Bearer {KEY}" in server.requests[0].replace(
         "Authorization", "authorization"

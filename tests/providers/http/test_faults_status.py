@@ -32,8 +32,8 @@ def scheduled(stage: Stage) -> list[int]:
 
 
 @pytest.mark.parametrize("code", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
-def test_r05_a_passing_failure_is_retried_and_the_answer_comes_once(workspace: Path, code: int) -> None:
-    """R05: 429, 529, 500 and their kin."""
+def test_a_passing_failure_is_retried_and_the_answer_comes_once(workspace: Path, code: int) -> None:
+    """Statuses such as 429, 500 and 529."""
 
     async def story(stage: Stage, server: RawServer) -> None:
         await stage.start()
@@ -60,10 +60,10 @@ def test_r05_a_passing_failure_is_retried_and_the_answer_comes_once(workspace: P
         (400, FILTERED, "content_filter", "Rephrase"),
     ],
 )
-def test_r05_a_refusal_is_asked_about_at_once_and_never_looped_on(
+def test_a_refusal_is_asked_about_at_once_and_never_looped_on(
     workspace: Path, code: int, body: bytes, kind: str, advice: str
 ) -> None:
-    """R05: 400, 401, context overflow: no loop on 4xx."""
+    """Statuses such as 400 and 401, and a context that is too long."""
 
     async def story(stage: Stage, server: RawServer) -> None:
         await stage.start()
@@ -85,10 +85,10 @@ def test_r05_a_refusal_is_asked_about_at_once_and_never_looped_on(
         ("retry-after: next week", 0, 50),
     ],
 )
-def test_r05_the_wait_is_what_the_server_asks_and_can_be_skipped(
+def test_the_wait_is_what_the_server_asks_and_can_be_skipped(
     workspace: Path, header: str, least: int, most: int
 ) -> None:
-    """R05: Retry-After 0 and 5."""
+    """With `Retry-After` in seconds."""
 
     async def story(stage: Stage, server: RawServer) -> None:
         await stage.start()
@@ -103,8 +103,8 @@ def test_r05_the_wait_is_what_the_server_asks_and_can_be_skipped(
     live(workspace, in_turn(status(429, b"slow down", header)), story)
 
 
-def test_r05_a_date_is_a_wait_too(workspace: Path) -> None:
-    """R05: the date form of Retry-After."""
+def test_a_date_is_a_wait_too(workspace: Path) -> None:
+    """`Retry-After` may be a date."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
 
     async def story(stage: Stage, server: RawServer) -> None:
@@ -122,10 +122,10 @@ def test_r05_a_date_is_a_wait_too(workspace: Path) -> None:
     ("header", "total_ms"),
     [("retry-after: 3600", 300_000), ("retry-after: 121", 300_000), ("retry-after: 5", 4_000)],
 )
-def test_r05_a_server_that_asks_for_too_much_patience_is_not_waited_for(
+def test_a_server_that_asks_for_too_much_patience_is_not_waited_for(
     workspace: Path, header: str, total_ms: int
 ) -> None:
-    """R05: Retry-After 3600, and one that is longer than what is left of the whole patience."""
+    """`Retry-After` is an hour, or more than remains of the time for all attempts."""
 
     async def story(stage: Stage, server: RawServer) -> None:
         await stage.start()

@@ -62,10 +62,10 @@ def test_a_line_cut_before_the_answer_is_tried_again(workspace: Path, answer: An
     ],
     ids=["reset", "eof", "bad json", "bad shape", "error event"],
 )
-def test_r04_a_reply_that_breaks_off_is_kept_as_far_as_it_came_and_asked_for_again(
+def test_a_reply_that_breaks_off_is_kept_as_far_as_it_came_and_asked_for_again(
     workspace: Path, answer: Answering
 ) -> None:
-    """R04: the stream stops in mid-text. What came stays to be read, marked; the answer is not doubled."""
+    """The partial text stays visible and marked; the answer is not duplicated."""
 
     async def story(stage: Stage, server: RawServer) -> None:
         (kind,) = await answered(stage)
@@ -93,8 +93,8 @@ def test_bytes_that_are_not_utf_8_are_replaced_and_the_answer_is_kept(workspace:
     ids=["after the name", "in mid-JSON", "before the end of the reply"],
 )
 @pytest.mark.parametrize("answering", [reset, sending], ids=["reset", "eof"])
-def test_r04_a_call_is_not_run_unless_its_reply_is_whole(workspace: Path, begun: bytes, answering: type) -> None:
-    """R04: the stream stops in mid-JSON or after the tool's name: the tool is not run."""
+def test_a_call_is_not_run_unless_its_reply_is_whole(workspace: Path, begun: bytes, answering: type) -> None:
+    """The stream stops within the JSON of the arguments, or after the name of the tool."""
 
     async def story(stage: Stage, server: RawServer) -> None:
         assert await answered(stage) == [FaultKind.STREAM_CUT]
@@ -124,10 +124,10 @@ def test_a_whole_call_is_run(workspace: Path) -> None:
     ],
     ids=["no head", "no reply", "in the reply"],
 )
-def test_r06_a_server_that_falls_silent_is_given_up_after_the_time_limit(
+def test_a_server_that_falls_silent_is_given_up_after_the_time_limit(
     workspace: Path, data: bytes, kind: FaultKind, text_kept: list[str]
 ) -> None:
-    """R06: nothing for longer than the idle time-out."""
+    """It sends nothing for longer than the idle timeout."""
 
     async def story(stage: Stage, server: RawServer) -> None:
         assert await answered(stage) == [kind]
@@ -136,8 +136,8 @@ def test_r06_a_server_that_falls_silent_is_given_up_after_the_time_limit(
     live(workspace, in_turn(silent_after(data)), story, timeout=2)
 
 
-def test_r06_pings_keep_a_slow_reply_alive(workspace: Path) -> None:
-    """R06: only pings, for much longer than the idle time-out."""
+def test_pings_keep_a_slow_reply_alive(workspace: Path) -> None:
+    """Only pings arrive for much longer than the idle timeout."""
 
     async def pinging(writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD)
@@ -157,7 +157,7 @@ def test_r06_pings_keep_a_slow_reply_alive(workspace: Path) -> None:
 
 
 def test_pings_alone_do_not_keep_a_request_alive_for_ever(workspace: Path) -> None:
-    """R14: in print mode nobody is there to stop it."""
+    """In print mode, nobody is there to stop it."""
 
     async def pinging(writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD)
@@ -174,8 +174,8 @@ def test_pings_alone_do_not_keep_a_request_alive_for_ever(workspace: Path) -> No
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_r07_a_reply_cut_anywhere_arrives_exactly(workspace: Path, size: int) -> None:
-    """R07: chunk boundaries inside UTF-8 sequences and SSE lines."""
+def test_a_reply_cut_anywhere_arrives_exactly(workspace: Path, size: int) -> None:
+    """Chunks end within UTF-8 sequences and within SSE lines."""
     reply = text(ANSWER) + END
 
     async def dribble(writer: asyncio.StreamWriter) -> None:

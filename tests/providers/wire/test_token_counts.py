@@ -55,7 +55,7 @@ def responses(count: Any) -> bytes:
     ids=["chat", "anthropic", "gemini", "responses"],
 )
 def test_an_odd_count_never_costs_the_answer(new_reply: NewReply, sent: Any, count: Any) -> None:
-    """R10: `"prompt_tokens": 100.0` discarded a complete answer and asked nine times more."""
+    """Such as `"prompt_tokens": 100.0`; the answer is kept and not requested again."""
     result = read(new_reply, sent(count))
     assert result.fault is None and text_of(result.chunks) == "whole"
     usage = next(chunk.usage for chunk in result.chunks if isinstance(chunk, UsageChunk))
@@ -64,7 +64,6 @@ def test_an_odd_count_never_costs_the_answer(new_reply: NewReply, sent: Any, cou
 
 @pytest.mark.parametrize("usage", ["none", 3, [], [1], True])
 def test_something_that_is_no_usage_at_all_is_passed_over(usage: Any) -> None:
-    """R10"""
     body = event({"choices": [{"delta": {"content": "whole"}, "finish_reason": "stop"}], "usage": usage})
     result = read(chat_reply, body)
     assert result.fault is None and text_of(result.chunks) == "whole"
@@ -73,7 +72,7 @@ def test_something_that_is_no_usage_at_all_is_passed_over(usage: Any) -> None:
 
 @pytest.mark.parametrize(("cost", "known"), [("0.25", 0.25), (-3, None), ("free", None)])
 def test_a_cost_that_cannot_be_is_not_counted(cost: Any, known: float | None) -> None:
-    """R10: a negative one would make room in a budget."""
+    """A negative cost would raise the budget."""
     body = event({"choices": [{"delta": {"content": "whole"}, "finish_reason": "stop"}]})
     body += event({"choices": [], "usage": {"prompt_tokens": 1, "cost": cost}})
     chunk = next(chunk for chunk in read(chat_reply, body).chunks if isinstance(chunk, UsageChunk))

@@ -129,7 +129,7 @@ def test_the_limit_of_the_user_is_told(bench: Workbench) -> None:
     assert content.startswith("Stopped at the user's time limit, so do not run it again unchanged (signal SIG")
 
 
-def test_c36_a_flood_is_cut_and_its_beginning_kept(bench: Workbench) -> None:
+def test_a_flood_is_cut_and_its_beginning_kept(bench: Workbench) -> None:
     """More than is kept of any output."""
     content = bench.call("execute_command", command="truncate -s 300M big; cat big; yes | head -n 1000").content
     assert "characters cut here" in content and len(content) < 31_000
@@ -138,7 +138,7 @@ def test_c36_a_flood_is_cut_and_its_beginning_kept(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("made", ["seq -s ' ' 1000000 | head -c 5000000", "seq 500000"])
-def test_r17_five_megabytes_with_and_without_line_ends(bench: Workbench, made: str) -> None:
+def test_five_megabytes_with_and_without_line_ends(bench: Workbench, made: str) -> None:
     content = bench.call("execute_command", command=made).content
     assert len(content) < 31_000 and "The full output was saved as " in content
 

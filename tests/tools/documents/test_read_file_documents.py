@@ -193,13 +193,12 @@ def bomb(name: str) -> bytes:
     ],
 )
 def test_a_damaged_or_malicious_document_is_refused(bench: Workbench, name: str, data: bytes, message: str) -> None:
-    """S16"""
     with pytest.raises(ToolError, match=message):
         read(bench, name, data)
 
 
 def test_a_document_that_takes_too_long_is_refused(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S16: the libraries that read documents have no limits of their own."""
+    """The libraries that read documents have no limits of their own."""
     monkeypatch.setattr(document_child, "TIMEOUT_S", 0.001)
     with pytest.raises(ToolError, match="takes more than"):
         read(bench, "a.pdf", pdf("one"))

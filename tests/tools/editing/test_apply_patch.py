@@ -177,8 +177,8 @@ def test_broken_syntax_is_told_for_the_file_it_is_in(bench: Workbench, tmp_path:
         "*** Add File: a.txt\n+new",
     ],
 )
-def test_p16_a_patch_that_would_step_on_a_file_is_refused(bench: Workbench, tmp_path: Path, body: str) -> None:
-    """P16: one file under two names, a move onto a file that is there, adding what exists."""
+def test_a_patch_that_would_step_on_a_file_is_refused(bench: Workbench, tmp_path: Path, body: str) -> None:
+    """One file under two names, a move onto an existing file, adding a file that exists."""
     (tmp_path / "a.txt").write_text("one\n")
     (tmp_path / "b.txt").write_text("other\n")
     with pytest.raises(ToolError):
@@ -187,7 +187,6 @@ def test_p16_a_patch_that_would_step_on_a_file_is_refused(bench: Workbench, tmp_
 
 
 def test_deleting_a_link_leaves_what_it_leads_to(bench: Workbench, tmp_path: Path) -> None:
-    """S18"""
     (tmp_path / "AGENTS.md").write_text("rules\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     bench.call("apply_patch", patch=patch("*** Delete File: CLAUDE.md"))
@@ -196,7 +195,6 @@ def test_deleting_a_link_leaves_what_it_leads_to(bench: Workbench, tmp_path: Pat
 
 
 def test_moving_a_link_moves_the_link(bench: Workbench, tmp_path: Path) -> None:
-    """S18"""
     (tmp_path / "AGENTS.md").write_text("rules\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     bench.call("apply_patch", patch=patch("*** Update File: CLAUDE.md", "*** Move to: GEMINI.md"))
@@ -206,7 +204,6 @@ def test_moving_a_link_moves_the_link(bench: Workbench, tmp_path: Path) -> None:
 
 
 def test_a_link_is_not_moved_and_changed_at_once(bench: Workbench, tmp_path: Path) -> None:
-    """S18"""
     (tmp_path / "AGENTS.md").write_text("rules\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     moved = patch("*** Update File: CLAUDE.md", "*** Move to: X.md", "@@", "-rules", "+laws")
@@ -216,7 +213,6 @@ def test_a_link_is_not_moved_and_changed_at_once(bench: Workbench, tmp_path: Pat
 
 
 def test_a_link_that_was_removed_is_there_again_when_the_rest_fails(bench: Workbench, tmp_path: Path) -> None:
-    """S18"""
     (tmp_path / "a").write_text("1\n")
     (tmp_path / "link").symlink_to("nowhere")
     prepared = bench.prepare("apply_patch", patch=patch("*** Delete File: link", "*** Delete File: a"))

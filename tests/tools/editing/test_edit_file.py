@@ -184,7 +184,6 @@ def test_a_file_changed_since_it_was_read_is_refused(bench: Workbench, tmp_path:
     ],
 )
 def test_what_must_not_be_edited_is_left_alone(bench: Workbench, tmp_path: Path, path: str, message: str) -> None:
-    """P15, and R16 of the matrix."""
     (tmp_path / "bin").write_bytes(b"a\0b")
     (tmp_path / "ro").write_text("a")
     (tmp_path / "ro").chmod(0o444)
@@ -199,7 +198,6 @@ def test_what_must_not_be_edited_is_left_alone(bench: Workbench, tmp_path: Path,
 
 
 def test_mode_and_links_survive_an_edit(bench: Workbench, tmp_path: Path) -> None:
-    """Matrix R16."""
     (tmp_path / "script").write_text("echo a\n")
     (tmp_path / "script").chmod(0o755)
     (tmp_path / "f").symlink_to("script")
@@ -220,7 +218,6 @@ def test_the_ask_shows_the_difference_and_changes_nothing(bench: Workbench, tmp_
 
 
 def test_names_that_cannot_be_shown_are_escaped(bench: Workbench, tmp_path: Path) -> None:
-    """P20"""
     name = "a\n\x1b[31m'-x"
     (tmp_path / name).write_text("a")
     result = bench.call("edit_file", path=name, old_string="a", new_string="b")

@@ -1,4 +1,4 @@
-"""Whatever a file is written in, an edit changes the bytes that it means to change and no others (R15)."""
+"""Whatever the encoding of a file, an edit changes the bytes that it means to change and no others."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""U15: an edit whose quotation lost its indentation puts new lines where they belong, or changes nothing."""
+"""An edit that quotes text without its indentation indents the new lines correctly, or changes nothing."""
 
 import tempfile
 from collections.abc import Callable

@@ -21,7 +21,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_only_the_beginning_of_a_very_large_difference_is_shown(bench: Workbench, large: Path) -> None:
-    """R8: the numbers are those of the whole change, and the remark says what is missing."""
+    """The numbers are those of the whole change, and a note says what is missing."""
     prepared = bench.prepare("edit_file", path="large.txt", old_string="old", new_string="new", replace_all=True)
     view = prepared.preview.view
     assert isinstance(view, DiffView)
@@ -34,7 +34,6 @@ def test_only_the_beginning_of_a_very_large_difference_is_shown(bench: Workbench
 
 
 def test_a_very_large_new_file_is_shown_in_part_and_written_whole(bench: Workbench, tmp_path: Path) -> None:
-    """R8"""
     content = "x" * 3_000_000 + "\n" + "y\n" * 100
     prepared = bench.prepare("write_to_file", path="new", content=content)
     assert len(prepared.preview.text) < 2 * diff.MAX_SHOWN_CHARACTERS
@@ -43,14 +42,12 @@ def test_a_very_large_new_file_is_shown_in_part_and_written_whole(bench: Workben
 
 
 def test_many_places_are_counted_and_only_some_named(bench: Workbench, large: Path) -> None:
-    """R8: naming them all took time that grew with the square of their number."""
+    """Naming all of them would take time that grows with the square of their number."""
     with pytest.raises(ToolError, match=f"stands in {LINES} places .* 19, 20, …"):
         bench.call("edit_file", path="large.txt", old_string="old", new_string="new")
 
 
 def test_a_large_change_leaves_the_event_loop_free_and_can_be_given_up(bench: Workbench, large: Path) -> None:
-    """R8"""
-
     async def story() -> None:
         arguments = {"path": "large.txt", "old_string": "old", "new_string": "new", "replace_all": True}
         working = asyncio.create_task(bench._prepared("edit_file", arguments))

@@ -1,4 +1,4 @@
-"""U17: text that a model pasted without meaning it does not take the place of what a file holds."""
+"""Text that a model includes by mistake, such as line numbers or placeholders, does not replace lines of a file."""
 
 from pathlib import Path
 

@@ -81,7 +81,6 @@ def test_what_must_not_be_overwritten_is_left_alone(bench: Workbench, tmp_path: 
 
 
 def test_other_hard_links_are_mentioned(bench: Workbench, tmp_path: Path) -> None:
-    """P07"""
     (tmp_path / "a").write_text("old")
     os.link(tmp_path / "a", tmp_path / "b")
     bench.call("read_file", path="a")

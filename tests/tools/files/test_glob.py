@@ -79,7 +79,7 @@ def test_what_cannot_be_looked_for_is_an_error(
         bench.call("glob", **arguments)
 
 
-def test_strange_names_are_shown_escaped_p20(bench: Workbench, tmp_path: Path) -> None:
+def test_strange_names_are_shown_escaped(bench: Workbench, tmp_path: Path) -> None:
     make(tmp_path, "a\nb.txt", "-x.txt")
     assert found(bench, "*.txt") == ["a\\nb.txt", "-x.txt"]
 
@@ -89,9 +89,7 @@ def test_the_ask_names_pattern_and_place(bench: Workbench) -> None:
     assert json.loads(text) == {"tool": "listFilesRecursive", "path": "src", "content": "*.py"}
 
 
-def test_r14_a_file_whose_path_is_too_long_to_be_opened_does_not_hide_the_others(
-    bench: Workbench, tmp_path: Path
-) -> None:
+def test_a_file_whose_path_is_too_long_to_be_opened_does_not_hide_the_others(bench: Workbench, tmp_path: Path) -> None:
     """Such a path can be made step by step, and was once a reason to find nothing at all."""
     make(tmp_path, "near.txt")
     step = "d" * 250

@@ -23,8 +23,8 @@ def large(file: Path, lines: int) -> None:
             stream.write(b"".join(b"line %08d of many\n" % number for number in range(start, start + 10_000)))
 
 
-def test_r14_a_slice_of_a_large_file_is_read_in_little_memory(bench: Workbench, tmp_path: Path) -> None:
-    """R14: the beginning, the middle and the end of a file over 20 MiB."""
+def test_a_slice_of_a_large_file_is_read_in_little_memory(bench: Workbench, tmp_path: Path) -> None:
+    """The beginning, the middle and the end of a file over 20 MiB."""
     large(tmp_path / "f", 1_200_000)
     assert (tmp_path / "f").stat().st_size > TOO_BIG
     tracemalloc.start()
@@ -41,8 +41,8 @@ def test_r14_a_slice_of_a_large_file_is_read_in_little_memory(bench: Workbench, 
         bench.call("read_file", path="f", offset=1_200_001)
 
 
-def test_r14_what_is_no_text_is_not_shown_as_one(bench: Workbench, tmp_path: Path) -> None:
-    """R14: a part of a binary file, an image or a document is of no use."""
+def test_what_is_no_text_is_not_shown_as_one(bench: Workbench, tmp_path: Path) -> None:
+    """A part of a binary file, an image or a document is of no use."""
     for start in (b"\0", b"\xff\xfea\0"):
         (tmp_path / "f").write_bytes(start + b"x" * TOO_BIG)
         with pytest.raises(ToolError, match="Use a command"):
@@ -53,16 +53,15 @@ def test_r14_what_is_no_text_is_not_shown_as_one(bench: Workbench, tmp_path: Pat
             bench.call("read_file", path="f")
 
 
-def test_r14_no_more_is_kept_than_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R14: however many lines are asked for."""
+def test_no_more_is_kept_than_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many lines are requested."""
     monkeypatch.setattr(huge_file, "MOST_KEPT_BYTES", 1_000)
     (tmp_path / "f").write_bytes(b"ten bytes\n" * 10_000)
     found = asyncio.run(lines_of_huge_file(LocalFiles(tmp_path), "f", 1, 1_000_000))
     assert 100 <= len(found.lines) < 200 and found.total is None
 
 
-def test_r14_a_line_of_many_megabytes_is_cut(bench: Workbench, tmp_path: Path) -> None:
-    """R14"""
+def test_a_line_of_many_megabytes_is_cut(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\n" + b"x" * TOO_BIG + b"\nlast")
     shown = bench.call("read_file", path="f").content.split("\n")
     assert [line[:8] for line in shown[-3:]] == ["1 | a", "2 | xxxx", "3 | last"]
@@ -74,10 +73,10 @@ def test_r14_a_line_of_many_megabytes_is_cut(bench: Workbench, tmp_path: Path) -
     first=st.integers(1, 12),
     count=st.integers(1, 12),
 )
-def test_r14_piece_by_piece_gives_the_same_lines(
+def test_piece_by_piece_gives_the_same_lines(
     tmp_path_factory: pytest.TempPathFactory, text: str, first: int, count: int
 ) -> None:
-    """R14: wherever a piece ends, also within a character."""
+    """Wherever a piece ends, also within a character."""
     root = tmp_path_factory.mktemp("huge")
     (root / "f").write_bytes(text.encode())
     lines = text.replace("\r\n", "\n").split("\n")

@@ -121,8 +121,8 @@ def test_hidden_files_are_searched_on_request(bench: Workbench, tmp_path: Path) 
     assert paths_of(everything) == [".env", ".github/ci", "a"]
 
 
-def test_symbolic_links_do_not_lead_out_p04(bench: Workbench, tmp_path: Path) -> None:
-    """P03, P04: neither a link met on the way nor one given as the path."""
+def test_symbolic_links_do_not_lead_out(bench: Workbench, tmp_path: Path) -> None:
+    """Neither a link found on the way nor one given as the path."""
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
     (outside / "f").write_text("needle")
@@ -171,8 +171,8 @@ def test_very_wide_results_stay_within_a_budget(bench: Workbench, tmp_path: Path
     assert f"{left_out} more files with results are not shown" in content
 
 
-def test_strange_names_and_strange_expressions_p20(bench: Workbench, tmp_path: Path) -> None:
-    """P20: shown escaped, never taken for an option."""
+def test_strange_names_and_strange_expressions(bench: Workbench, tmp_path: Path) -> None:
+    """They are shown escaped, and never interpreted as an option."""
     for name in ("-n", "a\nb", "esc\x1b[31m", os.fsdecode(b"\xff")):
         (tmp_path / name).write_text("--files\n")
     content = bench.call("search_files", path=".", regex="--files").content
@@ -199,7 +199,7 @@ def test_the_ask_names_place_and_expression(bench: Workbench) -> None:
 def test_a_search_leaves_out_files_whose_names_say_that_they_hold_secrets(
     tmp_path: Path, arguments: dict[str, object]
 ) -> None:
-    """S14: only if the search is for such a file, which a person is asked about, it is searched."""
+    """Such a file is searched only if the call names it, and then the user is asked."""
     (tmp_path / ".env").write_text("KEY=needle\n")
     bench = Workbench(tmp_path)
     bench.files = LocalFiles(tmp_path, is_secret=lambda relative: secret_pattern(relative) is not None)

@@ -257,7 +257,7 @@ class TestAllOrNothing:
     def test_a_file_that_somebody_else_writes_meanwhile_is_theirs(
         self, store: CheckpointStore, workspace: Path, tmp_path: Path
     ) -> None:
-        """R1: by renaming a new one over it, or by appending to what was opened before, at any moment."""
+        """By renaming a new file over it, or by appending to the open one, at any moment."""
         file = workspace / "a"
         file.write_text("old\n")
         first = store.capture()

@@ -67,7 +67,7 @@ for edit in range(edits):
 
 
 def test_no_edit_that_was_reported_as_done_is_lost(tmp_path: Path) -> None:
-    """R1: 20 sessions in 4 processes."""
+    """With 20 sessions in 4 processes."""
     (tmp_path / "f").write_bytes(b"")
     running = [
         subprocess.Popen([sys.executable, "-c", SESSION_PROCESS, str(tmp_path), str(process), "5", "4"])
@@ -81,7 +81,7 @@ def test_no_edit_that_was_reported_as_done_is_lost(tmp_path: Path) -> None:
 
 
 def test_an_editor_that_does_not_lock_loses_nothing_either(tmp_path: Path) -> None:
-    """R1: what the editor and the sessions wrote is in the file, or in what one of them has kept of it."""
+    """What the editor and the sessions wrote is in the file, or in a copy that one of them kept."""
     (tmp_path / "f").write_bytes(b"")
     sessions = [subprocess.Popen([sys.executable, "-c", SESSION_PROCESS, str(tmp_path), "0", "3", "15"])]
     editor = subprocess.Popen([sys.executable, "-c", EDITOR, str(tmp_path), "100"])
@@ -93,7 +93,7 @@ def test_an_editor_that_does_not_lock_loses_nothing_either(tmp_path: Path) -> No
 
 
 def test_a_file_replaced_at_the_last_moment_is_put_back(tmp_path: Path) -> None:
-    """R1: the second look, after the file was taken out of its place."""
+    """It is compared a second time, after it was moved out of its place."""
     (tmp_path / "f").write_bytes(b"old")
     directory = os.open(tmp_path, os.O_RDONLY)
 
@@ -113,7 +113,6 @@ def test_a_file_replaced_at_the_last_moment_is_put_back(tmp_path: Path) -> None:
 
 
 def test_a_file_changed_since_it_was_read_is_not_removed(tmp_path: Path) -> None:
-    """R1"""
     files = LocalFiles(tmp_path)
     (tmp_path / "f").write_bytes(b"old")
     read = files.read("f", LIMIT)
@@ -126,7 +125,6 @@ def test_a_file_changed_since_it_was_read_is_not_removed(tmp_path: Path) -> None
 def test_a_program_that_never_gives_its_lock_back_stops_nobody_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R1"""
     monkeypatch.setattr(directory_lock, "MAX_WAIT_S", 0.01)
     (tmp_path / "f").write_bytes(b"old")
     holder = os.open(tmp_path, os.O_RDONLY)
@@ -141,7 +139,7 @@ def test_a_program_that_never_gives_its_lock_back_stops_nobody_for_ever(
 def test_a_file_that_another_program_keeps_open_for_writing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R1: what it writes next would be in a file that nobody can find."""
+    """What that program writes next would go to a file without a name."""
     monkeypatch.setattr(open_for_writing, "MAX_WAIT_S", 0.0)
     files = LocalFiles(tmp_path)
     (tmp_path / "f").write_bytes(b"old")
@@ -176,7 +174,7 @@ with acting({0: want_to_write}, {"close"}):
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="this system has no leases")
 def test_who_wants_to_write_while_we_ask_does_not_end_us(tmp_path: Path) -> None:
-    """R1: the system tells us with a signal, which ends a process unless it chose another one."""
+    """The system sends a signal, which by default ends the process."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     asked = subprocess.run(
         [sys.executable, "-c", ASKED_MEANWHILE], cwd=tmp_path, env=environment, capture_output=True, text=True
@@ -194,7 +192,7 @@ def test_a_program_that_reads_the_file_is_no_hindrance(tmp_path: Path) -> None:
 
 
 def test_an_older_version_that_has_no_place_any_more_is_named(tmp_path: Path) -> None:
-    """R1: one editor is overtaken by us, and a second one puts its version over ours before that one is back."""
+    """We overtake one editor, and another replaces our version before the first one's is back."""
     files = LocalFiles(tmp_path)
     (tmp_path / "d").mkdir()
     file = tmp_path / "d" / "f"
@@ -214,7 +212,7 @@ def test_an_older_version_that_has_no_place_any_more_is_named(tmp_path: Path) ->
 
 
 def test_what_a_killed_session_had_taken_out_is_kept_if_it_was_somebody_elses(tmp_path: Path) -> None:
-    """R1, R13: killed between the exchange and the second look."""
+    """The session is killed between the exchange and the second comparison."""
     drafts = tmp_path / OWN_DIRECTORY / DRAFTS
     drafts.mkdir(parents=True)
     (drafts.parent / SESSIONS).mkdir()

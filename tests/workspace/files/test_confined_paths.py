@@ -86,7 +86,6 @@ def rounds(*attempts: Attempts) -> Iterator[int]:
 
 @OPENERS
 def test_a_swapped_directory_never_leads_a_read_or_a_write_out(tmp_path: Path, opener: DirectoryOpener) -> None:
-    """P05, P06"""
     root, outside = tmp_path / "ws", tmp_path / "outside"
     (root / "d/deep").mkdir(parents=True)
     (outside / "deep").mkdir(parents=True)
@@ -106,7 +105,6 @@ def test_a_swapped_directory_never_leads_a_read_or_a_write_out(tmp_path: Path, o
 
 @OPENERS
 def test_a_swapped_file_never_leads_a_read_or_a_write_out(tmp_path: Path, opener: DirectoryOpener) -> None:
-    """P05"""
     root = tmp_path / "ws"
     root.mkdir()
     (root / "f").write_bytes(b"inside")

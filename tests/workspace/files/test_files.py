@@ -39,13 +39,11 @@ def files(tmp_path: Path, request: pytest.FixtureRequest) -> LocalFiles:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "//etc/passwd", "/proc/self/root/etc/passwd"])
 def test_paths_that_lead_out_are_refused(files: LocalFiles, path: str) -> None:
-    """P01"""
     with pytest.raises(OutsideWorkspace):
         files.resolve(path)
 
 
 def test_a_neighbour_with_the_same_beginning_is_outside(files: LocalFiles) -> None:
-    """P02"""
     evil = files.root.with_name("ws-evil")
     evil.mkdir()
     with pytest.raises(OutsideWorkspace):
@@ -54,18 +52,16 @@ def test_a_neighbour_with_the_same_beginning_is_outside(files: LocalFiles) -> No
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, "n" * 300, "~/x", "file:///etc/passwd", "\ud800"])
 def test_unusable_paths_are_refused(files: LocalFiles, path: str) -> None:
-    """P08, P14"""
     with pytest.raises(InvalidPath):
         files.resolve(path)
 
 
 def test_a_variable_in_a_path_is_taken_literally(files: LocalFiles) -> None:
-    """P14"""
     assert files.write("$HOME/x", b"1").path == files.root / "$HOME/x"
 
 
 def test_a_directory_that_cannot_be_looked_into_is_a_refusal(files: LocalFiles) -> None:
-    """P08: what leads through a file, a loop or a name too long is refused, never tried as written."""
+    """A path through a file, a loop or a name that is too long is refused, never used as written."""
     (files.root / "loop").symlink_to("loop")
     for path in ("loop/x", "d/" + "n" * 256 + "/x"):
         with pytest.raises(InvalidPath):
@@ -80,7 +76,6 @@ def test_absolute_paths_inside_and_paths_not_there_yet_resolve(files: LocalFiles
 
 
 def test_a_link_that_leads_out_is_refused_for_reading_and_writing(files: LocalFiles, tmp_path: Path) -> None:
-    """P03, P04"""
     secret = tmp_path / "secret"
     secret.write_text("s")
     (files.root / "file").symlink_to(secret)
@@ -103,7 +98,6 @@ def test_a_loop_of_links_is_refused(files: LocalFiles) -> None:
 
 
 def test_special_files_are_refused_at_once(files: LocalFiles) -> None:
-    """P15"""
     os.mkfifo(files.root / "pipe")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(files.root / "sock"))
@@ -115,7 +109,6 @@ def test_special_files_are_refused_at_once(files: LocalFiles) -> None:
 
 
 def test_an_endless_device_is_refused() -> None:
-    """P15"""
     with pytest.raises(NotARegularFile, match="character device"):
         LocalFiles(Path("/dev")).read("zero", LIMIT)
 
@@ -125,7 +118,6 @@ def test_a_file_without_a_size_is_read_to_its_end() -> None:
 
 
 def test_reading_is_limited(files: LocalFiles) -> None:
-    """Matrix R16."""
     (files.root / "f").write_bytes(b"12345")
     assert files.read("f", 5).data == b"12345"
     with pytest.raises(TooBig, match="5 bytes"):
@@ -159,7 +151,6 @@ def test_a_new_file_gets_the_mode_the_umask_allows(files: LocalFiles) -> None:
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o4755])
 def test_mode_bits_survive_a_write(files: LocalFiles, mode: int) -> None:
-    """Matrix R16."""
     script = files.root / "run.sh"
     script.write_bytes(b"old")
     script.chmod(mode)
@@ -168,7 +159,6 @@ def test_mode_bits_survive_a_write(files: LocalFiles, mode: int) -> None:
 
 
 def test_a_write_protected_file_is_left_alone(files: LocalFiles) -> None:
-    """Matrix R16."""
     (files.root / "f").write_bytes(b"old")
     (files.root / "f").chmod(0o444)
     with pytest.raises(NotPermitted, match="write-protected"):
@@ -178,7 +168,6 @@ def test_a_write_protected_file_is_left_alone(files: LocalFiles) -> None:
 
 
 def test_a_linked_file_is_written_through_to_its_target(files: LocalFiles) -> None:
-    """Matrix R16."""
     (files.root / "target").write_bytes(b"old")
     (files.root / "link").symlink_to("target")
     files.write("link", b"new")
@@ -187,7 +176,6 @@ def test_a_linked_file_is_written_through_to_its_target(files: LocalFiles) -> No
 
 
 def test_other_hard_links_keep_the_old_content_and_are_reported(files: LocalFiles, tmp_path: Path) -> None:
-    """P07"""
     other = tmp_path / "other"
     other.write_bytes(b"old")
     os.link(other, files.root / "f")
@@ -223,7 +211,7 @@ def test_extended_attributes_survive_a_write(files: LocalFiles) -> None:
 
 @pytest.mark.parametrize("touch", ["content", "gone", "link"])
 def test_a_file_that_changed_after_an_edit_was_worked_out_is_left_alone(files: LocalFiles, touch: str) -> None:
-    """P05: also when a link was put in its place."""
+    """Also if a link replaced it."""
     place = files.root / "f"
     place.write_bytes(b"old")
     read = files.read("f", LIMIT)
@@ -248,7 +236,7 @@ def test_removing_deletes_the_file_that_was_read(files: LocalFiles) -> None:
 
 
 def test_what_a_killed_session_left_is_removed_by_a_later_one(tmp_path: Path) -> None:
-    """R13: only drafts, and only old ones, because another session may be writing right now."""
+    """Only drafts, and only old ones, because another session may be writing."""
     old, young, other = (
         tmp_path / f".robota-{digit * 16}.{end}" for digit, end in (("a", "tmp"), ("b", "tmp"), ("c", "x"))
     )
@@ -271,7 +259,6 @@ LocalFiles(Path(sys.argv[1])).write("f", b"new")
 
 
 def test_a_session_killed_while_it_writes_leaves_nothing(tmp_path: Path) -> None:
-    """R13"""
     (tmp_path / "f").write_bytes(b"old")
     killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
     assert killed.returncode == -9

@@ -29,7 +29,6 @@ def pattern(random: Random) -> str:
 
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_it_says_what_git_says(tmp_path: Path, seed: int) -> None:
-    """S16"""
     random = Random(seed)
     (tmp_path / ".gitignore").write_text("".join(f"{pattern(random)}\n" for _ in range(random.randint(1, 6))))
     paths = ["/".join(random.choices(NAMES, k=random.randint(1, 4))) for _ in range(60)]
@@ -49,7 +48,7 @@ def test_it_says_what_git_says(tmp_path: Path, seed: int) -> None:
     "rule", ["*a" * 14 + "b", "*a" * 400 + "b", "**/" * 200 + "b", "a/**/" * 150 + "b", "[ab]*" * 150]
 )
 def test_no_pattern_makes_a_long_name_take_long(tmp_path: Path, rule: str) -> None:
-    """S16: with a library that goes back and forth this never ended."""
+    """A matcher that backtracks would not end."""
     files = LocalFiles(tmp_path)
     (tmp_path / ".robotaignore").write_text(f"{rule}\n")
     deep = "a/" * 100 + "a"
@@ -58,7 +57,6 @@ def test_no_pattern_makes_a_long_name_take_long(tmp_path: Path, rule: str) -> No
 
 
 def test_too_many_patterns_are_refused(tmp_path: Path) -> None:
-    """S16"""
     (tmp_path / ".robotaignore").write_text("*x\n!*y\n" * MAX_PATTERNS)
     with pytest.raises(Ignored, match="more than"):
         LocalFiles(tmp_path).is_ignored("a")
@@ -67,7 +65,7 @@ def test_too_many_patterns_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_deep_tree_is_looked_up_once_for_each_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R14: looking up a path at depth 300 asked 45,000 times for an ignore file."""
+    """At depth 300, looking at every ignore file for every directory would read 45,000 of them."""
     rules = IgnoreFiles(tmp_path, ".robotaignore")
     asked = 0
     real = IgnoreFiles._spec
@@ -83,7 +81,6 @@ def test_a_deep_tree_is_looked_up_once_for_each_directory(tmp_path: Path, monkey
 
 
 def test_a_path_that_is_too_long_for_a_call_spoils_no_listing(tmp_path: Path) -> None:
-    """R14"""
     descriptor = os.open(tmp_path, os.O_RDONLY)
     for _ in range(25):
         os.mkdir("n" * 200, dir_fd=descriptor)

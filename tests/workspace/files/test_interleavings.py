@@ -175,7 +175,7 @@ def run(place: Place, change: Change, acts: dict[int, Act]) -> None:
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_nothing_of_others_is_lost_whenever_they_act(change: Change, place: Place) -> None:
-    """R1: one act at any moment, and two at any two moments."""
+    """One action at any moment, and two at any two moments."""
     place.refill()
     with acting({}, STEPS) as steps:
         change(place)

@@ -132,8 +132,8 @@ def content_is(place: Path, data: bytes) -> Callable[[], bool]:
     return lambda: place.exists() and place.read_bytes() == data
 
 
-def test_r13_a_patch_killed_at_any_step_is_done_or_undone(in_memory: Path) -> None:
-    """R13: killed after any single change to the disk, it is done or undone at the next start, and nothing is left."""
+def test_a_patch_killed_at_any_step_is_done_or_undone(in_memory: Path) -> None:
+    """Killed after any single change to the disk, it is completed or undone at the next start without remains."""
     root, outcomes = in_memory / "ws", list[str]()
     home = in_memory / "home"
     journal = journal_directory(home, root)
@@ -161,8 +161,8 @@ def test_r13_a_patch_killed_at_any_step_is_done_or_undone(in_memory: Path) -> No
     assert outcomes.count("undone") >= 8 and outcomes[-1] == "done"
 
 
-def test_r13_what_somebody_changed_since_is_left(tmp_path: Path) -> None:
-    """R13: and a person is told."""
+def test_what_somebody_changed_since_is_left(tmp_path: Path) -> None:
+    """The user is told about it."""
     workspace_before(tmp_path)
     journal = journal_directory(tmp_path / "home", tmp_path)
     files = LocalFiles(tmp_path, journals_in=tmp_path / "home")
@@ -174,8 +174,8 @@ def test_r13_what_somebody_changed_since_is_left(tmp_path: Path) -> None:
     assert (tmp_path / f"sub/{ODD}").read_bytes() == b"old b"
 
 
-def test_r13_a_journal_of_a_living_session_is_not_touched(tmp_path: Path) -> None:
-    """R13: two sessions in one workspace."""
+def test_a_journal_of_a_living_session_is_not_touched(tmp_path: Path) -> None:
+    """Two sessions work in one workspace."""
     workspace_before(tmp_path)
     journal = journal_directory(tmp_path / "home", tmp_path)
     files = LocalFiles(tmp_path, journals_in=tmp_path / "home")
@@ -233,8 +233,8 @@ def test_a_journal_of_another_workspace_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
-def test_r13_drafts_go_at_the_next_start(robota: Robota, kind: str) -> None:
-    """R13: also if that one writes nothing; only ours, and no link is followed."""
+def test_drafts_go_at_the_next_start(robota: Robota, kind: str) -> None:
+    """Even if that session writes nothing; only our drafts, and no link is followed."""
     drafts = robota.workspace / ".robota" / "drafts"
     drafts.mkdir(parents=True)
     (robota.workspace / ".robota" / "sessions").mkdir()
@@ -249,8 +249,7 @@ def test_r13_drafts_go_at_the_next_start(robota: Robota, kind: str) -> None:
     assert kept.read_text() == "kept"
 
 
-def test_r13_the_next_session_undoes_half_a_patch_and_says_so(robota: Robota) -> None:
-    """R13"""
+def test_the_next_session_undoes_half_a_patch_and_says_so(robota: Robota) -> None:
     root = robota.workspace
     (root / "a").write_bytes(b"old a")
     (root / "b").write_bytes(b"old b")

@@ -18,7 +18,7 @@ def git(place: Path, *words: str) -> str:
 
 @pytest.fixture(params=["2", "3", "4", "sha256", "split"])
 def repository(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """S4: gitlinks without `.gitmodules`, among ordinary files."""
+    """Gitlinks without `.gitmodules`, among ordinary files."""
     kind = request.param
     git(tmp_path, "init", "-q", *(["--object-format=sha256"] if kind == "sha256" else []))
     for name in ("file", "deep/er/file", "q" * 200):
@@ -40,7 +40,7 @@ def repository(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_s4_git_and_the_reader_name_the_same_submodules(repository: Path) -> None:
+def test_git_and_the_reader_name_the_same_submodules(repository: Path) -> None:
     listed = git(repository, "ls-files", "-s", "-z").split("\0")
     expected = {line.partition("\t")[2] for line in listed if line.startswith("160000")}
     assert expected == set(NAMES)
@@ -58,7 +58,7 @@ def test_a_repository_without_an_index_has_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"DIRC\0\0\0\5" + data[8:]])
-def test_s4_what_cannot_be_read_is_not_taken_for_nothing(repository: Path, damage: object) -> None:
+def test_what_cannot_be_read_is_not_taken_for_nothing(repository: Path, damage: object) -> None:
     assert callable(damage)
     index = repository / ".git/index"
     index.write_bytes(damage(index.read_bytes()))

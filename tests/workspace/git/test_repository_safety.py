@@ -1,4 +1,4 @@
-"""T07, T08: whether git only looks at a repository, or would run what the repository names."""
+"""Whether git only reads a repository, or would run programs that the repository names."""
 
 import subprocess
 from pathlib import Path
@@ -141,19 +141,19 @@ def elsewhere(tmp_path: Path) -> Path:
     return repository(tmp_path / "elsewhere")
 
 
-def test_S12_a_file_that_leads_to_another_repository_is_not_believed(elsewhere: Path, tmp_path: Path) -> None:
+def test_a_file_that_leads_to_another_repository_is_not_believed(elsewhere: Path, tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / ".git").write_text(f"gitdir: {elsewhere}/.git\n")
     assert "outside the workspace" in (git_place(workspace).problem or "")
 
 
-def test_S12_a_common_directory_outside_is_not_believed(top: Path, elsewhere: Path) -> None:
+def test_a_common_directory_outside_is_not_believed(top: Path, elsewhere: Path) -> None:
     (top / ".git" / "commondir").write_text(f"{elsewhere}/.git\n")
     assert "commondir" in (git_place(top).problem or "")
 
 
-def test_S12_a_worktree_that_both_sides_know_is_believed(top: Path, tmp_path: Path) -> None:
+def test_a_worktree_that_both_sides_know_is_believed(top: Path, tmp_path: Path) -> None:
     git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
     assert git_place(tmp_path / "tree").problem is None
     (tmp_path / "copy").mkdir()
@@ -161,7 +161,7 @@ def test_S12_a_worktree_that_both_sides_know_is_believed(top: Path, tmp_path: Pa
     assert git_place(tmp_path / "copy").problem is not None
 
 
-def test_S12_objects_and_files_of_git_outside_are_not_believed(top: Path, elsewhere: Path) -> None:
+def test_objects_and_files_of_git_outside_are_not_believed(top: Path, elsewhere: Path) -> None:
     alternates = top / ".git" / "objects" / "info" / "alternates"
     alternates.write_text(f"{elsewhere}/.git/objects\n")
     assert "alternates" in (git_place(top).problem or "")
@@ -171,7 +171,7 @@ def test_S12_objects_and_files_of_git_outside_are_not_believed(top: Path, elsewh
 
 
 @needs("sed")  # git itself does, for submodules
-def test_S5_a_submodule_whose_files_are_elsewhere_is_not_believed(tmp_path: Path) -> None:
+def test_a_submodule_whose_files_are_elsewhere_is_not_believed(tmp_path: Path) -> None:
     library = repository(tmp_path / "library")
     top = repository(tmp_path / "top")
     git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "library")

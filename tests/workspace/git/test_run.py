@@ -44,7 +44,7 @@ HELPERS = [
 
 
 def test_helpers_and_hooks_do_not_run(robota: Robota, canary: Path) -> None:
-    """T07, T08: making, looking at and removing a worktree of a hostile repository."""
+    """Creating, inspecting and removing a worktree of a hostile repository."""
     commit(robota.workspace, a_txt="a", **{".gitattributes": "* diff=evil\n"})
     armed(robota, canary, *HELPERS)
     for hook in ("post-checkout", "post-index-change", "reference-transaction", "pre-commit", "post-commit"):
@@ -57,7 +57,7 @@ def test_helpers_and_hooks_do_not_run(robota: Robota, canary: Path) -> None:
 
 @pytest.mark.parametrize("key", ["clean", "smudge", "process"])
 def test_filters_do_not_run(robota: Robota, canary: Path, key: str) -> None:
-    """T08: a filter runs when a file is checked out, and also when git only looks."""
+    """Git runs a filter on checkout, and also when it only compares files."""
     commit(robota.workspace, a_txt="a", **{".gitattributes": "* filter=evil\n"})
     armed(robota, canary, (f"filter.evil.{key}", "CANARY"), ("filter.evil.required", "true"))
     script(robota, {"calls": [{"name": "write_to_file", "arguments": {"path": "a.txt", "content": "b"}}]}, ANSWER)
@@ -129,7 +129,7 @@ def test_nothing_that_is_missing_is_fetched(robota: Robota, canary: Path) -> Non
 
 
 def test_a_bare_repository_hidden_in_a_directory_is_not_believed(robota: Robota, canary: Path) -> None:
-    """T07: its configuration would name a helper."""
+    """Its configuration would name a helper."""
     commit(robota.workspace, a_txt="a")
     hidden = robota.workspace / "docs"
     git(robota.workspace, "clone", "--quiet", "--bare", ".", str(hidden))
@@ -151,7 +151,7 @@ def test_variables_of_git_do_not_lead_elsewhere(robota: Robota, tmp_path: Path) 
 
 
 def test_names_are_only_names(robota: Robota) -> None:
-    """T09: a branch, an address and a file whose names are commands."""
+    """A branch, an address and a file whose names are commands."""
     (robota.workspace / ";id>pwned").write_text("x")
     (robota.workspace / "-rf").write_text("x")
     git(robota.workspace, "config", "user.email", "$(touch pwned)@example.invalid")

@@ -31,7 +31,7 @@ def test_the_names_are_those_that_git_lists(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["2", "3"])
-def test_S8_a_file_that_was_changed_is_not_as_git_has_it(repository: Path, version: str) -> None:
+def test_a_file_that_was_changed_is_not_as_git_has_it(repository: Path, version: str) -> None:
     git(repository, "update-index", "--index-version", version)
     if version == "3":
         git(repository, "update-index", "--skip-worktree", ".env")

@@ -1,4 +1,4 @@
-"""S5, S6: with the settings that every command gets, a real git that looks runs nothing and writes nothing."""
+"""With the settings that every command gets, a real git that only reads runs nothing and writes nothing."""
 
 import os
 import subprocess

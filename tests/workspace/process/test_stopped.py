@@ -1,4 +1,4 @@
-"""R9: time in which Robota itself was stopped (Ctrl+Z, a suspended machine) is not the command's.
+"""Time in which Robota itself was stopped (Ctrl+Z, a suspended machine) does not count as the command's.
 
 Each test holds one of the fences by itself. No test waits: the clock of the event loop jumps, as it does for a process
 that was stopped, or the loop is kept from hearing what happened meanwhile.
@@ -52,7 +52,7 @@ class JumpingLoop(asyncio.SelectorEventLoop):
 @pytest.mark.parametrize(
     ("timeout_s", "limits"), [(3, CommandLimits()), (None, CommandLimits(total_s=3))], ids=["time-out", "user limit"]
 )
-def test_r9_a_command_that_still_runs_afterwards_has_its_time_left(
+def test_a_command_that_still_runs_afterwards_has_its_time_left(
     tmp_path: Path, timeout_s: float | None, limits: CommandLimits
 ) -> None:
     os.mkfifo(tmp_path / "go")
@@ -77,7 +77,7 @@ def test_r9_a_command_that_still_runs_afterwards_has_its_time_left(
     assert (done.ending.stopped_for, done.exit_code) == (None, 7)
 
 
-def test_r9_an_ended_command_counts_as_ended_before_the_loop_notices(tmp_path: Path) -> None:
+def test_an_ended_command_counts_as_ended_before_the_loop_notices(tmp_path: Path) -> None:
     async def has_ended(process: ForegroundProcess) -> bool:
         # With no time left it must look for itself: the loop gets no turn here.
         is_over = await process.is_over(0)
@@ -87,7 +87,7 @@ def test_r9_an_ended_command_counts_as_ended_before_the_loop_notices(tmp_path: P
     assert with_ended_command(has_ended, tmp_path)
 
 
-def test_r9_what_has_ended_is_not_stopped_for_being_late(tmp_path: Path) -> None:
+def test_what_has_ended_is_not_stopped_for_being_late(tmp_path: Path) -> None:
     async def late(process: ForegroundProcess) -> CommandOutcome:
         process.time_out()
         return await process.outcome()
@@ -108,7 +108,7 @@ def with_ended_command(scenario: Callable[[ForegroundProcess], Awaitable[T]], di
     return asyncio.run(main())
 
 
-def test_r9_a_command_that_ended_while_robota_was_stopped_has_succeeded(tmp_path: Path) -> None:
+def test_a_command_that_ended_while_robota_was_stopped_has_succeeded(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
     os.mkfifo(tmp_path / "go")
     command = "exec 3> witness; echo started; read word < go; exit 0"

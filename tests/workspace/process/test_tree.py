@@ -40,7 +40,7 @@ def nothing_leaks() -> Iterator[None]:
         yield
 
 
-def test_c37_a_process_in_a_session_of_its_own_is_gone_when_the_command_ends(tmp_path: Path) -> None:
+def test_a_process_in_a_session_of_its_own_is_gone_when_the_command_ends(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
     outcome = run("setsid sleep 1000 3> witness > /dev/null 2>&1 & echo done", tmp_path, None)
     assert outcome.ending == Ending(exit_code=0, left_behind=True)
@@ -48,7 +48,7 @@ def test_c37_a_process_in_a_session_of_its_own_is_gone_when_the_command_ends(tmp
     assert witness.wait_until_gone() == b""
 
 
-def test_c37_a_daemon_is_gone_when_the_command_ends(tmp_path: Path) -> None:
+def test_a_daemon_is_gone_when_the_command_ends(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
     (tmp_path / "daemon.py").write_text(DAEMON)
     outcome = run(f"{sys.executable} -S daemon.py 3> witness; until [ -e ready ]; do :; done", tmp_path)
@@ -73,7 +73,7 @@ def test_who_left_the_group_may_clean_up_too(tmp_path: Path) -> None:
     assert (tmp_path / "cleaned").read_text() == "bye\n"
 
 
-def test_r08_who_ignores_term_and_holds_the_output_through_a_grandchild_does_not_hold_us(tmp_path: Path) -> None:
+def test_who_ignores_term_and_holds_the_output_through_a_grandchild_does_not_hold_us(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
     stubborn = 'trap "" TERM; (setsid sleep 1000 & sleep 1000 & wait) & wait'
     outcome = run(f"bash -c '{stubborn}' 3> witness; echo never", tmp_path, 1)
@@ -93,7 +93,7 @@ def test_processes_of_others_are_left_alone(tmp_path: Path) -> None:
         other.kill()
 
 
-def test_c36_a_crowd_of_processes_is_ended(tmp_path: Path) -> None:
+def test_a_crowd_of_processes_is_ended(tmp_path: Path) -> None:
     witness = Witness(tmp_path)
     crowd = "for i in $(seq 150); do sleep 1000 & done 3> witness; wait"
     outcome = run(crowd, tmp_path, None, limits=CommandLimits(processes=100))

@@ -1,4 +1,4 @@
-"""S9: which variables commands, MCP servers and hooks get, and which they do not."""
+"""Which environment variables commands, MCP servers and hooks get, and which they do not."""
 
 import asyncio
 import json
@@ -55,15 +55,15 @@ ORDINARY = {
 }
 
 
-def test_s9_secrets_are_withheld() -> None:
+def test_secrets_are_withheld() -> None:
     assert WithheldVariables().without_secrets(SECRETS) == {}
 
 
-def test_s9_ordinary_variables_are_passed() -> None:
+def test_ordinary_variables_are_passed() -> None:
     assert WithheldVariables().without_secrets(ORDINARY) == ORDINARY
 
 
-def test_s9_what_a_profile_names_is_withheld_and_what_a_person_lists_is_passed() -> None:
+def test_what_a_profile_names_is_withheld_and_what_a_person_lists_is_passed() -> None:
     withheld = WithheldVariables(named=frozenset({"MY_MODEL"}), passed=frozenset({"GITHUB_TOKEN"}))
     environment = {"MY_MODEL": "x", "GITHUB_TOKEN": "x", "OTHER_TOKEN": "x"}
     assert withheld.without_secrets(environment) == {"GITHUB_TOKEN": "x"}
@@ -71,7 +71,7 @@ def test_s9_what_a_profile_names_is_withheld_and_what_a_person_lists_is_passed()
 
 
 @pytest.mark.parametrize(("sandboxed", "expected"), [(True, "---"), (False, "--x")])
-def test_s9_a_key_of_a_profile_reaches_no_command(
+def test_a_key_of_a_profile_reaches_no_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sandboxed: bool, expected: str
 ) -> None:
     monkeypatch.setenv("MY_MODEL", "x")
@@ -91,7 +91,7 @@ def test_s9_a_key_of_a_profile_reaches_no_command(
     assert asyncio.run(scenario()) == expected
 
 
-def test_s9_no_key_reaches_a_command_or_a_hook_of_a_session(robota: Robota) -> None:
+def test_no_key_reaches_a_command_or_a_hook_of_a_session(robota: Robota) -> None:
     show = 'echo "got:${MY_MODEL-}${ACCESS_KEY-}${LISTED_TOKEN-}"'
     script(robota, {"calls": [call("execute_command", command=show)]}, {"text": "ok"})
     settings = robota.home / ".robota/settings.json"

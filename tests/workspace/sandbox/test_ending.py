@@ -37,7 +37,7 @@ def stopped(kind: SandboxKind, base: Path, command: str) -> CommandOutcome:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_r08_a_command_that_is_stopped_can_clean_up(kind: SandboxKind, tmp_path: Path) -> None:
+def test_a_command_that_is_stopped_can_clean_up(kind: SandboxKind, tmp_path: Path) -> None:
     clean_up = "trap 'echo cleaned > file; echo bye; exit 5' TERM; sleep 1000 3> witness & echo up; wait"
     outcome = stopped(kind, tmp_path, clean_up)
     assert (outcome.output_head, outcome.exit_code) == ("up\nbye\n", 5)
@@ -46,7 +46,7 @@ def test_r08_a_command_that_is_stopped_can_clean_up(kind: SandboxKind, tmp_path:
 
 @needs("setsid")
 @pytest.mark.parametrize("kind", KINDS)
-def test_r08_a_command_that_does_not_want_to_end_ends(kind: SandboxKind, tmp_path: Path) -> None:
+def test_a_command_that_does_not_want_to_end_ends(kind: SandboxKind, tmp_path: Path) -> None:
     stopped(
         kind, tmp_path, "trap '' TERM; env -i setsid -f sleep 1000 3> witness; echo up; while :; do sleep 1000; done"
     )

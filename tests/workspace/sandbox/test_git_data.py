@@ -19,7 +19,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def test_the_ordinary_work_of_a_day(place: Place) -> None:
-    """U5: add, commit, switch, stash, merge, tag, branch and reset of this repository work inside."""
+    """Add, commit, switch, stash, merge, tag, branch and reset work in the sandbox."""
     for command in (
         "echo two >> a.txt && git add -A && git commit -qm two",
         'git switch -qc topic/new && echo three >> a.txt && git stash -q && test -z "$(git status --short)"',
@@ -113,7 +113,7 @@ ATTACKS = (
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_hook_cannot_change_what_a_later_git_obeys(place: Place, attack: str) -> None:
-    """U5: hooks run confined, with git's data before them, and whatever else they leave there is thrown away."""
+    """Hooks run in the sandbox with access to git's data, and anything else they leave there is discarded."""
     place.hook("pre-commit", f"({attack}) 2>/dev/null; exit 0")
     before = place.control()
     mode = (place.root / ".git").stat().st_mode
@@ -147,7 +147,7 @@ def test_an_index_that_git_would_not_have_written_is_not_taken_over(place: Place
 
 
 def test_a_repository_made_inside_does_not_become_a_submodule(place: Place) -> None:
-    """S4: git looks into a submodule by itself, and runs what its configuration names."""
+    """Git enters submodules by itself, and runs what their configuration names."""
     evil = "git init -q sub && git -C sub -c user.name=x -c user.email=x commit -q --allow-empty -m x"
     _, _, left_out = place.inside(
         f"{evil} && git -C sub config core.fsmonitor 'touch {place.root}/ran; :' && git add sub"
@@ -216,7 +216,7 @@ def test_a_killed_robota_loses_no_stash(place: Place) -> None:
 
 
 def test_the_worktree_of_a_session_commits_into_its_repository(place: Place, tmp_path: Path) -> None:
-    """U5: `robota -w` works in a worktree, whose data lies in the repository elsewhere."""
+    """`robota -w` works in a worktree, whose data is in the repository elsewhere."""
     place.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     side = Place(tmp_path / "side")
     place.hook(
@@ -232,7 +232,7 @@ def test_the_worktree_of_a_session_commits_into_its_repository(place: Place, tmp
 
 
 def test_a_copied_git_file_gives_no_access_to_its_repository(place: Place, tmp_path: Path) -> None:
-    """S12: the repository must know the worktree, too."""
+    """The repository must know the worktree, too."""
     thief = tmp_path / "thief"
     thief.mkdir()
     place.git("worktree", "add", "-q", str(tmp_path / "honest"))
@@ -244,7 +244,7 @@ def test_a_copied_git_file_gives_no_access_to_its_repository(place: Place, tmp_p
 def test_a_git_directory_that_shares_the_data_of_another_repository_gives_no_access(
     place: Place, tmp_path: Path
 ) -> None:
-    """S12: what `commondir` leads to is not the workspace's own."""
+    """The target of `commondir` does not belong to the workspace."""
     assert find_git_directories(place.root) is not None
     (place.root / ".git" / "commondir").write_text(f"{tmp_path / 'other' / '.git'}\n")
     assert find_git_directories(place.root) is None
@@ -266,7 +266,7 @@ def test_where_links_lead_out_of_the_git_directory_there_is_no_access(place: Pla
 
 
 def test_what_is_kept_from_commands_is_not_committed_as_gone(place: Place) -> None:
-    """S8, U5: a hidden file looks empty or deleted from inside, and `git add -A` would make it so."""
+    """In the sandbox, a hidden file looks empty or deleted, and `git add -A` would commit that."""
     (place.root / "secret").mkdir()
     (place.root / "secret" / "k").write_text("key\n")
     (place.root / "b.pem").write_text("key\n")

@@ -1,4 +1,4 @@
-"""Rows of the safety matrix that the sandbox answers for."""
+"""Commands that try to get out of the sandbox, once they run."""
 
 import os
 import socket
@@ -29,7 +29,7 @@ def strong(tmp_path: Path) -> Cell:
     return Cell(SandboxKind.BUBBLEWRAP, tmp_path)
 
 
-def test_n08_no_secret_of_the_environment_is_seen_inside(robota: Robota) -> None:
+def test_no_secret_of_the_environment_is_seen_inside(robota: Robota) -> None:
     look = "printenv; cat /proc/self/environ; tr '\\0' '\\n' < /proc/1/environ; env"
     script(robota, {"calls": [call("execute_command", command=look)]}, {"text": "ok"})
     robota("-p", "go", "--allowed-tools", "Bash", env={**SECRETS, "ORDINARY": "ordinary-value"})
@@ -43,47 +43,47 @@ def test_n08_no_secret_of_the_environment_is_seen_inside(robota: Robota) -> None
 @pytest.mark.parametrize(
     "command",
     [
-        "cd .git && echo x > config",  # C33
-        "mv .git x",  # P13
+        "cd .git && echo x > config",
+        "mv .git x",
         "rm -rf .git",
-        "echo x > /proc/self/root$PWD/.git/config",  # P17
-        "mkdir -p .vscode && echo x > .vscode/tasks.json",  # P11
+        "echo x > /proc/self/root$PWD/.git/config",
+        "mkdir -p .vscode && echo x > .vscode/tasks.json",
         "ln -s /tmp .claude",
         "rename=.git; mv $rename other",
     ],
 )
-def test_c33_p11_p13_p17_protected_names_hold_from_inside(strong: Cell, command: str) -> None:
+def test_protected_names_hold_from_inside(strong: Cell, command: str) -> None:
     assert strong.run(command).returncode != 0
     assert (strong.root / ".git" / "config").read_text() == "[core]\n"
     assert [path.name for path in strong.root.iterdir()] == [".git"]
 
 
 @pytest.mark.parametrize("path", ["/proc/sys/kernel/hostname", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger"])
-def test_p18_the_kernel_is_out_of_reach_for_root_too(strong: Cell, path: str) -> None:
+def test_the_kernel_is_out_of_reach_for_root_too(strong: Cell, path: str) -> None:
     assert strong.run(f"echo 0 > {path}").returncode != 0
 
 
-def test_c34_c38_there_is_no_way_to_the_network_and_no_resolver(strong: Cell) -> None:
+def test_there_is_no_way_to_the_network_and_no_resolver(strong: Cell) -> None:
     resolve = f"{sys.executable} -c \"import socket; socket.getaddrinfo('example.com', 80)\""
     assert strong.run(resolve).returncode != 0
     assert strong.run("bash -c 'exec 3<>/dev/tcp/1.1.1.1/53'").returncode != 0
 
 
-def test_c35_kill_reaches_only_what_is_inside(strong: Cell) -> None:
+def test_kill_reaches_only_what_is_inside(strong: Cell) -> None:
     with subprocess.Popen(["sleep", "1000"]) as bystander:
         strong.run(f"kill -9 {bystander.pid} {os.getpid()}; kill -9 -1")
         assert bystander.poll() is None
         bystander.kill()
 
 
-def test_c36_a_command_gone_wild_leaves_no_core_and_no_endless_file(strong: Cell) -> None:
+def test_a_command_gone_wild_leaves_no_core_and_no_endless_file(strong: Cell) -> None:
     strong.run("ulimit -c unlimited 2>/dev/null; sh -c 'kill -SEGV $$'")
     assert strong.run("truncate -s 17G big").returncode != 0
     (strong.root / "big").unlink(missing_ok=True)
     assert [path.name for path in strong.root.iterdir()] == [".git"]
 
 
-def test_n10_stores_of_credentials_are_empty(strong: Cell) -> None:
+def test_stores_of_credentials_are_empty(strong: Cell) -> None:
     done = strong.run(f"cat {strong.home}/.ssh/id; ls -A {strong.home}/.ssh; cat {strong.home}/.netrc")
     assert done.stdout == ""
 

@@ -1,4 +1,4 @@
-"""S8: what is kept from the model is not seen by a command in the sandbox, whatever program reads it."""
+"""What is hidden from the model is not seen by a sandboxed command, whatever program reads it."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def run(sandbox: SessionSandbox, command: str, root: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_s8_files_and_directories_are_out_of_sight(place: Path) -> None:
+def test_files_and_directories_are_out_of_sight(place: Path) -> None:
     sandbox = SessionSandbox(place, home=None)
     sandbox.hide_from_commands(lambda: ("kept", "open/.env"))
     try:
@@ -57,7 +57,7 @@ def test_s8_files_and_directories_are_out_of_sight(place: Path) -> None:
         sandbox.close()
 
 
-def test_s8_what_was_moved_is_found_again(place: Path) -> None:
+def test_what_was_moved_is_found_again(place: Path) -> None:
     sandbox = SessionSandbox(place, home=None)
     sandbox.hide_from_commands(lambda: tuple(str(found.relative_to(place)) for found in place.rglob(".env")))
     try:
@@ -70,7 +70,7 @@ def test_s8_what_was_moved_is_found_again(place: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [None, tuple(f"f{number}" for number in range(MAX_HIDDEN + 1))])
-def test_s8_no_command_runs_where_not_all_can_be_hidden(place: Path, found: tuple[str, ...] | None) -> None:
+def test_no_command_runs_where_not_all_can_be_hidden(place: Path, found: tuple[str, ...] | None) -> None:
     for name in found or ():
         (place / name).write_text("TELLTALE")
     sandbox = SessionSandbox(place, home=None)
@@ -84,7 +84,7 @@ def test_s8_no_command_runs_where_not_all_can_be_hidden(place: Path, found: tupl
         sandbox.close()
 
 
-def test_s8_many_hidden_files_hide_their_directory_and_it_is_told(place: Path) -> None:
+def test_many_hidden_files_hide_their_directory_and_it_is_told(place: Path) -> None:
     names = tuple(f"many/f{number}" for number in range(MAX_HIDDEN))
     (place / "many").mkdir()
     for name in (*names, "many/other"):
@@ -113,7 +113,7 @@ def shown(robota: Robota, command: str, **permissions: Any) -> str:
 
 
 @needs("bwrap")
-def test_s8_an_allowed_program_cannot_print_what_is_kept(robota: Robota) -> None:
+def test_an_allowed_program_cannot_print_what_is_kept(robota: Robota) -> None:
     """Denied by a rule, listed in `.robotaignore`, or named like a secret and unknown to git."""
     root = robota.workspace
     (root / "certs").mkdir()
@@ -133,7 +133,7 @@ def test_s8_an_allowed_program_cannot_print_what_is_kept(robota: Robota) -> None
 
 
 @pytest.mark.parametrize(("is_changed", "is_seen"), [(False, True), (True, False)])
-def test_s8_policy_and_sandbox_agree_about_a_secret_that_git_tracks(
+def test_policy_and_sandbox_agree_about_a_secret_that_git_tracks(
     robota: Robota, is_changed: bool, is_seen: bool
 ) -> None:
     """As published it is no secret; filled in by the user, it is kept from the model and from commands."""

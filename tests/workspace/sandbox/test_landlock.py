@@ -27,7 +27,7 @@ def weak(tmp_path: Path) -> Cell:
     return Cell(SandboxKind.LANDLOCK, tmp_path)
 
 
-def test_n10_a_home_is_closed_and_everything_beside_it_is_open(weak: Cell) -> None:
+def test_a_home_is_closed_and_everything_beside_it_is_open(weak: Cell) -> None:
     (weak.home / "notes").write_text("notes\n")
     (weak.home / "back").symlink_to("/")
     (weak.outside / "deep/er").mkdir(parents=True)
@@ -65,7 +65,7 @@ def test_a_home_around_the_workspace_with_hundreds_of_entries(tmp_path: Path) ->
     assert (done.returncode, done.stdout) == (0, "new\n")
 
 
-def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that may write in it could also write to ~/.ssh and to Robota's settings."""
     monkeypatch.setenv("PATH", str(tmp_path))  # where no bubblewrap is
     inside = detect_backend(build_border(HeldRoot(weak.home), weak.temporary, home=weak.home))
@@ -78,7 +78,7 @@ def test_n10_a_home_is_no_workspace_for_landlock(weak: Cell, tmp_path: Path, mon
     ("family", "kind"),
     [("AF_INET", "SOCK_STREAM"), ("AF_INET", "SOCK_DGRAM"), ("AF_INET6", "SOCK_DGRAM"), ("AF_NETLINK", "SOCK_RAW")],
 )
-def test_c38_no_socket_leads_out(weak: Cell, family: str, kind: str) -> None:
+def test_no_socket_leads_out(weak: Cell, family: str, kind: str) -> None:
     assert weak.run(f"{PYTHON} -c '{OPEN.format(family, kind)}'").returncode != 0
 
 
@@ -94,7 +94,7 @@ def test_sockets_between_processes_of_a_command_stay(weak: Cell) -> None:
 
 
 @pytest.mark.skipif(landlock_abi() < 6, reason="this kernel's Landlock knows no scopes")
-def test_c35_signals_and_abstract_sockets_end_at_the_wall(weak: Cell) -> None:
+def test_signals_and_abstract_sockets_end_at_the_wall(weak: Cell) -> None:
     name = f"robota-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX) as service, subprocess.Popen(["sleep", "1000"]) as bystander:
         service.bind(f"\0{name}")
@@ -116,7 +116,7 @@ def test_c35_signals_and_abstract_sockets_end_at_the_wall(weak: Cell) -> None:
         "env -i setsid -f sh -c 'trap \"\" TERM; setsid -f sleep 1000; sleep 1000'",
     ],
 )
-def test_c37_whoever_hides_from_robota_still_ends_with_the_command(weak: Cell, hiding: str) -> None:
+def test_whoever_hides_from_robota_still_ends_with_the_command(weak: Cell, hiding: str) -> None:
     """Neither session, nor parent, nor environment of such a process leads back to the command."""
     witness = Witness(weak.root)
     done = weak.run(f"{hiding} 3> witness > /dev/null 2>&1; echo said; exit 7")
@@ -147,7 +147,7 @@ def test_what_is_typed_into_other_terminals_cannot_be_read_or_forged(weak: Cell)
         os.close(terminal)
 
 
-def test_c35_nobody_outside_gets_other_limits(weak: Cell) -> None:
+def test_nobody_outside_gets_other_limits(weak: Cell) -> None:
     """Without files to open, or time to compute, Robota would be as good as killed."""
     with subprocess.Popen(["sleep", "1000"]) as bystander:
         before = Path(f"/proc/{bystander.pid}/limits").read_text()
@@ -159,7 +159,7 @@ def test_c35_nobody_outside_gets_other_limits(weak: Cell) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to lose")
-def test_p18_root_keeps_power_over_files_only(weak: Cell) -> None:
+def test_root_keeps_power_over_files_only(weak: Cell) -> None:
     effective = int(weak.run("grep CapEff /proc/self/status").stdout.split()[1], 16)
     assert effective & ~0b11011011 == 0
     assert weak.run("mknod disk b 8 0").returncode != 0

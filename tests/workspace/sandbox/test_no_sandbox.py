@@ -1,4 +1,4 @@
-"""R21: a machine on which no sandbox works. Commands are asked about, a person is told, and nothing is silent."""
+"""A machine on which no sandbox works: commands need approval, and the user is told why."""
 
 import json
 import shutil
@@ -50,19 +50,19 @@ def bare(robota: Robota, tmp_path: Path) -> Bare:
     return Bare(robota, tmp_path / "programs")
 
 
-def test_r21_nothing_runs_by_itself_and_the_person_is_told(bare: Bare) -> None:
+def test_nothing_runs_by_itself_and_the_person_is_told(bare: Bare) -> None:
     done = bare("-p", "go")
     assert "no sandbox is available" in done.stderr and "bubblewrap is not installed" in done.stderr
     assert "not allowed: Bash ls" in done.stderr
 
 
-def test_r21_a_rule_of_the_person_still_holds_and_clients_know(bare: Bare) -> None:
+def test_a_rule_of_the_person_still_holds_and_clients_know(bare: Bare) -> None:
     lines = bare.events("--allowed-tools", "Bash(ls)")
     [told] = [line for line in lines if line.get("subtype") == "sandbox"]
     assert told["kind"] == "none" and "Landlock does not work here" in told["reason"]
     assert not [line for line in lines if line.get("subtype") == "permission_denied"]
 
 
-def test_r21_doctor_and_policy_say_the_same(bare: Bare) -> None:
+def test_doctor_and_policy_say_the_same(bare: Bare) -> None:
     assert "none, because" in bare("doctor").stdout
     assert "No sandbox works" in bare("policy", "explain", "--", "ls").stdout

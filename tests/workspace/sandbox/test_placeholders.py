@@ -54,7 +54,7 @@ def names_of(*names: str, root: Path) -> list[Path]:
 @pytest.mark.parametrize(
     "name", [".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".envrc", ".robota/x", ".gitmodules"]
 )
-def test_p11_a_guarded_name_cannot_be_made(strong: Cell, name: str) -> None:
+def test_a_guarded_name_cannot_be_made(strong: Cell, name: str) -> None:
     for command in (f"mkdir -p $(dirname {name}); echo evil > {name}", f"rm -rf {name}; ln -s /tmp {name}"):
         strong.run(command)
     assert strong.names() == [".git"]
@@ -120,8 +120,8 @@ def test_leftovers_of_a_killed_robota_are_removed_with_the_next_command(tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_r13_what_a_killed_robota_left_goes_with_the_next_start(tmp_path: Path, robota: Robota) -> None:
-    """R13: also if that one runs no command."""
+def test_what_a_killed_robota_left_goes_with_the_next_start(tmp_path: Path, robota: Robota) -> None:
+    """Even if that session runs no command."""
     other = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(robota.workspace)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -51,7 +51,7 @@ def test_a_repository_that_a_command_made_is_its_own(strong: Cell) -> None:
     assert not (strong.root / "fresh").exists()
 
 
-def test_p12_where_a_git_file_leads_is_closed_too(strong: Cell) -> None:
+def test_where_a_git_file_leads_is_closed_too(strong: Cell) -> None:
     worktree = strong.root / "worktree"
     worktree.mkdir()
     subprocess.run(["git", "init", "-q", "--separate-git-dir", "../elsewhere"], cwd=worktree, check=True)
@@ -61,7 +61,7 @@ def test_p12_where_a_git_file_leads_is_closed_too(strong: Cell) -> None:
     assert "evil" not in (strong.root / "elsewhere/config").read_text()
 
 
-def test_p12_the_root_itself_may_be_a_worktree(strong: Cell) -> None:
+def test_the_root_itself_may_be_a_worktree(strong: Cell) -> None:
     subprocess.run(["rm", "-rf", ".git"], cwd=strong.root, check=True)
     subprocess.run(["git", "init", "-q", "--separate-git-dir", "kept"], cwd=strong.root, check=True)
     strong.renew()
@@ -69,8 +69,8 @@ def test_p12_the_root_itself_may_be_a_worktree(strong: Cell) -> None:
     assert strong.run("git status --porcelain --untracked-files=no").returncode == 0
 
 
-def test_s6_a_workspace_without_a_repository_cannot_become_one(strong: Cell) -> None:
-    """S6: git takes a directory with HEAD, objects and refs for a repository, and obeys the config beside them."""
+def test_a_workspace_without_a_repository_cannot_become_one(strong: Cell) -> None:
+    """Git takes a directory with HEAD, objects and refs for a repository, and obeys the config beside them."""
     subprocess.run(["rm", "-rf", ".git"], cwd=strong.root, check=True)
     witness = strong.outside / "ran"
     config = f"[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch {witness}; false\n"

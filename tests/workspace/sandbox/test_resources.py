@@ -1,4 +1,4 @@
-"""C36: a command gone wild is ended, in every kind of sandbox and without one, and Robota goes on meanwhile."""
+"""A runaway command is ended, in every kind of sandbox and without one, while Robota continues."""
 
 import asyncio
 import os
@@ -72,14 +72,14 @@ def python(script: str) -> str:
     return f"exec {PYTHON} -c '{script}'"
 
 
-def test_c36_a_bomb_of_processes_is_ended(ground: Ground) -> None:
+def test_a_bomb_of_processes_is_ended(ground: Ground) -> None:
     witness = Witness(ground.root)
     ending = ground.run(f"{PYTHON} -c '{BOMB}' 3> witness", CommandLimits(processes=100)).ending
     assert ending.stopped_for is StopReason.TOO_MANY_PROCESSES
     assert witness.wait_until_gone() == b""
 
 
-def test_c36_a_command_that_takes_too_much_memory_is_ended(ground: Ground) -> None:
+def test_a_command_that_takes_too_much_memory_is_ended(ground: Ground) -> None:
     hold = python("import os, time; kept = bytearray(os.urandom(1 << 20)) * 200; time.sleep(1000)")
     ending = ground.run(hold, CommandLimits(memory_bytes=100 * MEGABYTE)).ending
     assert ending.stopped_for is StopReason.TOO_MUCH_MEMORY
@@ -114,17 +114,17 @@ def test_the_kernel_takes_a_command_before_robota(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_r6_a_sandboxed_command_never_runs_without_that(kind: SandboxKind, tmp_path: Path) -> None:
-    """R6: it is set before anything of the command runs, however busy the machine is."""
+def test_a_sandboxed_command_never_runs_without_that(kind: SandboxKind, tmp_path: Path) -> None:
+    """It is set before anything of the command runs, however busy the machine is."""
     first = Cell(kind, tmp_path).run("cat /proc/self/oom_score_adj").stdout
     assert int(first) >= 500
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_c36_no_core_and_no_endless_file(kind: SandboxKind, tmp_path: Path) -> None:
+def test_no_core_and_no_endless_file(kind: SandboxKind, tmp_path: Path) -> None:
     assert Ground(kind, tmp_path).run("ulimit -c; ulimit -f").output_head == "0\n16777216\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the kernel does not count the processes of root")
-def test_c36_the_kernel_counts_the_processes_of_a_sandbox(tmp_path: Path) -> None:
+def test_the_kernel_counts_the_processes_of_a_sandbox(tmp_path: Path) -> None:
     assert Ground(SandboxKind.BUBBLEWRAP, tmp_path).run("ulimit -u").output_head == "4096\n"

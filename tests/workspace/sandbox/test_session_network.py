@@ -61,7 +61,7 @@ def play(story: Callable[[], Awaitable[None]]) -> None:
 
 @pytest.mark.parametrize("hosts", [(), ("example.com",)], ids=["no network", "egress"])
 def test_a_later_command_reaches_a_server_in_the_background(tmp_path: Path, hosts: tuple[str, ...]) -> None:
-    """U5: with hosts on a list and without."""
+    """With and without a list of allowed hosts."""
 
     async def story() -> None:
         root = tmp_path / "ws"
@@ -76,7 +76,7 @@ def test_a_later_command_reaches_a_server_in_the_background(tmp_path: Path, host
 
 
 def test_the_user_reaches_it_through_a_port_that_is_closed_with_the_session(tmp_path: Path) -> None:
-    """U5: only after it was forwarded, and only from this machine."""
+    """Only after it was forwarded, and only from this machine."""
 
     async def story() -> None:
         root = tmp_path / "ws"

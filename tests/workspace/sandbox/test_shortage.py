@@ -1,4 +1,4 @@
-"""R14: a machine that is short of something is not one without a sandbox, and nothing runs unconfined meanwhile."""
+"""A machine that is short of something is not one without a sandbox, and nothing runs unconfined meanwhile."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ def few_descriptors(free: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("free", range(14))
-def test_r14_without_descriptors_no_command_runs_and_later_the_sandbox_is_there(tmp_path: Path, free: int) -> None:
+def test_without_descriptors_no_command_runs_and_later_the_sandbox_is_there(tmp_path: Path, free: int) -> None:
     (tmp_path / "ws").mkdir()
     sandbox = SessionSandbox(tmp_path / "ws", home=None)
     outside = tmp_path / "outside"

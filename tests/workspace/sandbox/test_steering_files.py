@@ -1,4 +1,4 @@
-"""S13: what other programs execute or obey cannot be changed, nor brought into being, from inside the sandbox."""
+"""Files that other programs execute or obey can be neither changed nor created from inside the sandbox."""
 
 import subprocess
 from fnmatch import fnmatchcase
@@ -76,20 +76,20 @@ def test_every_name_says_who_obeys_it_and_stands_there_once() -> None:
     assert all(len(name.obeyed_by.split()) > 3 for name in STEERING_NAMES)
 
 
-def test_s13_no_name_was_dropped_from_the_table_or_guarded_less() -> None:
+def test_no_name_was_dropped_from_the_table_or_guarded_less() -> None:
     guarded = {guard: names_guarded_by(guard) for guard in Guard}
     assert set(KEPT_FREE) == set(guarded[Guard.KEPT_FREE])
     for name in READ_ONLY:
         assert any(fnmatchcase(name, pattern) for pattern in guarded[Guard.READ_ONLY]), name
 
 
-def test_s13_every_name_of_the_table_is_held_here_by_name() -> None:
+def test_every_name_of_the_table_is_held_here_by_name() -> None:
     held = [part for name in (*KEPT_FREE, *READ_ONLY, *ASKED) for part in (name, name.rpartition("/")[2])]
     assert [pattern for pattern in names_guarded_by(Guard.ASK) if not any(fnmatchcase(n, pattern) for n in held)] == []
 
 
 @pytest.mark.parametrize("path", sorted({*map(example, names_guarded_by(Guard.ASK)), *KEPT_FREE, *READ_ONLY, *ASKED}))
-def test_s13_accept_edits_asks_before_such_a_file_is_written(path: str) -> None:
+def test_accept_edits_asks_before_such_a_file_is_written(path: str) -> None:
     assert judge(writing(path), "acceptEdits").decision is Decision.ASK
 
 
@@ -112,7 +112,7 @@ def test_accept_edits_asks_before_anything_is_written_that_robota_itself_would_l
     assert judge(writing(f"src/{path}"), "acceptEdits").decision is Decision.ASK
 
 
-def test_s13_names_that_are_obeyed_at_once_cannot_be_made(strong: Cell) -> None:
+def test_names_that_are_obeyed_at_once_cannot_be_made(strong: Cell) -> None:
     names = KEPT_FREE
     before = strong.names()
     strong.run("; ".join(f"echo x > {name}; mkdir {name}/x; ln -s /tmp {name}; mv file {name}" for name in names))
@@ -124,7 +124,7 @@ NESTED = ["a/b/AGENTS.md", "a/.vscode", "a/lefthook.yml", "a/.gitattributes", "a
 
 
 @pytest.mark.parametrize("names", [EXISTING[:50], EXISTING[50:100], EXISTING[100:150], EXISTING[150:], NESTED])
-def test_s13_what_exists_cannot_be_changed(strong: Cell, names: list[str]) -> None:
+def test_what_exists_cannot_be_changed(strong: Cell, names: list[str]) -> None:
     for name in names:
         (strong.root / name).parent.mkdir(parents=True, exist_ok=True)
         (strong.root / name).write_text("kept")
@@ -137,7 +137,7 @@ def test_s13_what_exists_cannot_be_changed(strong: Cell, names: list[str]) -> No
 
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize("setting", ["core.hooksPath", "include.path", "filter.x.clean", "core.fsmonitor"])
-def test_s13_what_git_is_told_to_obey_is_found_by_asking_git(strong: Cell, setting: str, exists: bool) -> None:
+def test_what_git_is_told_to_obey_is_found_by_asking_git(strong: Cell, setting: str, exists: bool) -> None:
     value = {"core.hooksPath": "tools/hooks", "include.path": "../tools/more"}.get(setting, "tools/run.sh --fast")
     git(strong, "config", setting, value)
     place = strong.root / {"core.hooksPath": "tools/hooks", "include.path": "tools/more"}.get(setting, "tools/run.sh")
@@ -153,7 +153,7 @@ def test_s13_what_git_is_told_to_obey_is_found_by_asking_git(strong: Cell, setti
 
 
 @pytest.mark.parametrize("value", [".", "link"])
-def test_s13_hooks_that_cannot_be_protected_close_the_workspace(strong: Cell, value: str) -> None:
+def test_hooks_that_cannot_be_protected_close_the_workspace(strong: Cell, value: str) -> None:
     (strong.root / "real").mkdir()
     (strong.root / "link").symlink_to("real")
     git(strong, "config", "core.hooksPath", value)

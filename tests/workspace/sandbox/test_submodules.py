@@ -54,7 +54,7 @@ def test_work_in_a_submodule_and_around_it_is_possible(strong: Cell) -> None:
     assert done.stdout == "new\nx\n M libs/sub\n?? z\n", done.stderr
 
 
-def test_s4_a_submodule_without_its_repository_can_be_worked_in_but_gets_none(strong: Cell) -> None:
+def test_a_submodule_without_its_repository_can_be_worked_in_but_gets_none(strong: Cell) -> None:
     (strong.root / "libs/sub/.git").unlink()
     strong.renew()
     assert strong.run("echo x > libs/sub/file").returncode == 0
@@ -93,8 +93,8 @@ def test_what_is_tried_here_works_without_a_sandbox(strong: Cell) -> None:
 
 @pytest.mark.parametrize("is_there", [False, True])
 @pytest.mark.parametrize("name", ["plain", "new/deep/er", "with blank", 'quo"te', "libs/other"])
-def test_s4_a_gitlink_that_only_the_index_names_cannot_be_filled(strong: Cell, name: str, is_there: bool) -> None:
-    """S4: without `.gitmodules`, unpopulated or missing, alone or beside another submodule."""
+def test_a_gitlink_that_only_the_index_names_cannot_be_filled(strong: Cell, name: str, is_there: bool) -> None:
+    """Without `.gitmodules`, empty or missing, alone or beside another submodule."""
     (strong.root / ".gitmodules").unlink()
     gitlink(strong.root, name)
     if is_there:
@@ -105,7 +105,7 @@ def test_s4_a_gitlink_that_only_the_index_names_cannot_be_filled(strong: Cell, n
     assert not list(strong.outside.iterdir())
 
 
-def test_s4_submodules_of_submodules_are_protected(strong: Cell) -> None:
+def test_submodules_of_submodules_are_protected(strong: Cell) -> None:
     sub = strong.root / "libs/sub"
     gitlink(sub, "inner", "file2")
     (sub / "inner").mkdir()
@@ -116,7 +116,7 @@ def test_s4_submodules_of_submodules_are_protected(strong: Cell) -> None:
         assert not list(strong.outside.iterdir())
 
 
-def test_s4_the_last_of_many_submodules_is_protected_like_the_first(strong: Cell) -> None:
+def test_the_last_of_many_submodules_is_protected_like_the_first(strong: Cell) -> None:
     names = [f"m{number:03}" for number in range(70)]
     gitlink(strong.root, *names)
     for name in names:
@@ -128,7 +128,7 @@ def test_s4_the_last_of_many_submodules_is_protected_like_the_first(strong: Cell
     assert strong.run("echo work > file").returncode == 0
 
 
-def test_s4_more_submodules_than_can_be_protected_close_the_workspace(strong: Cell) -> None:
+def test_more_submodules_than_can_be_protected_close_the_workspace(strong: Cell) -> None:
     entries = "".join(f"160000 {'1' * 40}\tm{number}\n" for number in range(MAX_SUBMODULES + 1))
     subprocess.run([*GIT, "update-index", "--index-info"], cwd=strong.root, check=True, input=entries.encode())
     strong.renew()
@@ -142,7 +142,7 @@ def test_s4_more_submodules_than_can_be_protected_close_the_workspace(strong: Ce
 
 
 @pytest.mark.parametrize("name", ["link", "libs/link"])
-def test_s4_a_link_in_place_of_a_submodule_cannot_be_replaced(strong: Cell, name: str) -> None:
+def test_a_link_in_place_of_a_submodule_cannot_be_replaced(strong: Cell, name: str) -> None:
     gitlink(strong.root, name)
     (strong.root / name).symlink_to("/etc")
     strong.renew()
@@ -151,7 +151,7 @@ def test_s4_a_link_in_place_of_a_submodule_cannot_be_replaced(strong: Cell, name
     assert not list(strong.outside.iterdir())
 
 
-def test_s4_a_submodule_that_came_during_the_session_is_protected_too(strong: Cell) -> None:
+def test_a_submodule_that_came_during_the_session_is_protected_too(strong: Cell) -> None:
     gitlink(strong.root, "late/one", "late/two")
     (strong.root / "late/one").mkdir(parents=True)
     (strong.root / "late/two").mkdir(parents=True)
@@ -162,7 +162,7 @@ def test_s4_a_submodule_that_came_during_the_session_is_protected_too(strong: Ce
         assert not list(strong.outside.iterdir())
 
 
-def test_s4_two_commands_at_once_leave_nothing_behind(strong: Cell) -> None:
+def test_two_commands_at_once_leave_nothing_behind(strong: Cell) -> None:
     (strong.root / "libs/sub/.git").unlink()
     gitlink(strong.root, "missing", "far/away")
     strong.renew()
@@ -174,7 +174,7 @@ def test_s4_two_commands_at_once_leave_nothing_behind(strong: Cell) -> None:
     assert not (strong.root / "libs/sub/.git").exists()
 
 
-def test_s4_the_workspace_may_be_a_directory_of_a_larger_repository(strong: Cell) -> None:
+def test_the_workspace_may_be_a_directory_of_a_larger_repository(strong: Cell) -> None:
     gitlink(strong.root, "libs/deeper/sub")
     (strong.root / "libs/deeper/sub").mkdir(parents=True)
     top, strong.root = strong.root, strong.root / "libs"

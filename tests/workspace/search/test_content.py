@@ -52,8 +52,8 @@ def test_stopping_early_does_not_wait_for_the_rest(tmp_path: Path) -> None:
     assert taken == [b"x"] * 3
 
 
-def test_r14_a_line_too_long_to_hold_is_named_and_passed_over(tmp_path: Path) -> None:
-    """R14: the file with such a match is named, unless it is kept from the model; lines around a match do not count."""
+def test_a_line_too_long_to_hold_is_named_and_passed_over(tmp_path: Path) -> None:
+    """The file with such a match is named, unless it is hidden from the model; lines around a match do not count."""
     (tmp_path / "f").write_bytes(b"x" * (3 * MAX_RECORD_BYTES) + b"\nxy\n")
     found = asyncio.run(search(tmp_path, Query(place=tmp_path / "f", regex="x+", limit=9), nothing))
     assert found.overlong == ("f",)
@@ -88,8 +88,8 @@ def test_what_an_ignore_file_hides_is_neither_shown_nor_counted(tmp_path: Path) 
     assert not found.is_cut
 
 
-def test_looking_for_names_gives_up_in_a_tree_without_end_p19(tmp_path: Path) -> None:
-    """P19: bounded, and it says so."""
+def test_looking_for_names_gives_up_in_a_tree_without_end(tmp_path: Path) -> None:
+    """The result says that the search was limited."""
     for number in range(20):
         (tmp_path / f"{number}").touch()
     found = asyncio.run(find_names(tmp_path, tmp_path, PathPattern("**"), nothing, 300, max_files=5))

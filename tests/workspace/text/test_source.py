@@ -97,7 +97,7 @@ def test_several_edits_in_any_order_that_do_not_overlap() -> None:
 
 
 def test_bytes_that_are_no_text_survive_around_and_within_an_edit() -> None:
-    """R15 of the matrix: one stray byte in a UTF-8 file does not change the others, nor itself."""
+    """One stray byte in a UTF-8 file changes neither the others nor itself."""
     subject = source("é ü ".encode() + b"\xe9\n" + "x ö\n".encode())
     assert subject.text == "é ü \ufffd\nx ö\n"
     assert subject.replace([LineEdit(start_line=2, end_line=2, new_lines=["y ö"])]) == (

@@ -114,14 +114,13 @@ def test_no_bytes_do_harm(path: str, before: bytes, after: bytes) -> None:
 
 
 def test_a_text_that_crashed_the_parser_is_checked_without_harm() -> None:
-    """S16: this ended the whole process."""
+    """A crash of the native parser does not end Robota."""
     assert check("a.sh", None, "{\U00100000..2}\n".encode()) is not None
     assert check("a.sh", None, b"echo hi\n") is None
 
 
 @pytest.mark.parametrize("program", ["import os; os.abort()", "import sys; sys.stdin.read()", "print('x' * 10**6)"])
 def test_a_parser_that_crashes_or_stalls_means_not_parsed(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S16"""
     monkeypatch.setattr(syntax_worker, "ANSWER_S", 0.2)
     worker = SyntaxWorker([sys.executable, "-c", program])
     for _ in range(2):

@@ -41,8 +41,7 @@ REFUSED_ADDRESSES = [
 
 
 @pytest.mark.parametrize("address", REFUSED_ADDRESSES)
-def test_addresses_that_a_stranger_could_not_reach_are_refused_n01(address: str) -> None:
-    """N01."""
+def test_addresses_that_a_stranger_could_not_reach_are_refused(address: str) -> None:
     assert AddressRules().refusal(address) is not None
 
 
@@ -100,8 +99,8 @@ def test_a_private_address_stays_private_however_it_is_wrapped(address: object) 
         ("http://example.com/" + "a" * 5000, "at most"),
     ],
 )
-def test_what_looks_like_a_trick_is_refused_n01_n03(url: str, problem: str | None) -> None:
-    """N01, N03: odd spellings of addresses, user names that look like hosts, bytes that end a name early."""
+def test_what_looks_like_a_trick_is_refused(url: str, problem: str | None) -> None:
+    """Odd spellings of addresses, user names that look like hosts, bytes that end a name early."""
     if problem is None:
         assert parse_address(url).host == "example.com"
         return
@@ -109,8 +108,8 @@ def test_what_looks_like_a_trick_is_refused_n01_n03(url: str, problem: str | Non
         parse_address(url)
 
 
-def test_a_host_is_shown_as_it_will_be_sent_n03() -> None:
-    """N03: mixed case and look-alike letters."""
+def test_a_host_is_shown_as_it_will_be_sent() -> None:
+    """Mixed case and look-alike letters."""
     assert parse_address("HTTPS://Docs.Python.ORG./x").url == "https://docs.python.org/x"
     assert parse_address("https://pythоn.org/").host.startswith("xn--")  # the o is Cyrillic
     assert parse_address("http://[2606:4700:0:0::1]:8080/x?y#z").url == "http://[2606:4700::1]:8080/x?y"

@@ -47,16 +47,16 @@ def test_a_page_comes_with_type_and_status(web: Web) -> None:
     assert web.requests[0]["user-agent"].startswith("robota/")
 
 
-def test_this_machine_is_refused_by_default_n01(web: Web) -> None:
-    """N01: by number and, N02, by a name that leads here; nothing arrives."""
+def test_this_machine_is_refused_by_default(web: Web) -> None:
+    """By number and by a name that leads here; no request arrives."""
     for host in ("127.0.0.1", "localhost", "LOCALHOST."):
         with pytest.raises(AddressRefused, match="this machine itself"):
             asyncio.run(Fetcher(AddressRules()).fetch(web.url("/", host)))
     assert web.requests == []
 
 
-def test_a_name_with_one_private_address_is_refused_n02(web: Web) -> None:
-    """N02: also if its other addresses are public."""
+def test_a_name_with_one_private_address_is_refused(web: Web) -> None:
+    """Also if its other addresses are public."""
     names = Names(evil_example=("8.8.8.8", "10.0.0.1"))
     with pytest.raises(AddressRefused, match=r"10\.0\.0\.1, a private"):
         asyncio.run(Fetcher(AddressRules(), resolve=names).fetch("http://evil.example/"))
@@ -105,16 +105,16 @@ def test_a_redirect_to_another_host_is_named_but_not_followed(web: Web) -> None:
     "target",
     ["http://169.254.169.254/latest/meta-data/", "http://[::ffff:10.0.0.1]/", "file:///etc/passwd", "http://0/"],
 )
-def test_a_redirect_to_what_is_refused_is_refused_n02(web: Web, target: str) -> None:
-    """N02: at each hop."""
+def test_a_redirect_to_what_is_refused_is_refused(web: Web, target: str) -> None:
+    """At each hop."""
     web.redirect("/0", "/1")
     web.redirect("/1", target)
     with pytest.raises(AddressRefused):
         asyncio.run(Fetcher(LOOPBACK).fetch(web.url("/0")))
 
 
-def test_a_name_that_changes_its_mind_between_hops_is_refused_n02(web: Web) -> None:
-    """N02: rebinding. The second hop is resolved and checked anew."""
+def test_a_name_that_changes_its_mind_between_hops_is_refused(web: Web) -> None:
+    """DNS rebinding: the second hop is resolved and checked again."""
     answers = iter((["127.0.0.1"], ["127.0.0.2"]))
 
     async def resolve(host: str, port: int) -> Sequence[str]:

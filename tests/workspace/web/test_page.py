@@ -92,8 +92,8 @@ def test_bodies_are_decoded_by_what_they_say_of_themselves(body: bytes, content_
     assert asyncio.run(readable(body, content_type, URL)) == text
 
 
-def test_what_a_reader_would_not_see_is_gone_n11() -> None:
-    """N11: escape sequences, direction marks, tag characters."""
+def test_what_a_reader_would_not_see_is_gone() -> None:
+    """Escape sequences, direction marks, tag characters."""
     body = "a\x1b]52;c;eA==\x07b\x9bc\u202ed\U000e0041e\tf\ng".encode()
     assert asyncio.run(readable(body, "text/plain", URL)) == "a]52;c;eA==bcde\tf\ng"
 

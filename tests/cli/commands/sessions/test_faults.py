@@ -40,7 +40,7 @@ def on_read_only(robota: Robota, place: Path, *arguments: str) -> Finished:
 @pytest.mark.parametrize("action", ["list", "search needle", "show", "export", "fork"])
 @pytest.mark.parametrize("place", ["home", "workspace"])
 def test_what_can_be_done_on_a_read_only_disk_is_done(robota: Robota, session: str, place: str, action: str) -> None:
-    """R12 of the matrix: degraded, but it works."""
+    """The home or the workspace cannot be written."""
     words = action.split() if action in ("list", "search needle") else [action, session]
     done = on_read_only(robota, getattr(robota, place), "sessions", *words)
     assert done.code == 0 and "Traceback" not in done.stderr, done
@@ -53,7 +53,7 @@ def test_what_can_be_done_on_a_read_only_disk_is_done(robota: Robota, session: s
 def test_what_cannot_be_done_on_a_read_only_disk_is_said(
     robota: Robota, session: str, arguments: tuple[str, ...]
 ) -> None:
-    """R11 of the matrix: taking up, renaming, restoring."""
+    """Resuming, renaming and restoring need a writable disk."""
     if arguments == ("rewind",):
         arguments = ("rewind", "restore", "1", "--yes")
     log = sessions(robota)[0] / "log.jsonl"
@@ -67,7 +67,6 @@ def test_what_cannot_be_done_on_a_read_only_disk_is_said(
     "arguments", ["sessions list", "sessions search x", "sessions show ID", "state ID", "rewind list", "-c -p x"]
 )
 def test_a_working_directory_that_was_deleted(robota: Robota, session: str, arguments: str) -> None:
-    """R19 of the matrix."""
     (robota.workspace / "gone").mkdir()
     words = arguments.replace("ID", session).split()
     command = ["bash", "-c", 'cd gone && rmdir ../gone && exec "$@"', "gone", str(EXECUTABLE), *words]
@@ -77,7 +76,7 @@ def test_a_working_directory_that_was_deleted(robota: Robota, session: str, argu
 
 
 def test_a_workspace_that_was_moved(robota: Robota, session: str) -> None:
-    """R19 of the matrix: its sessions are there, and say that they are not where they were written."""
+    """Its sessions are found, and say where they were written."""
     moved = Robota(robota.workspace.with_name("moved"), robota.home)
     robota.workspace.rename(moved.workspace)
     assert "not written on this machine in this directory" in moved("sessions", "show", session).stderr
@@ -89,7 +88,7 @@ def test_a_workspace_that_was_moved(robota: Robota, session: str) -> None:
 
 @pytest.mark.parametrize("arguments", ["sessions list", "sessions show ID", "sessions search needle", "state ID"])
 def test_without_a_home(robota: Robota, session: str, arguments: str) -> None:
-    """R12 of the matrix: a missing `$HOME` and a home that is a file."""
+    """`$HOME` is missing, or is a file."""
     words = arguments.replace("ID", session).split()
     for home in ("", "/dev/null"):
         done = robota(*words, env={"HOME": home, "ROBOTA_HOME": home})

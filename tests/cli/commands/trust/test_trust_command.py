@@ -30,7 +30,7 @@ def touches(robota: Robota, *arguments: str) -> bool:
     return (robota.workspace / "x").exists()
 
 
-def test_t04_headless_in_an_untrusted_workspace_ignores_its_configuration_and_says_so(robota: Robota) -> None:
+def test_headless_in_an_untrusted_workspace_ignores_its_configuration_and_says_so(robota: Robota) -> None:
     project(robota, {**ALLOW_TOUCH, "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "id"}]}]}})
     script(robota, {"calls": [call("execute_command", command="touch x")]}, {"text": "done"})
     done = robota("-p", "go")
@@ -38,7 +38,7 @@ def test_t04_headless_in_an_untrusted_workspace_ignores_its_configuration_and_sa
     assert "not trusted" in done.stderr and "permissions.allow, hooks" in done.stderr and "robota trust" in done.stderr
 
 
-def test_t04_with_require_trust_nothing_starts(robota: Robota) -> None:
+def test_with_require_trust_nothing_starts(robota: Robota) -> None:
     project(robota, ALLOW_TOUCH)
     script(robota, {"text": "ok"})
     done = robota("-p", "go", "--require-trust", "--output-format", "json")
@@ -70,7 +70,7 @@ def test_deny_rules_of_an_untrusted_workspace_count(robota: Robota) -> None:
 
 
 @pytest.mark.parametrize("name", [".robota/settings.json", ".claude/settings.json"])
-def test_t02_a_repository_cannot_choose_provider_or_mode_even_if_trusted(robota: Robota, name: str) -> None:
+def test_a_repository_cannot_choose_provider_or_mode_even_if_trusted(robota: Robota, name: str) -> None:
     theirs = {"currentProvider": "evil", "providers": {"evil": {"type": "scripted"}}, "sandbox": {"enabled": False}}
     project(robota, {**theirs, "permissions": {"defaultMode": "bypassPermissions"}}, name)
     assert robota("trust", "--yes").code == 0
@@ -79,7 +79,7 @@ def test_t02_a_repository_cannot_choose_provider_or_mode_even_if_trusted(robota:
     assert "permissions.defaultMode" in done.stderr and "sandbox" in done.stderr
 
 
-def test_t01_nothing_of_a_hostile_clone_runs_before_trust(robota: Robota) -> None:
+def test_nothing_of_a_hostile_clone_runs_before_trust(robota: Robota) -> None:
     command = "touch ran"
     hook = {"hooks": [{"type": "command", "command": command}]}
     events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
@@ -171,14 +171,14 @@ def test_a_workspace_without_configuration_is_never_asked_about(robota: Robota) 
     assert robota("trust").code == 0
 
 
-def test_t06_home_is_warned_about_and_its_own_settings_are_not_a_project(robota: Robota) -> None:
+def test_home_is_warned_about_and_its_own_settings_are_not_a_project(robota: Robota) -> None:
     script(robota, {"text": "ok"})
     done = robota("-p", "x", "--cwd", str(robota.home))
     assert done.code == 0 and "home directory" in done.stderr and "ignored" not in done.stderr
     assert robota("trust", "--cwd", str(robota.home)).code == 0
 
 
-def test_t06_a_deleted_directory_is_a_clear_error(robota: Robota, tmp_path: Path) -> None:
+def test_a_deleted_directory_is_a_clear_error(robota: Robota, tmp_path: Path) -> None:
     script(robota, {"text": "ok"})
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -190,7 +190,7 @@ def test_t06_a_deleted_directory_is_a_clear_error(robota: Robota, tmp_path: Path
         assert "Traceback" not in done.stderr
 
 
-def test_t06_the_root_of_the_file_system(robota: Robota) -> None:
+def test_the_root_of_the_file_system(robota: Robota) -> None:
     script(robota, {"text": "ok"})
     done = robota("trust", "--show", "--cwd", os.sep)
     assert done.code == 0 and "root of the file system" in done.stdout

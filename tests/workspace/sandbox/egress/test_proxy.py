@@ -117,8 +117,8 @@ def test_a_body_arrives_whole_and_nothing_after_it(framing: str) -> None:
     ],
 )
 @pytest.mark.parametrize("form", ["CONNECT {0}", "GET http://{0}/"])
-def test_n01_n03_who_is_not_on_the_list_is_refused_with_the_way_to_allow_it(target: str, form: str) -> None:
-    """N01, N03: also a listed address in another spelling, and names that only begin or end like a listed one."""
+def test_who_is_not_on_the_list_is_refused_with_the_way_to_allow_it(target: str, form: str) -> None:
+    """A listed address in another spelling, too, and names that only begin or end like a listed one."""
 
     async def scenario(way: Proxy, far: Server) -> None:
         where = target.replace("PORT", str(far.port))
@@ -154,7 +154,7 @@ def test_n01_n03_who_is_not_on_the_list_is_refused_with_the_way_to_allow_it(targ
     ],
 )
 @pytest.mark.parametrize("form", [b"CONNECT %b", b"GET http://%b/"])
-def test_n03_a_target_that_looks_like_a_trick_is_not_interpreted(target: bytes, form: bytes) -> None:
+def test_a_target_that_looks_like_a_trick_is_not_interpreted(target: bytes, form: bytes) -> None:
     async def scenario(way: Proxy, far: Server) -> None:
         line = form % target.replace(b"PORT", str(far.port).encode())
         assert 400 <= status(await way.say(line + b" HTTP/1.1\r\nHost: x\r\n\r\n")) < 500
@@ -209,7 +209,7 @@ def test_connect_takes_a_host_with_a_port_and_nothing_else(target: str) -> None:
         ("[2620:fe::fe]", "http://[2620:fe::ff]/", False),
     ],
 )
-def test_n03_hosts_are_matched_label_by_label(entry: str, url: str, reached: bool) -> None:
+def test_hosts_are_matched_label_by_label(entry: str, url: str, reached: bool) -> None:
     async def public(host: str, port: int) -> Sequence[str]:
         return ["9.9.9.9"]
 
@@ -263,8 +263,8 @@ def test_headers_about_the_proxy_and_those_they_name_stay_here() -> None:
 @pytest.mark.parametrize(
     ("host", "kind"), [("private.example", "10.1.2.3"), ("metadata.example", "169.254"), ("mixed.example", "127.0.0.1")]
 )
-def test_n02_a_listed_name_that_leads_into_this_network_is_refused(host: str, kind: str) -> None:
-    """N02: if one of several addresses does, that is enough."""
+def test_a_listed_name_that_leads_into_this_network_is_refused(host: str, kind: str) -> None:
+    """One such address among several is enough."""
 
     async def scenario() -> None:
         async with proxy("*.example.com", host, resolve=names) as way:
@@ -292,7 +292,7 @@ def test_a_name_may_lead_to_a_private_address_that_is_listed_itself() -> None:
     asyncio.run(scenario())
 
 
-def test_n04_an_empty_list_lets_nobody_through() -> None:
+def test_an_empty_list_lets_nobody_through() -> None:
     async def scenario() -> None:
         async with server() as far, proxy() as way:
             assert status(await way.say(f"CONNECT {far.here} HTTP/1.0\r\n\r\n".encode())) == 403
