@@ -1,6 +1,6 @@
-"""The chain of issue F: a hostile clone and a misled model, without trust or a question, and then the person's own git.
+"""A hostile clone and a misled model, without trust or a question, and then the user runs git there.
 
-Nothing that the model tried may make git run a program of the repository's, outside the sandbox, when the person looks.
+Nothing that the model tried may make git run a program of the repository's, outside the sandbox, when the user looks.
 """
 
 import json

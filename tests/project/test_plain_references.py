@@ -12,7 +12,7 @@ CODE = sorted(file for top in ("src", "tests", "benchmarks", "scripts") for file
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 IN_A_NAME = re.compile(r"^test_[a-z]{1,2}\d{1,3}_|_[a-z]\d\d(_|$)", re.IGNORECASE)
 IN_A_DOCSTRING = re.compile(
-    r"^(Matrix |Rows? )?[A-Z]{1,2}\d{1,3}\b|\([A-Z]\d{1,2}(, [A-Z]\d{1,2})*\)|\bof the matrix\b"
+    r"^(Matrix |Rows? )?[A-Z]{1,2}\d{1,3}\b|\([A-Z]\d{1,2}(, [A-Z]\d{1,2})*\)|\bof the matrix\b|\bissues? [A-Z]\b"
 )
 IN_A_COMMENT = re.compile(r"# [A-Z]\d\d(, [A-Z]\d\d)*$", re.MULTILINE)
 ON_A_PAGE = re.compile(r"\([A-Z]\d{1,2}(,? (and |against )?[A-Z]\d{1,2})*\)")
@@ -48,6 +48,7 @@ def test_pages_say_what_they_mean() -> None:
         "def test_a_file_is_kept_x07(): ...",
         'def test_a_file_is_kept():\n    """X7: it was lost."""',
         'def test_a_file_is_kept():\n    """It was lost (X7, Y12)."""',
+        'def test_a_file_is_kept():\n    """As issue X asks."""',
         'ROWS = ["ls",  # X07\n]',
     ],
 )
