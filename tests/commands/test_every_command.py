@@ -56,6 +56,7 @@ CASES = {
     "plugin": Case(line="/plugin", shows="No plugin is installed.", prints="/plugin marketplace", is_choice=True),
     "intents": Case(line="/intents", shows="There are no intents here", prints="There are no intents here", code=1),
     "memory": Case(line="/memory", shows="Memory is empty.", prints="Memory is empty."),
+    "worktree": Case(line="/worktree", shows="no worktrees of sessions", prints="There are no worktrees of sessions"),
     "trust": Case(line="/trust", shows="nothing to trust", prints="nothing to trust"),
     "doctor": Case(line="/doctor", shows="CHECK", prints="CHECK"),
     "theme": Case(line="/theme none", shows="theme: none", prints="theme: none"),

@@ -1,6 +1,7 @@
 """What verbs can use in a shell: a workspace without a session."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
     from robota.config.settings.load import Settings
+    from robota.contracts.hook import LifecycleHooks
 
 Ask = Callable[[str, str, bool], bool]
 
@@ -39,6 +41,17 @@ class WorkspaceHost:
 
     def ask(self, about: str, question: str, *, default: bool) -> bool | None:
         return None if self._ask is None else self._ask(about, question, default)
+
+    @asynccontextmanager
+    async def lifecycle_hooks(self) -> "AsyncIterator[LifecycleHooks | None]":
+        from robota.app.hooks import workspace_hooks
+
+        hooks = workspace_hooks(self.root, self.env)
+        try:
+            yield hooks
+        finally:
+            if hooks is not None:
+                await hooks.close()
 
     def memory(self) -> "MemoryAccess":
         from robota.app.knowledge.memory_access import workspace_memory

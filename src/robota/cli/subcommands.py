@@ -27,7 +27,7 @@ SUBCOMMANDS = {
     "config": ("robota.cli.commands.config", "show and change settings, and where each one is set"),
     "trust": ("robota.cli.commands.trust.command", "review and trust the configuration of a workspace"),
     "policy": ("robota.cli.commands.policy", "explain, test and simulate permission rules"),
-    "worktree": ("robota.cli.commands.worktree", "list and remove worktrees created by sessions (-w)"),
+    "worktree": ("robota.commands.builtin.worktrees", "list and remove worktrees created by sessions (-w)"),
     "mcp": ("robota.cli.commands.mcp.command", "add, import, test and approve MCP servers, or act as one"),
     "models": ("robota.cli.configure.models", "list the models that your providers offer"),
     "login": ("robota.cli.configure.login", "store an API key, in the system keyring if there is one"),

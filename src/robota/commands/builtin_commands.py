@@ -29,6 +29,7 @@ FAMILIES: Final = (
     "plugins",
     "memory",
     "intents",
+    "worktrees",
     "appearance",
     "output_style",
     "init",

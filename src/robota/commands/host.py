@@ -1,6 +1,7 @@
 """What slash commands need besides their session: its settings and services, and actions of the program."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
     from robota.commands.command import SlashCommand
+    from robota.contracts.hook import LifecycleHooks
     from robota.engine.session.session import Session
     from robota.extensions.plugins.active import ActivePlugin
     from robota.knowledge.output_styles import OutputStyle
@@ -71,6 +73,9 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
 
     def ask(self, about: str, question: str, *, default: bool) -> bool | None:
         return None  # the user is asked by what a command returns
+
+    def lifecycle_hooks(self) -> "AbstractAsyncContextManager[LifecycleHooks | None]":
+        return nullcontext(self.services.hooks.lifecycle)  # the session closes them
 
     def memory(self) -> "MemoryAccess":
         return self.program.memory()

@@ -1,6 +1,7 @@
 """What a verb can use, in a shell and in a conversation."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -8,6 +9,7 @@ if TYPE_CHECKING:
     from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
     from robota.config.settings.load import Settings
+    from robota.contracts.hook import LifecycleHooks
 
 
 class VerbHost(Protocol):
@@ -39,6 +41,10 @@ class VerbHost(Protocol):
 
     def ask(self, about: str, question: str, *, default: bool) -> bool | None:
         """Show `about` and ask the user; None if nobody can be asked."""
+        ...
+
+    def lifecycle_hooks(self) -> "AbstractAsyncContextManager[LifecycleHooks | None]":
+        """The user's hooks for events other than calls; None if there are none."""
         ...
 
     def memory(self) -> "MemoryAccess": ...

@@ -80,6 +80,15 @@ def test_the_list_says_what_would_be_lost(robota: Robota) -> None:
     assert "2 changed or new files" in text and "2 commits that no other branch has" in text
 
 
+def test_a_conversation_lists_and_removes_them_too(robota: Robota) -> None:
+    run_in_worktree(robota, "x", "echo work > b.txt")
+    assert "1 changed or new file" in robota("-p", "/worktree").stdout
+    refused = robota("-p", "/worktree remove x")
+    assert refused.code == 1 and "--force" in refused.stderr and (worktree(robota, "x") / "b.txt").exists()
+    assert robota("-p", "/worktree remove x --force").code == 0
+    assert names_of_worktrees(robota) == []
+
+
 def test_removing_refuses_to_lose_files(robota: Robota) -> None:
     run_in_worktree(robota, "x", "echo work > b.txt")
     refused = robota("worktree", "remove", "x")
