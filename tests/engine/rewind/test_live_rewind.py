@@ -6,6 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from robota.log.chain.reader import load
+from robota.log.kinds.session import EndRecord, TaskRecord
+from robota.log.record import payload_of
 from robota.protocol.commands import (
     Accepted,
     ListRewindPoints,
@@ -217,3 +220,25 @@ def test_a_question_is_asked_again_after_going_back_to_before_its_answer(workspa
 
     question = {"calls": [call("ask_followup_question", question="Which colour?", follow_up=COLOURS)]}
     play(workspace, [question, {"text": "red then"}, {"text": "blue then"}], story)
+
+
+def test_the_end_of_a_lost_subtask_is_recorded_once_by_a_rewind_that_asks_again(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        task = await stage.start("look at it")
+        await stage.until_ask("completion_result")
+        # As in a log whose record of the end of a subtask was damaged.
+        stage.opened.log.append(TaskRecord(task_id="lost", mode="code", parent_task_id=task))
+        await stage.answer("messageResponse", "paint it")
+        await stage.until_ask("followup")
+        await stage.answer("messageResponse", "red")
+        await stage.until_ask("completion_result")
+        await gone(stage, RewindTo(number=3))
+        again = await stage.until_ask("followup")
+        await stage.answer("messageResponse", "blue", again.ts)
+        await stage.until_ask("completion_result")
+        records = load(stage.opened.log.path).records
+        ends = [payload_of(record) for record in records if record.kind == "end"]
+        assert [end.task_id for end in ends if isinstance(end, EndRecord)] == [task, "lost"]
+
+    question = {"calls": [call("ask_followup_question", question="Which colour?", follow_up=COLOURS)]}
+    play(workspace, [{"text": "seen"}, question, {"text": "red then"}, {"text": "blue then"}], story)

@@ -9,7 +9,6 @@ import msgspec
 from robota.contracts.rewind import RewindError, RewindService
 from robota.engine.record.journal import Journal
 from robota.engine.session.decision import ChangeFailed, Changes, Decision, SessionChange
-from robota.log.kinds.session import EndRecord
 from robota.log.replay.reading import LogReading
 from robota.log.replay.session import ReplayedSession
 from robota.protocol.commands import (
@@ -53,13 +52,10 @@ class RewoundSession(Protocol):
 
 
 async def session_as_logged(journal: Journal) -> tuple[ReplayedSession, int]:
-    """The session as its log has it now, and the time of the last record. Orphaned subtasks are marked as ended."""
+    """The session as its log has it now, and the time of the last record."""
     reading = LogReading()
     loaded = await asyncio.to_thread(reading.read, journal.path)
-    replayed = reading.session()
-    for task_id in replayed.open_subtasks:
-        journal.write(EndRecord(task_id=task_id, outcome="interrupted"))
-    return replayed, loaded.last_ts
+    return reading.session(), loaded.last_ts
 
 
 class SessionRewind:

@@ -332,7 +332,7 @@ class Session:
             return
         options = msgspec.structs.replace(self._options, mode=logged.mode or self._options.mode)
         task = self._tasks.new(options, logged.task_id, replayed=logged)
-        self._runner.offer_resumption(task, ResumeAsk(is_completed=logged.is_complete))
+        self._runner.offer_resumption(task, ResumeAsk(is_completed=logged.is_complete), replayed.open_subtasks)
 
     def _starting(self, command: NewTask) -> Decision[Accepted]:
         if not command.text.strip() and not command.images:

@@ -1,7 +1,7 @@
 """Drives a task and its subtasks to their end, through interruptions and resumptions."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -100,9 +100,10 @@ class TaskRunner:
         self._drive(task.runtime, lambda: self._until_end(task, source="startup"))
         await asyncio.sleep(0)
 
-    def offer_resumption(self, task: "Task", offer: ResumeAsk) -> None:
+    def offer_resumption(self, task: "Task", offer: ResumeAsk, open_subtasks: Sequence[str]) -> None:
         """Ask, as soon as the caller waits for something, whether to continue a task that was reloaded from the log."""
         self.forget()
+        self._end_subtasks(open_subtasks)
         self.stack.append(task)
         self._on_change()
         self._drive(task.runtime, lambda: self._until_end(task, offer=offer))
@@ -183,7 +184,7 @@ class TaskRunner:
         if self.paused is not None and self._is_leaving:
             return  # it waits on
         if self.paused is not None:
-            self._end_subtasks_of(self.paused)
+            self._end_subtasks(self.paused.open_subtasks)
         self._record_end(runtime.task_id, outcome)
 
     async def _stopped(self) -> Outcome:
@@ -204,7 +205,7 @@ class TaskRunner:
                 paused.decline(decision)
                 return Outcome.COMPLETED if paused.task.is_complete else Outcome.ABANDONED
             task = await self._reopen(paused)
-        self._end_subtasks_of(paused)
+        self._end_subtasks(paused.open_subtasks)
         self.paused = None
         self.stack.append(task)
         paused.go_on(task, decision)
@@ -244,12 +245,12 @@ class TaskRunner:
         task.runtime.rows.say("error", f"{_describe(error)} {TURN_ENDED}")
         return None
 
-    def _end_subtasks_of(self, paused: "PausedTask") -> None:
-        """Once it is decided what becomes of a paused task: its subtasks ended with their process.
+    def _end_subtasks(self, open_subtasks: Sequence[str]) -> None:
+        """Once it is decided what becomes of a reloaded task: subtasks whose end is not recorded ended earlier.
 
         It is only recorded: no client of this process saw them run, and one could take it for the end of its own task.
         """
-        for task_id in paused.open_subtasks:
+        for task_id in open_subtasks:
             self._journal.write(EndRecord(task_id=task_id, outcome=Outcome.INTERRUPTED))
 
     def _record_end(self, task_id: str, outcome: Outcome) -> None:
