@@ -128,6 +128,10 @@ class Processes(Protocol):
         """One of them by its id."""
         ...
 
+    async def end_background(self) -> None:
+        """Stop all of them; TERM lets them clean up."""
+        ...
+
     @property
     def is_running(self) -> bool:
         """Whether somebody waits for a command."""

@@ -7,6 +7,8 @@ from robota.protocol.wire import OpenValue, Value
 
 # What a row says (`say`) that holds words of the model to the person.
 SPOKEN: Final = frozenset({"text", "completion_result"})
+# What background processes had printed and nobody had read when the session ended.
+BACKGROUND_OUTPUT: Final = "background_output"
 
 
 class Message(OpenValue, frozen=True, kw_only=True):

@@ -88,3 +88,33 @@ def test_a_flood_of_output_is_cut_in_its_middle(robota: Robota) -> None:
         terminal.sees("Seen.")
         assert len(tool_result(server)) < 40_000
         assert "line 1\n" in tool_result(server) and "the end" in tool_result(server)
+
+
+SPEAKS_LATER = "touch begun; until [ -e go ]; do sleep 0.1; done; echo counted to three; touch spoken; exec sleep 1000"
+START = {"calls": [{"name": "background_process", "args": {"action": "start", "command": SPEAKS_LATER, "wait": 0}}]}
+
+
+@pytest.mark.parametrize("leave", ["\x04", signal.SIGTERM], ids=["Ctrl+D", "SIGTERM"])
+def test_unread_output_of_a_background_process_is_there_after_the_end(
+    robota: Robota, leave: str | signal.Signals
+) -> None:
+    with model_server(robota, START, {"text": "Started."}, {"text": "Seen."}, {"text": "Again."}) as server:
+        with ScreenTerminal(robota, *BYPASS) as terminal:
+            terminal.sees("Idle")
+            terminal.press("run it\r")
+            terminal.sees("Started.")
+            (robota.workspace / "go").touch()
+            terminal.wait_until((robota.workspace / "spoken").exists)
+            terminal.press(leave) if isinstance(leave, str) else terminal.send(leave)
+            terminal.end()
+        assert "counted to three" in robota("sessions", "show").stdout
+        assert "completed" in robota("sessions", "list").stdout
+        with ScreenTerminal(robota, "--continue", *BYPASS) as terminal:
+            assert "counted to three" in "\n".join(terminal.sees("Idle"))
+            terminal.press("what did it print?\r")
+            terminal.sees("Seen.")
+            asked = str(server.messages()[-1]["content"])
+            assert "bg1" in asked and "counted to three" in asked and "what did it print?" in asked
+            terminal.press("and now?\r")
+            terminal.sees("Again.")
+            assert "counted to three" not in str(server.messages()[-1]["content"]), "it is told once"

@@ -9,7 +9,7 @@ from robota.clients.render.call_lines import result_lines, title_line
 from robota.clients.render.view_lines import todo_lines
 from robota.clients.terminal.line import BOLD, DIM, RED, Line
 from robota.protocol.calls import SPEAKING, CallPurpose, PastCall
-from robota.protocol.message import SPOKEN, Message, TodoItem
+from robota.protocol.message import BACKGROUND_OUTPUT, SPOKEN, Message, TodoItem
 from robota.protocol.views import TodoView
 from robota.text.visible import visible
 
@@ -73,13 +73,15 @@ def past_lines(past: PastConversation, *, is_whole: bool = False, bullet: str = 
             yield from _said(item, "> ", BOLD)
         elif item.say in SPOKEN:
             yield from _said(item, "", None)
+        elif item.say == BACKGROUND_OUTPUT:
+            yield from _said(item, "", DIM)
         else:
             yield from _said(item, "! ", RED)
 
 
 def _is_told(row: Message) -> bool:
     """Whether the row is text; errors of calls are shown with the call."""
-    if row.say in SPOKEN:
+    if row.say in SPOKEN or row.say == BACKGROUND_OUTPUT:
         return True
     return bool(row.text) and (row.say == "user_feedback" or (row.say == "error" and row.call_id is None))
 

@@ -32,7 +32,7 @@ from robota.protocol.events import (
     TokenUsage,
     ToolEnd,
 )
-from robota.protocol.message import SPOKEN, Message
+from robota.protocol.message import BACKGROUND_OUTPUT, SPOKEN, Message
 from robota.protocol.views import DiffsView, DiffView
 from robota.text.counted import counted
 
@@ -131,6 +131,8 @@ class Scrollback:
             elif item.say in SPOKEN:
                 self._begin_answer(item)
                 self._finish(item)
+            elif item.say == BACKGROUND_OUTPUT:
+                self.tell(item.text or "", Role.DIM)
             else:
                 self.tell(f"! {ERRORS_IN_WORDS.get(item.text or '', item.text)}", Role.ERROR)
 

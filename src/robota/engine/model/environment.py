@@ -54,7 +54,7 @@ class Environment:
             sections += await self._workspace_files(options.workspace_files)
         if not sections:
             return ""
-        text = "\n\n".join(f"# {title}\n{_ELEMENT.sub('&lt;', content)}" for title, content in sections)
+        text = "\n\n".join(f"# {title}\n{without_own_elements(content)}" for title, content in sections)
         return f"{ENVIRONMENT_BEGIN}\n{text}\n{ENVIRONMENT_END}"
 
     async def _state(self, options: EnvironmentOptions) -> dict[str, str]:
@@ -103,6 +103,11 @@ class Environment:
             return []
         more = ["(There are more; list_files shows them.)"] if listing.truncated else []
         return [("Workspace Files", "\n".join((*map(printable_name, entries), *more)))]
+
+
+def without_own_elements(text: str) -> str:
+    """A text from outside that cannot end or begin an element in which Robota speaks to the model."""
+    return _ELEMENT.sub("&lt;", text)
 
 
 def _process_line(process: "BackgroundProcess") -> str:

@@ -267,6 +267,10 @@ class Session:
             context = HookContext(permission_mode=self._options.permission_mode)
             await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
             await self._services.hooks.lifecycle.close()
+        if self._services.processes.background and (runtime := self._visible_runtime) is not None:
+            from robota.engine.session.unread_output import keep_unread_output
+
+            await keep_unread_output(self._services.processes, runtime.rows)
         await self.until_saved()
         self._bus.close()
 

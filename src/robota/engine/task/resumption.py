@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.tool import ToolCall
+from robota.engine.model.environment import without_own_elements
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.runtime.user_input import ResumedAnswer, UserInput, ends_task, input_from
 from robota.engine.task.task import Task
@@ -18,7 +19,7 @@ from robota.protocol.asks.kinds import RESUME_ASKS
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.conversation import AssistantTurn, TextBlock, joined_texts
 from robota.protocol.events import Notice
-from robota.protocol.message import Message, TodoItem
+from robota.protocol.message import BACKGROUND_OUTPUT, Message, TodoItem
 from robota.protocol.state import is_request_row
 from robota.text.counted import duration_in_words
 
@@ -191,6 +192,8 @@ class PausedTask:
             parts.append(f"The subtask is gone; it was waiting for the user to answer: {_ask_text(self._subtask_ask)}")
         if changed:
             parts.append(f"Not as you last saw them: {_names(changed)}. Read them again before you rely on them.")
+        if printed := _unread_output(self.task.messages):
+            parts.append(f"Background processes ended with the session.\n{without_own_elements(printed)}\n")
         return " ".join(parts)
 
 
@@ -214,6 +217,17 @@ def _cut_answer(messages: Sequence[Message]) -> str:
         if row.say == "text":
             pieces.append(row.text or "")
     return ""
+
+
+def _unread_output(messages: Sequence[Message]) -> str:
+    """What the model was not told of background processes: their rows since the last request."""
+    texts: list[str] = []
+    for row in reversed(messages):
+        if is_request_row(row):
+            break
+        if row.say == BACKGROUND_OUTPUT:
+            texts.append(row.text or "")
+    return "\n\n".join(reversed(texts))
 
 
 def _names(paths: Sequence[str]) -> str:

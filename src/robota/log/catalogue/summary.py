@@ -11,6 +11,7 @@ from robota.log.kinds.row_glance import RowGlance, glanced_row
 from robota.log.kinds.session import EndRecord, NameRecord, OriginRecord, SessionHeader, TaskRecord, TitleRecord
 from robota.log.record import Payload, PayloadError, Record, payload_of
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUMABLE_ASKS
+from robota.protocol.message import BACKGROUND_OUTPUT
 
 TITLE_LENGTH: Final = 200
 # Names of tools and models come from logs; a hostile log must not make the index grow without limit.
@@ -142,7 +143,8 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
             self._take_request(row)
         elif read.task_id not in self.subtasks and not row.partial:
             self._take_prompt(read.task_id, row)
-        if self.last_row is None or row.ts >= self.last_row.ts:
+        is_newest = self.last_row is None or row.ts >= self.last_row.ts
+        if is_newest and row.say != BACKGROUND_OUTPUT:
             self.last_row = msgspec.structs.replace(row, text=None)
 
     def _take_prompt(self, task_id: str, row: RowGlance) -> None:

@@ -20,8 +20,7 @@ from robota.log.replay.context import ContextBase, Piece, open_context_of
 from robota.log.replay.rows.past_calls import CallEnds, EndedCall
 from robota.log.replay.rows.row_pages import RowPages, with_rows
 from robota.log.replay.session import SessionFold, UnreadableRecord
-from robota.log.replay.task import TaskFold
-from robota.protocol.asks.kinds import RESUME_ASKS
+from robota.log.replay.task import TaskFold, is_between_turns
 from robota.protocol.codec import encode, message_of
 from robota.protocol.conversation import ToolResultBlock, Turn
 from robota.protocol.message import Message, QueuedMessage, TodoItem
@@ -137,7 +136,7 @@ def _first_kept(rows: Sequence[Message], most_rows: int) -> int:
         start -= 1
         room -= len(rows[start].text or "")
     newest_request = next((place for place in reversed(range(len(rows))) if is_request_row(rows[place])), start)
-    newest_other = next((place for place in reversed(range(len(rows))) if rows[place].ask not in RESUME_ASKS), 0)
+    newest_other = next((place for place in reversed(range(len(rows))) if not is_between_turns(rows[place])), 0)
     return min(start, newest_request, newest_other)
 
 

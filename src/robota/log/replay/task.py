@@ -34,11 +34,18 @@ from robota.log.replay.rows.past_calls import CallEnds, EndedCall, with_cut_off
 from robota.log.replay.rows.row_pages import RowPages, joined_lines
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
-from robota.protocol.message import Message, TodoItem
+from robota.protocol.message import BACKGROUND_OUTPUT, Message, TodoItem
 
-# Rows about a shortened context. Between turns (`/compact`), they change nothing about what the task waits for.
-CONTEXT_ROWS: Final = frozenset(
-    {"condense_context", "condense_context_error", "sliding_window_truncation", "tool_outputs_cut"}
+# Rows about a shortened context (`/compact`), and about background processes at the end of the session. Between turns,
+# they change nothing about what the task waits for.
+BETWEEN_TURNS_ROWS: Final = frozenset(
+    {
+        "condense_context",
+        "condense_context_error",
+        "sliding_window_truncation",
+        "tool_outputs_cut",
+        BACKGROUND_OUTPUT,
+    }
 )
 
 # Payloads that change the state of one task.
@@ -156,8 +163,8 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_between_turns(row: Message) -> bool:
-    """Whether the row may be written while the task does not run: an offer to resume, or about the context."""
-    return row.ask in RESUME_ASKS or row.say in CONTEXT_ROWS
+    """Whether the row may be written while the task does not run, such as an offer to resume."""
+    return row.ask in RESUME_ASKS or row.say in BETWEEN_TURNS_ROWS
 
 
 class BaseOutgrown(Exception):

@@ -19,7 +19,7 @@ from robota.protocol.asks.ask import ElicitationAsk, QuestionAsk
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.calls import SPEAKING, CallPurpose
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserBlock, UserTurn
-from robota.protocol.message import Message
+from robota.protocol.message import BACKGROUND_OUTPUT, Message
 from robota.protocol.seed_calls import diff_in, title_in
 from robota.protocol.transcript import Called, Noted, Prompted, Reasoned, Replied, Transcript
 from robota.protocol.unified_diff import unified
@@ -168,6 +168,8 @@ class TranscriptFold:
             yield Reasoned(ts=row.ts, depth=depth, text=text)
         elif row.say in ERRORS and row.call_id is None:
             yield Noted(ts=row.ts, depth=depth, text=f"Error: {text}")
+        elif row.say == BACKGROUND_OUTPUT:
+            yield Noted(ts=row.ts, depth=depth, text=text)
         elif isinstance(asked := ask_of(row), QuestionAsk):
             if isinstance(asked, ElicitationAsk):  # the answers to other asks also have a row
                 self._asked[row.ts] = ""
