@@ -234,6 +234,8 @@ def _spawn(
 ) -> "subprocess.Popen[bytes]":
     environment = launch.environment.of_command(launch.mark, wrapped.git_settings, is_sandboxed=wrapped.is_sandboxed)
     trace = launch.trace
+    if trace is not None and wrapped.start_script is not None:
+        os.write(wrapped.start_script, trace.instruction)
     try:
         process = subprocess.Popen(
             wrapped.argv,

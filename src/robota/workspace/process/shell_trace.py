@@ -27,6 +27,11 @@ class ShellTrace:
         """The variables that bash needs in its environment."""
         return {"BASH_ENV": f"/proc/self/fd/{self._settings}"}
 
+    @property
+    def instruction(self) -> bytes:
+        """What makes bash read the settings, at the end of another file that it reads before its command."""
+        return f". /proc/self/fd/{self._settings}\n".encode()
+
     def started(self) -> int:
         """The number of commands started so far."""
         lines = os.pread(self._trace, MAX_BYTES, 0).split(b"\n")

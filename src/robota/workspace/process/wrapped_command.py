@@ -32,6 +32,7 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     is started only supervises the sandbox: TERM to it kills the command, which itself gets no TERM. `write_back` is
     called after the end and before `clean_up`, in a thread: it applies what the command changed in a copy to the
     original, and returns a sentence for each change that it left out. `git_settings` apply to every git that it runs.
+    `start_script` is a file that the shell of the command reads first, to which can be added.
     """
 
     argv: tuple[str, ...]
@@ -43,6 +44,7 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     refused_hosts: Callable[[], tuple[str, ...]] = tuple
     write_back: Callable[[], tuple[str, ...]] | None = None
     git_settings: Mapping[str, str] = {}
+    start_script: int | None = None
 
 
 CommandWrapper = Callable[[Sequence[str], Path, SandboxAccess], WrappedCommand]

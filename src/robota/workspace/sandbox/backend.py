@@ -21,6 +21,8 @@ from robota.workspace.sandbox.session_network import JoinedNetwork
 from robota.workspace.sandbox.shortage import MachineIsShort, raise_if_short, raise_if_words_of_shortage
 
 PROBE: Final = ("/bin/true",)
+# In bubblewrap, bash must have read the file that checks the mounts, which unsets the variable that names it.
+PROBE_OF_BASH: Final = ("/bin/bash", "-c", '[ -z "$BASH_ENV" ]')
 PROBE_SECONDS: Final = 20.0
 
 
@@ -107,7 +109,7 @@ def probe(candidate: SandboxBackend) -> str | None:
     """Run a program in the sandbox; returns the problem, or None. `CommandNotStarted` if the failure proves nothing."""
     try:
         # What the workspace lacks says nothing about the sandbox: with a weaker one, the command would run unprotected.
-        wrapped = candidate.wrap(PROBE)
+        wrapped = candidate.wrap(PROBE_OF_BASH if candidate.kind is SandboxKind.BUBBLEWRAP else PROBE)
     except OSError as error:
         raise_if_short(error)
         return type(error).__name__

@@ -42,11 +42,11 @@ class MountKind(StrEnum):
 
 
 class PlannedMount(msgspec.Struct, frozen=True, kw_only=True):
-    """A mount at a place, and a descriptor of what is there."""
+    """A mount at a place, and a descriptor of what is there; a placeholder, which is empty, is not held."""
 
     kind: MountKind
-    place: Path
-    descriptor: int
+    place: str
+    descriptor: int | None
     is_directory: bool
 
     @property
@@ -63,7 +63,7 @@ class PlannedMount(msgspec.Struct, frozen=True, kw_only=True):
 class MountCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What a command must find at a place, held by descriptor."""
 
-    place: Path
+    place: str
     descriptor: int
 
 
@@ -92,7 +92,8 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
     placeholders = Placeholders((*border.protected_names, *kept_free), border.root / OWN_DIRECTORY)
     resources.callback(placeholders.release)
     is_read_only = bool(border.unprotectable or submodules.unprotectable or placeholders.unblocked)
-    wanted = dict.fromkeys((*border.kept_from_model, *border.home.hidden, *hidden), MountKind.HIDDEN)
+    # Paths are text here: this runs for every command, and `Path` takes longer than opening the files.
+    wanted = dict.fromkeys(map(str, (*border.kept_from_model, *border.home.hidden, *hidden)), MountKind.HIDDEN)
     if not is_read_only:
         wanted = {**_protected(border, submodules, placeholders.standing, kept_free), **wanted}
     held = resources.enter_context(ExitStack())
@@ -104,8 +105,12 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
         # Nothing in a read-only workspace needs a pin, which would be writable.
         planned += [mount for mount in plan.mounts if not (is_read_only and top == border.root and mount.is_pin)]
     checks = (
-        *(MountCheck(place=top, descriptor=descriptor) for top, descriptor in tops.items()),
-        *(MountCheck(place=mount.place, descriptor=mount.descriptor) for mount in planned if mount.shows_original),
+        *(MountCheck(place=str(top), descriptor=descriptor) for top, descriptor in tops.items()),
+        *(
+            MountCheck(place=mount.place, descriptor=mount.descriptor)
+            for mount in planned
+            if mount.shows_original and mount.descriptor is not None
+        ),
     )
     note = READ_ONLY_NOW.format(str(placeholders.unblocked[0])) if placeholders.unblocked else ""
     return WorkspaceMounts(
@@ -115,29 +120,28 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
 
 def _protected(
     border: Border, submodules: SubmodulePlaces, standing: frozenset[Path], kept_free: Sequence[Path]
-) -> dict[Path, MountKind]:
+) -> dict[str, MountKind]:
     """The places that are protected. Of two kinds, the stricter one counts."""
     names = (*border.protected_names, *submodules.read_only, *kept_free)
     # Nothing can be mounted on a link, so its target is protected. Not `Path.resolve`, which fails on a link to itself.
-    read_only = (Path(os.path.realpath(name)) for name in names if name not in standing)
+    read_only = (os.path.realpath(name) for name in names if name not in standing)
     return {
-        **dict.fromkeys(submodules.pinned, MountKind.PIN),
-        **dict.fromkeys((*read_only, *border.closed_paths), MountKind.READ_ONLY),
-        **dict.fromkeys(standing, MountKind.EMPTY),
+        **dict.fromkeys(map(str, submodules.pinned), MountKind.PIN),
+        **dict.fromkeys((*read_only, *map(str, border.closed_paths)), MountKind.READ_ONLY),
+        **dict.fromkeys(map(str, standing), MountKind.EMPTY),
     }
 
 
 class _MountPlan:
     """The mounts beneath one directory, the outer ones first. Holds descriptors until `close`."""
 
-    def __init__(self, top: Path, descriptor: int, wanted: Mapping[Path, MountKind]) -> None:
+    def __init__(self, top: Path, descriptor: int, wanted: Mapping[str, MountKind]) -> None:
         """Of the `wanted` places, those beneath `top`. What is missing, or behind a link by now, is left out."""
-        # Paths are text here: this runs for every command, and `Path` takes longer than opening the files.
         self._mounts: dict[str, PlannedMount] = {}
         self._top, self._descriptor = str(top), descriptor
         try:
             for place, kind in sorted(wanted.items()):  # a directory before what is in it
-                if str(place).startswith(f"{self._top}/"):
+                if place.startswith(f"{self._top}/"):
                     self._add(place, kind)
         except BaseException:
             self.close()
@@ -145,21 +149,19 @@ class _MountPlan:
 
     @property
     def mounts(self) -> tuple[PlannedMount, ...]:
-        """In the order in which they must be made.
-
-        A mount of what is there takes the longer, the more mounts exist, so these come before the empty ones, in which
-        there are no others.
-        """
-        return tuple(sorted(self._mounts.values(), key=lambda mount: not mount.shows_original))
+        """In the order in which they must be made."""
+        return tuple(self._mounts.values())
 
     def close(self) -> None:
         """Close the descriptors. Idempotent."""
         while self._mounts:
-            os.close(self._mounts.popitem()[1].descriptor)
+            descriptor = self._mounts.popitem()[1].descriptor
+            if descriptor is not None:
+                os.close(descriptor)
 
-    def _add(self, place: Path, kind: MountKind) -> None:
+    def _add(self, end: str, kind: MountKind) -> None:
         """Add a mount, and a pin for each directory on the way to it."""
-        above, path, end = self._descriptor, self._top, str(place)
+        above, path = self._descriptor, self._top
         for name in end.removeprefix(f"{path}/").split("/"):
             path = f"{path}/{name}"
             known = self._mounts.get(path)
@@ -168,7 +170,7 @@ class _MountPlan:
             except PermissionError:
                 self._close_off(path.rpartition("/")[0], kind)
                 return
-            if mount is None or not _leads_on(mount, kind):
+            if mount is None or mount.descriptor is None or not _leads_on(mount, kind):
                 return
             above = mount.descriptor
 
@@ -180,6 +182,9 @@ class _MountPlan:
         self._mounts[directory] = msgspec.structs.replace(self._mounts[directory], kind=closed)
 
     def _opened(self, path: str, kind: MountKind, above: int) -> PlannedMount | None:
+        if kind is MountKind.EMPTY:
+            self._mounts[path] = PlannedMount(kind=kind, place=path, descriptor=None, is_directory=True)
+            return self._mounts[path]
         try:
             descriptor = os.open(path.rpartition("/")[2], LOOKING, dir_fd=above)
         except PermissionError:
@@ -191,7 +196,7 @@ class _MountPlan:
         if stat.S_ISLNK(mode) or (kind is MountKind.PIN and not stat.S_ISDIR(mode)):
             os.close(descriptor)  # nothing can be mounted on a link, and a pin on a file would protect nothing
             return None
-        mount = PlannedMount(kind=kind, place=Path(path), descriptor=descriptor, is_directory=stat.S_ISDIR(mode))
+        mount = PlannedMount(kind=kind, place=path, descriptor=descriptor, is_directory=stat.S_ISDIR(mode))
         self._mounts[path] = mount
         return mount
 
