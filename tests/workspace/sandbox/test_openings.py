@@ -120,3 +120,8 @@ def test_the_words_say_what_is_allowed() -> None:
         describe_openings(["a.example", "/srv/x", "b.example"]) == "connect to a.example, b.example and write in /srv/x"
     )
     assert describe_openings(["/srv/x"]) == "write in /srv/x"
+
+
+@pytest.mark.parametrize("name", ["", "code", "code/ws", "code/ws/docs"])
+def test_the_workspace_what_contains_it_and_what_is_in_it_cannot_be_opened(place: Place, name: str) -> None:
+    assert place.problem(name) == "it is the workspace, the home directory, or a parent of them"
