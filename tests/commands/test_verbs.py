@@ -27,6 +27,8 @@ from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown
 from robota.protocol.views import TextView
+from tests.harness.cli import Robota
+from tests.harness.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 MAX_EXAMPLE_LINES = 60
@@ -113,6 +115,15 @@ def test_the_example_completes_verbs_values_and_options(typed: SlashCommand) -> 
     assert not list(typed.complete(("count", "two.txt")))
     offered = [each.name for each in typed.complete(("list", ".", "--hidden"))]
     assert offered == ["--at-most"], "one that was given is not offered again"
+
+
+def test_a_table_fits_on_the_terminal(robota: Robota) -> None:
+    text = "The release notes are written by hand, never by a script, and reviewed by two of us."
+    assert robota("memory", "add", "project", "notes", text).code == 0
+    with Terminal(robota, "memory", "list", size=(100, 24)) as terminal:
+        assert terminal.end() == 0
+    assert max(map(len, terminal.screen.splitlines())) <= 100
+    assert all(word in terminal.screen for word in text.split())
 
 
 class Everything(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -10,13 +11,15 @@ from typing import Final
 import msgspec
 
 from robota.app.workspace_host import WorkspaceHost
-from robota.cli.output import print_json
+from robota.cli.output import print_columns, print_json
 from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.cli.verb_parser import family_parser, parsed_arguments
 from robota.clients.render.command_text import command_text
 from robota.commands.arguments import written
 from robota.commands.verb import Answer, Family, RunsCommands, WrongArguments, execute
 from robota.config.launch_options import LaunchOptions
+from robota.protocol.slash_commands import CommandShown
+from robota.protocol.views import TableView
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -56,7 +59,11 @@ def _print(answer: Answer, arguments: msgspec.Struct) -> None:
     pending = () if at_terminal() else answer.pending
     for each in pending:
         print(f"{each.about}\n")
-    print(command_text(answer.outcome))
+    match answer.outcome:
+        case CommandShown(view=TableView(columns=columns, rows=rows)):
+            print_columns([columns, *rows])
+        case outcome:
+            print(command_text(outcome))
     given = written(arguments)
     for each in pending[:1]:
         added = shlex.join(word for word in written(each.arguments) if word not in given)
@@ -65,10 +72,14 @@ def _print(answer: Answer, arguments: msgspec.Struct) -> None:
 
 def _ask(about: str, question: str, default: bool) -> bool:
     print(about)
+    # With its own handler, asyncio would only cancel the verb, which waits for the answer.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return confirm(question, default=default)
     except Cancelled:
         return False
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _fail(message: str, code: int) -> int:
