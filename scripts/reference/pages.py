@@ -7,6 +7,7 @@ from pathlib import Path
 from robota.cli.help.man_page import man_page
 from robota.config.settings.schema import settings_schema
 from robota.tools.registry import builtin_tools, made_schema, written_name
+from scripts.reference.api import api_page
 from scripts.reference.command_line import command_line
 from scripts.reference.exit_codes import exit_code_page
 from scripts.reference.hook_events import hook_events
@@ -37,5 +38,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/exit-codes.md": exit_code_page,
     "reference/hook-events.md": hook_events,
     "reference/protocol-schema.md": protocol_page,
+    "reference/api.md": api_page,
     "../packaging/robota.1": man_page,
 }

@@ -71,12 +71,6 @@ def test_every_option_that_the_readme_names_exists(robota: Robota) -> None:
     assert named <= described
 
 
-def test_the_client_of_the_protocol_page_is_valid_python_against_the_real_protocol() -> None:
-    names: dict[str, object] = {}
-    exec(compile(block("docs/protocol.md", "python"), "docs/protocol.md", "exec"), names)
-    assert callable(names["run"])
-
-
 def test_the_tests_that_the_threat_model_names_exist() -> None:
     section = (ROOT / "docs/security.md").read_text().partition("## Threat model")[2].partition("\n## ")[0]
     named = set(re.findall(r"`(tests/[\w/.]+)`", section))
