@@ -1,5 +1,6 @@
 """The reader of the index agrees with git about what is a submodule, in every version and kind of index."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -50,6 +51,21 @@ def test_git_and_the_reader_name_the_same_submodules(repository: Path) -> None:
 def test_an_index_is_read_again_when_it_changes(repository: Path) -> None:
     git(repository, "rm", "-q", "--cached", "a")
     assert "a" not in read_gitlinks(repository / ".git") or list((repository / ".git").glob("sharedindex.*"))
+
+
+def test_an_index_with_the_time_and_the_size_of_another_is_read_again(tmp_path: Path) -> None:
+    """A command chooses both for the index that is written back, and the inode may be a used one."""
+    git(tmp_path, "init", "-q")
+    index = tmp_path / ".git" / "index"
+    git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{SOME_HASH},sub")
+    with_submodule = index.read_bytes()
+    git(tmp_path, "rm", "-q", "--cached", "sub")
+    git(tmp_path, "update-index", "--add", "--cacheinfo", f"100644,{SOME_HASH},sub")
+    before = index.stat()
+    assert read_gitlinks(tmp_path / ".git") == () and before.st_size == len(with_submodule)
+    index.write_bytes(with_submodule)
+    os.utime(index, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert read_gitlinks(tmp_path / ".git") == ("sub",)
 
 
 def test_a_repository_without_an_index_has_none(tmp_path: Path) -> None:

@@ -55,3 +55,12 @@ def test_without_a_repository_nothing_is_tracked(tmp_path: Path) -> None:
     assert TrackedFiles(tmp_path).names() == () and not TrackedFiles(tmp_path).holds_as_it_is(".env")
     (tmp_path / ".git").write_text("gitdir: /nowhere\n")
     assert TrackedFiles(tmp_path).names() is None and not TrackedFiles(tmp_path).holds_as_it_is(".env")
+
+
+def test_an_index_with_the_time_and_the_size_of_another_is_read_again(repository: Path) -> None:
+    tracked, index = TrackedFiles(repository), repository / ".git" / "index"
+    assert "x.env" in (tracked.names() or ())
+    before = index.stat()
+    index.write_bytes(index.read_bytes().replace(b"x.env", b"y.env"))
+    os.utime(index, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "x.env" not in (tracked.names() or ())

@@ -19,7 +19,7 @@ MAX_BYTES = 1024 * 1024
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 PathParts = tuple[str, ...]
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, ...]
 
 
 class PathTooLong(Ignored):
@@ -82,7 +82,7 @@ class IgnoreFiles:
             raise _unusable(place, error.strerror or str(error)) from error
         if stat.S_ISDIR(status.st_mode):
             return None  # not an ignore file; the sandbox puts such a placeholder there while a command runs
-        stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
+        stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._read.get(directory)
         if known is None or known[0] != stamp:
             known = self._read[directory] = (stamp, _compiled(place))

@@ -40,13 +40,15 @@ def read_gitlinks(git_directory: Path) -> tuple[str, ...]:
             raise UnreadableIndex(f"{file} cannot be looked at") from error
         if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
             raise UnreadableIndex(f"{file} is too large, or no file")
-        found.update(dict.fromkeys(_gitlinks_in(file, status.st_mtime_ns, status.st_size, status.st_ino)))
+        # A command chooses the size and the time of an index that is written back, and inodes are used again.
+        version = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        found.update(dict.fromkeys(_gitlinks_in(file, version)))
     return tuple(found)
 
 
 @lru_cache(maxsize=256)
-def _gitlinks_in(file: Path, modified: int, size: int, inode: int) -> tuple[str, ...]:
-    """Cached: the other arguments only tell when the file must be read again."""
+def _gitlinks_in(file: Path, version: tuple[int, ...]) -> tuple[str, ...]:
+    """Cached: the version only tells when the file must be read again."""
     try:
         data = file.read_bytes()
     except OSError as error:

@@ -21,7 +21,7 @@ class TrackedFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._read: tuple[tuple[int, int, int], tuple[str, ...] | None] | None = None
+        self._read: tuple[tuple[int, ...], tuple[str, ...] | None] | None = None
 
     def names(self) -> tuple[str, ...] | None:
         """The tracked files relative to the workspace; None if that is unknown, empty without a repository."""
@@ -61,7 +61,7 @@ class TrackedFiles:
     def _names(self, index: Path) -> tuple[str, ...] | None:
         with os.fdopen(os.open(index, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
             status = os.fstat(stream.fileno())
-            stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
+            stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             if self._read is None or self._read[0] != stamp:
                 if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
                     return None
