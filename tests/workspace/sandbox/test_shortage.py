@@ -1,8 +1,10 @@
 """A machine that is short of something is not one without a sandbox, and nothing runs unconfined meanwhile."""
 
 import asyncio
+import errno
 import os
 import resource
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +26,39 @@ def few_descriptors(free: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+_without_descriptors: set[str] = set()
+
+
+def _refuse(event: str, values: tuple[object, ...]) -> None:
+    """An audit hook, which cannot be removed again: opening these places fails as if other threads had taken all."""
+    if event in ("open", "os.scandir", "os.listdir") and str(values[0]) in _without_descriptors:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(values[0]))
+
+
+@pytest.mark.parametrize("name", [".vscode", ".robota", "/proc/net/unix"])
+def test_what_could_not_be_looked_at_for_lack_of_descriptors_is_not_taken_for_harmless(
+    tmp_path: Path, name: str
+) -> None:
+    """Hard links of protected files, placeholders of other sessions, sockets of programs outside."""
+    root = tmp_path / "ws"
+    (root / ".vscode").mkdir(parents=True)
+    (root / ".robota").mkdir()
+    (root / ".vscode" / "tasks.json").write_text("{}")
+    os.link(root / ".vscode" / "tasks.json", root / "other")
+    sandbox = SessionSandbox(root, home=None)
+    sys.addaudithook(_refuse)
+    _without_descriptors.add(str(root / name))
+    try:
+        with pytest.raises(CommandNotStarted, match="no sandbox could be built just now"):
+            sandbox.wrap(["true"], root)
+    finally:
+        _without_descriptors.clear()
+    try:
+        assert "is a hard link" in sandbox.backend.reason
+    finally:
+        sandbox.close()
 
 
 @pytest.mark.parametrize("free", range(14))

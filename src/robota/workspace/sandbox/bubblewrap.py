@@ -22,6 +22,7 @@ from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.home.access import HomeAccess
 from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
+from robota.workspace.sandbox.shortage import raise_if_short
 from robota.workspace.sandbox.workspace_mounts import (
     MountCheck,
     WorkspaceMounts,
@@ -164,7 +165,8 @@ def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
     """
     try:
         data = SOCKET_TABLE.read_bytes()
-    except OSError:
+    except OSError as error:
+        raise_if_short(error)
         return set()
     skipped = b"".join(rb"(?!%b/)" % re.escape(os.fsencode(place)) for place in elsewhere)
     return {os.fsdecode(name) for name in re.findall(rb"(?m) %b(/.+)$" % skipped, data)}

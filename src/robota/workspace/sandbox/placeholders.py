@@ -172,7 +172,8 @@ def _shared_lock(lock_directory: Path) -> int | None:
             if not os.access(lock_directory.parent, os.W_OK):
                 return None
             continue  # removed just now, by the last command of another process
-        except OSError:
+        except OSError as error:
+            raise_if_short(error)
             return None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
