@@ -1,1 +1,1 @@
-"""Who may do what: modes and rules, as pure functions. May use contracts and below; asks nobody, runs nothing."""
+"""Permissions: modes and rules, as pure functions. May use contracts and below; never prompts or runs anything."""

@@ -104,8 +104,8 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return files_written(subject, subject.touches.command, context)
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
-        """The denial that replaces an ask when nobody is there to answer it."""
-        # Imported here because most calls are not asked about.
+        """The denial that replaces an ask when no user is available to answer it."""
+        # Imported here because most calls need no approval.
         from robota.policy.unattended import unattended
 
         return unattended(verdict, subject, lambda mode, rules: self.judge(subject, mode, rules).decision)

@@ -1,4 +1,4 @@
-"""Whether a permission rule matches a call, for uses other than permission."""
+"""Whether a permission rule matches a call, for uses other than permissions."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def problem_with_rule(text: str, policy: SessionPolicy) -> str | None:
 def matches_call(text: str, tool: AnyTool, call: ToolCall, policy: SessionPolicy) -> bool:
     """Whether the rule could match any part of the call, as broadly as a deny rule does.
 
-    An undecidable call, and one that is denied anyway, counts as a match.
+    A call that cannot be checked, or that is denied anyway, matches.
     """
     rule = parse_rule(text, policy.names)
     if isinstance(rule, InvalidRule):
@@ -29,7 +29,7 @@ def matches_call(text: str, tool: AnyTool, call: ToolCall, policy: SessionPolicy
     try:
         params = tool.decode(call.input)
     except BadArguments:
-        # Its arguments are unknown, but its tool is not.
+        # Its arguments cannot be checked, but its tool can.
         return names_tool(rule, tool.name, tool.label, tool.effects)
     subject = Subject(
         tool=tool.name, label=tool.label, effects=tool.effects_of(params), touches=tool.touches(params), mode=""

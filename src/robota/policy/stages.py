@@ -15,21 +15,21 @@ T = TypeVar("T")
 
 
 def only_at_the_root(directory: str) -> GitPlace:
-    """A `git_place` that trusts only the root: other directories may be repositories of their own."""
+    """A `git_place` that trusts only the root: other directories may be separate repositories."""
     return GitPlace(problem=None if directory == "." else "another directory may contain a repository of its own")
 
 
-# The file or directory of the workspace, run by a program outside the sandbox, that an absolute path is or lies in.
+# The workspace file or directory, executed by a program outside the sandbox, that an absolute path is or is inside of.
 RunOutside = Callable[[str], str | None]
 
 
 def nothing_outside(location: str) -> str | None:
-    """A `run_outside` for a workspace of which nothing runs outside the sandbox."""
+    """A `run_outside` for a workspace without files that are executed outside the sandbox."""
     return None
 
 
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision depends on besides the call: the mode, the rules in force, paths.
+    """What a decision depends on, other than the call: the mode, the rules in force, paths.
 
     `grants` are the rules granted for this session. Read-only git commands are not harmless in an untrusted workspace,
     nor where `git_place` reports a problem; `git_programs` are the programs that the user's git configuration runs.

@@ -1,4 +1,4 @@
-"""Turns an ask into a denial when nobody is there to answer, with advice how to allow the call next time."""
+"""Turns an ask into a denial when no user can answer it, with advice on how to allow the call next time."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -13,12 +13,12 @@ NOBODY: Final = "No user is present to approve it, so it was not run."
 WITH_A_PERSON: Final = "Run it in an interactive session."
 IN_A_CONTAINER: Final = "Run it in an interactive session or, in a container, with --permission-mode bypassPermissions."
 
-# The decision of policy about the call in a mode and with these rules.
+# The decision of policy about the call, given a mode and rules.
 Judge = Callable[[PermissionMode, tuple[str, ...]], Decision]
 
 
 class WayOut(msgspec.Struct, frozen=True):
-    """An advice, and the mode and rules that it means."""
+    """A piece of advice, with the mode and rules that it suggests."""
 
     advice: str
     mode: PermissionMode
@@ -26,7 +26,7 @@ class WayOut(msgspec.Struct, frozen=True):
 
 
 def unattended(verdict: Verdict, subject: Subject, judge: Judge) -> Verdict:
-    """Turn an ask into a denial. Only advice that would really allow the call is given."""
+    """Turn an ask into a denial. Only advice that would actually allow the call is given."""
     if verdict.decision is not Decision.ASK:
         return verdict
     reason = f"{verdict.reason} {NOBODY} {_advice(verdict, subject, judge)}"

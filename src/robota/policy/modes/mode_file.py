@@ -38,7 +38,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, ...]]:
-    """The built-in modes with those of each file laid over them, and notices about files that cannot be used."""
+    """The built-in modes overlaid with those of each file, and notices about files that cannot be used."""
     layers: list[tuple[TaskMode, ...]] = []
     notices: list[str] = []
     for file in files:
@@ -50,7 +50,7 @@ def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, .
 
 
 def parse_modes(text: str, source: str) -> tuple[TaskMode, ...]:
-    """The modes of a file, YAML or JSON. `ModeProblem` if any of them is wrong: half a file is worse than none."""
+    """Parse the modes in a YAML or JSON file. Raises `ModeProblem` if any mode is invalid: no file is half used."""
     try:
         entries = msgspec.convert(read_yaml(text.translate(STRAY)) or {}, _File).custom_modes
     except (YamlProblem, msgspec.ValidationError) as error:
@@ -86,7 +86,7 @@ def _group(value: Any, slug: str, source: str) -> ModeGroup:
         raise ModeProblem(f"{source}: the mode {slug} has the group {value!r}; groups are {', '.join(ToolGroup)}.")
     file_regex, description = options.get("fileRegex"), options.get("description")
     if file_regex is not None:
-        # It brings a large library along, which few sessions need.
+        # Imported here because it loads a large library that few sessions need.
         from robota.config.linear_pattern import problem_with_pattern
 
         problem = problem_with_pattern(file_regex)

@@ -9,7 +9,7 @@ from robota.contracts.tool import AnyTool, ToolGroup, Touches
 
 
 class ModeGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of tools that a mode has; `file_regex` narrows what files it may touch, `description` says so."""
+    """A group of tools that a mode may use. `file_regex` limits it to some files, which `description` describes."""
 
     name: ToolGroup
     file_regex: str | None = None
@@ -77,14 +77,14 @@ BUILT_IN: Final = (
 
 
 def known_modes(*layers: Iterable[TaskMode]) -> dict[str, TaskMode]:
-    """The built-in modes and those of each layer by slug; a later one replaces an earlier one as a whole."""
+    """The built-in modes and those of each layer, by slug. A later mode replaces an earlier one entirely."""
     return {mode.slug: mode for layer in (BUILT_IN, *layers) for mode in layer}
 
 
 def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str, TaskMode]) -> str | None:
-    """Why a tool may not be used in a mode, in words for the model; None if it may.
+    """Why a mode does not allow a tool, worded for the model; None if it does.
 
-    Without `touches` the question is whether the mode has the tool at all.
+    Without `touches`, this only checks whether the mode includes the tool at all.
     """
     known = modes.get(mode)
     if known is None:
@@ -107,9 +107,9 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
 
 
 def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:
-    """Whether tasks in a mode may do something that those in the other one may not.
+    """Whether tasks in one mode may do something that tasks in the other may not.
 
-    A mode that has no tools is there to hand out work, and so may have everything done.
+    A mode without tools exists to delegate work, so it can get anything done.
     """
     wanted, had = modes.get(mode), modes.get(other)
     if wanted is None or had is None:
@@ -127,7 +127,7 @@ class TaskModes(msgspec.Struct, frozen=True):
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """What the model is told of itself in each mode."""
+        """The role definition that the model gets in each mode."""
         return {slug: role_of(mode) for slug, mode in self.modes.items()}
 
     @property
@@ -136,14 +136,14 @@ class TaskModes(msgspec.Struct, frozen=True):
         return {slug: mode.when_to_use or mode.description or mode.name for slug, mode in self.modes.items()}
 
     def allows(self, tool: AnyTool, mode: str, touches: Touches | None) -> str | None:
-        """Why a tool may not be used like this in a mode; None if it may."""
+        """Why a mode does not allow this use of a tool; None if it does."""
         return allows(tool, mode, touches, self.modes)
 
     def goes_beyond(self, mode: str, other: str) -> bool:
-        """Whether tasks in a mode may do something that those in the other one may not."""
+        """Whether tasks in one mode may do something that tasks in the other may not."""
         return goes_beyond(mode, other, self.modes)
 
 
 def role_of(mode: TaskMode) -> str:
-    """What the model is told of itself in a mode."""
+    """The role definition that the model gets in a mode."""
     return "\n\n".join(part for part in (mode.role_definition, mode.custom_instructions) if part)

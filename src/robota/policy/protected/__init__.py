@@ -1,1 +1,1 @@
-"""Protected paths, and what a path leads to."""
+"""Protected paths, and path resolution."""

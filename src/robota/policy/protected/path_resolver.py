@@ -1,4 +1,4 @@
-"""What a path is to policy: where it leads, which patterns name it, whether it is protected or kept from the model."""
+"""How policy sees a path: where it resolves to, which patterns match it, whether it is protected or hidden."""
 
 import fnmatch
 import posixpath
@@ -14,7 +14,7 @@ import msgspec
 from robota.workspace.files.secret_names import CREDENTIAL_STORES, NO_SECRETS, SECRETS
 from robota.workspace.files.steering_names import STEERING_NAMES
 
-# Written to, these run code, change what an agent may do, or change what other tools do.
+# Writing to these files can run code, change what an agent may do, or change how other tools behave.
 STEERING: Final = tuple(name.pattern for name in STEERING_NAMES)
 HEAD_OF_REPOSITORY: Final = "HEAD"
 STEERING_DOTS: Final = tuple(pattern for pattern in STEERING if pattern.startswith("."))
@@ -24,17 +24,17 @@ SHORT_NAME: Final = r"([^~./]{3,6})~[0-9]+(?:\..*)?"
 ANY_DEPTH: Final = "**"
 LONGEST_PATH: Final = 4_096
 REMEMBERED: Final = 2_000
-# About as long as comparing a path with a pattern of a rule; all of them together take less than a tenth of a second.
+# One step is roughly one comparison of a path with a pattern; this many take less than a tenth of a second.
 MOST_STEPS: Final = 3_000
 STEPS_OF_LOCATION: Final = 4
-# Where a path leads is asked of the disk name by name.
+# Resolving a path costs a lookup on disk for each of its components.
 NAMES_IN_A_STEP: Final = 3
-# A pattern makes the names of whole directories be read.
+# Expanding a pattern reads whole directories.
 STEPS_OF_PATTERN: Final = 100
 STEPS_OF_COMMAND: Final = 6
-# What every name that a pattern fits has in it: the longest piece between its stars.
+# The longest literal piece of a pattern: every name that matches contains it.
 HINTS: Final = tuple(dict.fromkeys(max(pattern.split("*"), key=len).rstrip(".").casefold() for pattern in SECRETS))
-# For each of them the index of git is looked through.
+# Each lookup searches the git index.
 MOST_COMPARED_WITH_GIT: Final = 100
 STEPS_OF_PUBLISHED: Final = 15
 
@@ -48,10 +48,11 @@ def _anything(directory: str, pattern: str) -> tuple[str, ...]:
 
 
 class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
-    """Says what a path means, seen from the workspace. `root` is the real path of the workspace.
+    """Resolves paths relative to the workspace. `root` is the real path of the workspace.
 
-    `real` says what an absolute path leads to when links are followed, and `matching` which files a pattern of the
-    shell stands for in a directory; policy itself looks nothing up. Who cannot tell says that it may be anything.
+    `real` resolves the symlinks in an absolute path, and `matching` expands a shell pattern in a directory; policy
+    itself never touches the disk. If an expansion is unknown, `matching` returns "/", which means that it could be
+    anything.
     """
 
     root: Path
@@ -60,37 +61,37 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
     matching: Callable[[str, str], tuple[str, ...]] = _anything
 
     def locations(self, word: str, directory: str = ".") -> tuple[str, ...]:
-        """The absolute paths that a word of a command, run in that directory, could mean."""
+        """The absolute paths that a word of a command could mean when the command runs in that directory."""
         if word == "~" or word.startswith("~/"):
             word = posixpath.join(self._home, word[2:])
         start = str(self.root) if directory == "." else posixpath.join(str(self.root), directory)
         if len(word) > LONGEST_PATH:
-            # Nothing can be opened by such a name, but a pattern may stand for shorter ones.
+            # No file can have such a long name, but a pattern may expand to shorter ones.
             return ("/",) if GLOB_SIGNS.intersection(word) else (posixpath.join(start, word[:LONGEST_PATH]),)
         joined = posixpath.join(start, word)
         written = posixpath.normpath(joined)
         named = self.matching(start, word) if GLOB_SIGNS.intersection(word) else ()
-        # As written is not enough: behind a link `..` is the directory above the place it leads to.
+        # Normalizing the text is not enough: after a symlink, `..` is the parent of the link's target.
         leads_to = (self.real(joined),) if joined != written else ()
         found = (written, self.real(written), *leads_to, *map(self.real, named))
         return tuple(dict.fromkeys(map(posixpath.normpath, found)))
 
     def becomes_no_flag(self, pattern: str, directory: str) -> bool:
-        """Whether no file that the pattern stands for there has a name that a program takes for a flag."""
+        """Whether no file that the pattern expands to could be mistaken for a flag by a program."""
         start = posixpath.join(str(self.root), directory)
         found = self.matching(start, pattern)
         return all(path.startswith(f"{start}/") and not path.startswith(f"{start}/-") for path in found)
 
     def may_be_directory(self, word: str, directory: str) -> bool:
-        """Whether a word of a command, run in that directory, may name a directory."""
+        """Whether a word of a command that runs in that directory may name a directory."""
         return any(self.matching("/", f"{location}/.") for location in self.locations(word, directory))
 
     def inside(self, path: str) -> str | None:
-        """The path as seen from the workspace; None if it leads out of it."""
+        """The path relative to the workspace; None if it is outside."""
         return path_inside(self.root, path)
 
     def matches(self, path: str, pattern: str, *, broadly: bool) -> bool:
-        """Whether a pattern of a rule names the path; `broadly` for denying: any depth, any case."""
+        """Whether the pattern of a rule matches the path; `broadly` (for deny rules) ignores depth and case."""
         if pattern.startswith("//"):
             return matches_pattern(self._absolute(path), pattern[1:], ignore_case=broadly)
         if pattern.startswith("~/"):
@@ -103,7 +104,7 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
         return broadly and not pattern.startswith("/") and matches_pattern(place, "**/" + pattern, ignore_case=True)
 
     def holds_matches(self, path: str, pattern: str, *, at_any_depth: bool) -> bool:
-        """Whether the path is a directory all of whose files the pattern names; `at_any_depth`: some of them."""
+        """Whether the pattern matches everything in this directory or, with `at_any_depth`, something in it."""
         if self.inside(path) == ".":
             return False
         head, _, last = pattern.rpartition("/")
@@ -111,7 +112,7 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
         return names_all or (at_any_depth and any(self._is(path, above) for above in directories_above(pattern)))
 
     def _is(self, path: str, pattern: str) -> bool:
-        """Whether the pattern names the path itself, and not only a directory that it lies in."""
+        """Whether the pattern matches the path itself, not just a parent directory."""
         above = posixpath.dirname(path)
         return self.matches(path, pattern, broadly=True) and not self.matches(above, pattern, broadly=True)
 
@@ -120,25 +121,25 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _home(self) -> str:
-        # Without a home the shell leaves `~` to the password file, which is outside any workspace.
+        # Without HOME, the shell looks `~` up in the password file, and that home is outside any workspace.
         return str(self.home or "/home")
 
 
 @lru_cache(maxsize=REMEMBERED)
 def steering_pattern(place: str) -> str | None:
-    """The pattern of the protected path that this one is or lies in."""
+    """The pattern of the protected path that this path is, or is inside of."""
     return _first_match(place, STEERING) or secret_pattern(place) or _head_of_repository(place)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def steering_dot_pattern(place: str) -> str | None:
-    """The same for words of commands, where a name that does not begin with a dot is too often just a word."""
+    """The same for words of commands, in which a name without a leading dot is too often just a word."""
     return _first_match(place, STEERING_DOTS) or secret_pattern(place)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def secret_pattern(place: str) -> str | None:
-    """The pattern of the file with secrets that this one is."""
+    """The pattern by which the name of this file suggests secrets."""
     if _first_match(place, NO_SECRETS) is not None:
         return None
     return _first_match(place, SECRETS)
@@ -146,12 +147,12 @@ def secret_pattern(place: str) -> str | None:
 
 @lru_cache(maxsize=REMEMBERED)
 def credential_store(location: str) -> str | None:
-    """The store of credentials that an absolute path leads into."""
+    """The credential store that an absolute path is inside of."""
     return _first_match(location.lstrip("/"), CREDENTIAL_STORES)
 
 
 def hides_what_it_is(path: str, place: str) -> bool:
-    """Whether a protected path is written in a way that hides it: `.GIT`, `.git.`, `a/../.git`."""
+    """Whether a protected path is spelled so as to disguise it: `.GIT`, `.git.`, `a/../.git`."""
     if posixpath.normpath(path) != path or _loosely(place) != place:
         return True
     is_named = any(_matches(place, pattern, ignore_case=False) for pattern in (*STEERING, *SECRETS))
@@ -159,7 +160,7 @@ def hides_what_it_is(path: str, place: str) -> bool:
 
 
 def _head_of_repository(place: str) -> str | None:
-    """git takes any directory with such a file for a repository, and obeys the configuration that lies beside it."""
+    """git treats any directory with such a file as a repository and obeys the configuration in it."""
     return HEAD_OF_REPOSITORY if posixpath.basename(place).casefold() == HEAD_OF_REPOSITORY.casefold() else None
 
 
@@ -175,7 +176,7 @@ def _first_match(place: str, patterns: tuple[str, ...]) -> str | None:
 
 @cache
 def _sorted_out(patterns: tuple[str, ...]) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
-    """Those that are just a name, which are found at once, and the others, each with what is in all that it fits."""
+    """Splits the patterns into plain names, for direct lookup, and others, each with a literal part."""
     names = {pattern.casefold(): pattern for pattern in patterns if not set(pattern) & set("*?/")}
     others = (pattern for pattern in patterns if pattern.casefold() not in names)
     return names, tuple((max(re.split(r"[*?/]", each), key=len).casefold(), each) for each in others)
@@ -186,9 +187,9 @@ def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:
 
 
 def _loosely(place: str) -> str:
-    """Some file systems drop dots and spaces at the end of a name, so `.git./config` is `.git/config` there.
+    """Some file systems drop trailing dots and spaces, so `.git./config` is `.git/config` there.
 
-    Others drop characters that cannot be seen, or take what follows a colon for a part of the same file.
+    Others drop invisible characters, or treat what follows a colon as a stream of the same file.
     """
     if not place.isascii():
         place = "".join(character for character in place if unicodedata.category(character) != "Cf")
@@ -196,7 +197,7 @@ def _loosely(place: str) -> str:
 
 
 def _in_short(name: str, protected: dict[str, str]) -> str | None:
-    """The pattern of the name that Windows disks also know as this one: `git~1` is `.git` there."""
+    """The pattern of the protected name that this is the Windows short form of: `git~1` is `.git`."""
     found = re.fullmatch(SHORT_NAME, name)
     if found is None:
         return None
@@ -204,18 +205,18 @@ def _in_short(name: str, protected: dict[str, str]) -> str | None:
 
 
 def path_inside(root: Path, path: str) -> str | None:
-    """The path as seen from the root, without `.` and `..`; None if it leads out. The root itself is `.`."""
+    """The path relative to the root, without `.` and `..`; None if it is outside. The root itself is `.`."""
     base = posixpath.normpath(str(root))
     whole = posixpath.normpath(posixpath.join(base, path))
     if whole == base:
         return "."
-    # Component by component: /ws-evil does not lie beneath /ws.
+    # Compared by component: /ws-evil is not inside /ws.
     prefix = base if base.endswith("/") else base + "/"
     return whole[len(prefix) :] if whole.startswith(prefix) else None
 
 
 def problem_with_pattern(pattern: str) -> str | None:
-    """Why a pattern cannot be used, if it cannot."""
+    """Why a pattern is invalid; None if it is valid."""
     if pattern.startswith("!"):
         return "a pattern cannot be negated with '!'"
     if "[" in pattern:
@@ -228,15 +229,15 @@ def problem_with_pattern(pattern: str) -> str | None:
 
 
 def matches_pattern(path: str, pattern: str, *, ignore_case: bool) -> bool:
-    """Whether the pattern names the path or a directory it lies in.
+    """Whether the pattern matches the path or one of its parent directories.
 
-    As in gitignore: a slash ties the pattern to the root, without one it may match at any depth. Name by name, so that
-    no pattern, whoever wrote it, can make this take long.
+    As in gitignore, a slash anchors the pattern to the root; without one it matches at any depth. Matching goes
+    component by component, so that no pattern, however hostile, can make it slow.
     """
     if ignore_case:
         path, pattern = _folded(path), _folded(pattern)
     wanted = _names_of(pattern)
-    # Every place in the pattern up to which the names so far could be meant.
+    # All positions in the pattern that the components read so far can have reached.
     reached = _with_skipped({0}, wanted)
     for name in path.split("/"):
         fitting = {place for place in reached if wanted[place] == ANY_DEPTH}
@@ -248,17 +249,17 @@ def matches_pattern(path: str, pattern: str, *, ignore_case: bool) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Some file systems take names for the same that differ in case, or in how an accent is put on a letter."""
+    """Some file systems treat names as equal that differ only in case or in Unicode normalization."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", text).casefold()
 
 
 def fits_name(name: str, pattern: str) -> bool:
-    """Whether a pattern with `*` and `?` fits the whole of one name."""
+    """Whether a pattern with `*` and `?` matches an entire name."""
     if "*" not in pattern and "?" not in pattern:
         return name == pattern
-    # This module knows how not to try every combination of the stars.
+    # fnmatch avoids exponential backtracking over the stars.
     return fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
@@ -267,13 +268,13 @@ def _names_of(pattern: str) -> tuple[str, ...]:
     body = pattern.rstrip("/").removeprefix("./")
     names = body.removeprefix("/").split("/")
     if names[-1] == ANY_DEPTH:
-        # Whatever lies deeper lies in what this names.
+        # A match of this component includes everything below it.
         names[-1] = "*"
     return tuple(names) if "/" in body else (ANY_DEPTH, *names)
 
 
 def _with_skipped(places: set[int], wanted: tuple[str, ...]) -> set[int]:
-    """A `**` may stand for no directory at all."""
+    """A `**` may also match zero directories."""
     found = set(places)
     for place, name in enumerate(wanted):
         if place in found and name == ANY_DEPTH:
@@ -282,7 +283,7 @@ def _with_skipped(places: set[int], wanted: tuple[str, ...]) -> set[int]:
 
 
 def directories_above(pattern: str) -> Iterator[str]:
-    """Patterns for the directories that lead to what the pattern names, as deep as that."""
+    """Patterns for the parent directories of what the pattern matches."""
     pieces = pattern.removeprefix(".").split("/") if pattern.startswith("./") else pattern.split("/")
     for length in range(1, len(pieces)):
         above = "/".join(pieces[:length])
@@ -291,7 +292,7 @@ def directories_above(pattern: str) -> Iterator[str]:
 
 
 class TooMuchWork(Exception):
-    """Judging the call would take too long."""
+    """Deciding about the call would take too long."""
 
 
 class Work:
@@ -301,20 +302,20 @@ class Work:
         self._steps = 0
 
     def spend(self, steps: int) -> None:
-        """Count some. Raises `TooMuchWork`."""
+        """Count these steps. Raises `TooMuchWork`."""
         self._steps += steps
         if self._steps > MOST_STEPS:
             raise TooMuchWork
 
 
 class MeasuredResolver(PathResolver, frozen=True, kw_only=True):
-    """Looks each word up once."""
+    """A resolver that caches lookups and counts their cost."""
 
     work: Work
     known: dict[tuple[str, str], tuple[str, ...]]
 
     def locations(self, word: str, directory: str = ".") -> tuple[str, ...]:
-        """As those of any resolver. Raises `TooMuchWork` when there are too many."""
+        """As in `PathResolver`. Raises `TooMuchWork` when the step limit is exceeded."""
         key = (word, directory)
         found = self.known.get(key)
         if found is None:
@@ -323,13 +324,13 @@ class MeasuredResolver(PathResolver, frozen=True, kw_only=True):
         return found
 
     def matches(self, path: str, pattern: str, *, broadly: bool) -> bool:
-        """As that of any resolver. Raises `TooMuchWork` when it was asked too often."""
+        """As in `PathResolver`. Raises `TooMuchWork` when the step limit is exceeded."""
         self.work.spend(1)
         return super().matches(path, pattern, broadly=broadly)
 
 
 def measured(resolver: PathResolver) -> MeasuredResolver:
-    """The same resolver for one decision."""
+    """The resolver with a step limit, for a single decision."""
     work = Work()
 
     @cache
@@ -345,12 +346,12 @@ def measured(resolver: PathResolver) -> MeasuredResolver:
 
 
 class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Looks up what policy must know of the files in the workspace. Paths are those from its root on.
+    """Looks up facts about workspace files for policy. Paths are relative to the workspace root.
 
-    `is_ignored` and `ignores_any` speak of `.robotaignore`. `below` names the files below a directory, `tracked` those
-    that git has in its index; both say None where there are too many or nobody can tell. Where they are missing,
-    nothing is known. `published` says of a file that git tracks it and that it is as git has it. `unhidden` has
-    patterns for hidden names below a directory that ripgrep searches all the same; it gets the directory and its files.
+    `is_ignored` and `ignores_any` refer to `.robotaignore`. `below` lists the files below a directory and `tracked`
+    those in the git index; both return None if there are too many or the list is unavailable. If the functions
+    themselves are None, nothing is known. `published` says whether git tracks a file and the file is unmodified.
+    `unhidden` takes a directory and its files, and returns patterns for hidden names that ripgrep searches anyway.
     """
 
     is_ignored: Callable[[str], bool] = lambda place: False
@@ -361,18 +362,18 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
     unhidden: Callable[[str, Sequence[str]], tuple[str, ...]] = lambda start, below: ()
 
     def secret_pattern(self, place: str) -> str | None:
-        """The pattern of the secret that a file is by its name; what is published with the project is none."""
+        """The pattern by which a file name suggests secrets; None if it does not, or if the file is published."""
         pattern = secret_pattern(place)
         return None if pattern is None or self.published(place) else pattern
 
     def secrets_among(self, places: Sequence[str]) -> Iterator[str]:
-        """Those of many files that are secrets; where too many are named so, all of them."""
+        """The files that may hold secrets. If there are too many candidates, published ones are not filtered out."""
         named = list(secrets_among(places))
         return (place for place in named if len(named) > MOST_COMPARED_WITH_GIT or not self.published(place))
 
 
 def measured_files(files: KeptFiles, work: Work) -> KeptFiles:
-    """The same files for one decision: whether one is ignored is looked up once, and counts."""
+    """The same lookups for a single decision: cached, and counted as steps."""
 
     @cache
     def is_ignored(place: str) -> bool:
@@ -388,7 +389,7 @@ def measured_files(files: KeptFiles, work: Work) -> KeptFiles:
 
 
 def secrets_among(places: Sequence[str]) -> Iterator[str]:
-    """Those that `secret_pattern` knows, found quickly among many."""
+    """The files for which `secret_pattern` returns a pattern; fast for long lists."""
     everything = "\n".join(places).casefold()
     hints = [hint for hint in HINTS if hint in everything]
     if not hints:

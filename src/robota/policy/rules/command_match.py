@@ -1,4 +1,4 @@
-"""Matching commands with the words of a rule: exactly to allow, generously to deny."""
+"""Matches commands against the words of a rule: strictly for allow rules, loosely for deny and ask rules."""
 
 import fnmatch
 import re
@@ -14,10 +14,10 @@ PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
 SEPARATORS: Final = re.compile(r"(?:[;&|\n\r(){}`<>]|\$\()+")
 FIELD_SEPARATOR: Final = re.compile(r"\$\{?IFS\}?")
 QUOTING: Final = re.compile(r"[\"'\\]")
-# Nobody writes so many before saying what to do, and looking at all of them would take too long.
+# No real command has this many options before its sub-command, and checking more would take too long.
 MOST_OPTIONS: Final = 30
 GLOB_SIGN: Final = re.compile(r"[*?\[]")
-# Which characters stand in it does not matter to what could be meant; one that is not closed may be anything.
+# A character class is treated as `?`, whichever characters it lists; an unclosed bracket as well.
 CLASS: Final = re.compile(r"\[[!^]?+\]?+[^\]]*+\]|\[")
 LONGEST_PATTERN: Final = 300
 MOST_PATTERNS: Final = 300
@@ -25,14 +25,14 @@ SIGNS: Final = re.compile(r"[\"'\\$,!*?\[\]~#=]")
 
 
 class ReadText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that a shell would run: its sub-commands, all words by the name that they end in, and the patterns."""
+    """A script split into sub-commands. `by_name` groups all words by base name, `patterns` are those with globs."""
 
     parts: tuple[Argv, ...]
     by_name: dict[str, list[str]]
     patterns: tuple[str, ...]
 
     def programs(self, wanted: str) -> frozenset[str]:
-        """The words that may be the wanted program, or become it when the shell replaces them."""
+        """The words that are this program, or that the shell may expand to it."""
         if "*" in wanted:
             return frozenset(word for words in self.by_name.values() for word in words if _is_program(word, wanted))
         named = (*self.by_name.get(wanted, ()), *((wanted,) if "/" in wanted else ()))
@@ -41,9 +41,9 @@ class ReadText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
-    """Word by word; a last `*` stands for any rest, another `*` for characters within its word.
+    """Strict match, word by word. A final `*` matches any further words, any other `*` characters within its word.
 
-    A word that the shell replaces by names of files is known only to a pattern that takes any rest.
+    A glob that the shell expands to file names can only be matched by a final `*`.
     """
     takes_any_rest = bool(pattern) and pattern[-1] == "*"
     if takes_any_rest:
@@ -56,13 +56,13 @@ def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
 
 
 def begins_with(argv: Argv, pattern: Argv) -> bool:
-    """Whether a command is the one the pattern names, its options passed over; for denying a plain command."""
+    """Loose match: whether the command, ignoring its options, starts with the pattern. For denying a parsed command."""
     wanted = _without_rest(pattern)
     return bool(argv) and (not wanted or (_is_program(argv[0], wanted[0]) and _follows(argv[1:], wanted[1:])))
 
 
 def could_contain(text: str, pattern: Argv) -> bool:
-    """Whether some part of the text might run what the pattern says; for denying what was not understood."""
+    """Whether any part of the text could run what the pattern names. For denying text that could not be parsed."""
     read = _read(text)
     wanted = _without_rest(pattern)
     if not wanted:
@@ -72,19 +72,19 @@ def could_contain(text: str, pattern: Argv) -> bool:
 
 
 def pattern_words(text: str) -> Argv:
-    """The words of a rule; `git diff:*` is another way to write `git diff *`."""
+    """Split the pattern of a rule into words; `git diff:*` is the same as `git diff *`."""
     if text.endswith(":*"):
         text = text[:-2] + " *"
     return tuple(text.split())
 
 
 def is_plain_word(word: str) -> bool:
-    """Whether a word can stand in a rule as it is."""
+    """Whether a word can be used in a rule without quoting."""
     return PLAIN_WORD.fullmatch(word) is not None
 
 
 def problem_with_words(text: str) -> str | None:
-    """Why a pattern cannot be used, if it cannot: one with a pipe in it would silently never deny anything."""
+    """Why a pattern is invalid; None if it is valid. A pattern with a pipe, for example, would never match anything."""
     for word in pattern_words(text):
         bare = word.replace("*", "")
         if bare and not is_plain_word(bare):
@@ -94,7 +94,7 @@ def problem_with_words(text: str) -> str | None:
 
 @lru_cache(maxsize=4)
 def _read(text: str) -> ReadText:
-    """Every sub-command, read once with quotes and backslashes taken away and once with all signs as gaps."""
+    """Split into sub-commands twice: with quotes and backslashes removed, and with special characters as spaces."""
     spaced = FIELD_SEPARATOR.sub(" ", text)
     unquoted = QUOTING.sub("", spaced.replace("\\\n", ""))
     texts = dict.fromkeys((*SEPARATORS.split(unquoted), *SEPARATORS.split(SIGNS.sub(" ", spaced))))
@@ -115,7 +115,7 @@ def _occurs(wanted: Argv, words: Argv, programs: Set[str]) -> bool:
 
 
 def _follows(words: Argv, wanted: Argv) -> bool:
-    """Whether the words begin with the wanted ones, options such as `-C dir` in between passed over."""
+    """Whether the words start with the wanted ones, skipping options such as `-C dir` in between."""
     rest = iter(wanted)
     target = next(rest, None)
     after_option = False
@@ -144,18 +144,18 @@ def _is_program(word: str, wanted: str) -> bool:
 
 
 def _begins_as_program(word: str, wanted: str) -> bool:
-    """The same without reading the patterns in the word, of which there are too many."""
+    """A cheaper `_is_program` for texts with many patterns: compares only what precedes the first glob character."""
     return any(wanted.startswith(GLOB_SIGN.split(each)[0]) for each in (word, word.rpartition("/")[2]))
 
 
 def _is_meant(word: str, pattern: str) -> bool:
-    """As `_word_matches`; who writes `build/*` does not mean `build/../src`."""
+    """Like `_word_matches`, except that `build/*` does not match `build/../src`."""
     climbs = ".." in word.split("/") and ".." not in pattern.split("/") and pattern.strip("*")
     return word == pattern or (not climbs and _word_matches(word, pattern))
 
 
 def _could_match(word: str, pattern: str) -> bool:
-    """As `_word_matches`, or the shell may replace the word by a file whose name matches."""
+    """Like `_word_matches`, but also true if the shell could expand the word to a file name that matches."""
     if _word_matches(word, pattern):
         return True
     sign = GLOB_SIGN.search(word)
@@ -163,13 +163,13 @@ def _could_match(word: str, pattern: str) -> bool:
         return False
     begins_alike = pattern.startswith(word[: sign.start()])
     if not begins_alike or len(word) > LONGEST_PATTERN:
-        # A long one is not worth reading to its end; what it begins with tells it from most words.
+        # Too long to match completely; its literal prefix rules out most words.
         return begins_alike
     return _could_become(CLASS.sub("?", word), pattern.replace("*", "x"))
 
 
 def _could_become(signs: str, name: str) -> bool:
-    """Whether `*` and `?` fit the name. Not by an expression: compiling thousands of them would take too long."""
+    """Whether the pattern (`*` and `?`) matches the name. Compiling thousands of regexes would be too slow."""
     place = after_star = 0
     star = -1
     for_sign = 0
@@ -187,5 +187,5 @@ def _could_become(signs: str, name: str) -> bool:
 
 
 def _word_matches(word: str, pattern: str) -> bool:
-    # Not every combination of the stars is tried: whoever wrote the rule, this must not take long.
+    # fnmatch avoids exponential backtracking, so a hostile rule cannot make this slow.
     return word == pattern or ("*" in pattern and fnmatch.fnmatchcase(word, pattern))

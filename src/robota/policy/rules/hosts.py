@@ -1,4 +1,4 @@
-"""Names and addresses of hosts: which a rule names, and which are never fetched from."""
+"""Host names and addresses: matching them against rules, and refusing those that are never fetched from."""
 
 import fnmatch
 import re
@@ -12,7 +12,7 @@ NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))
 
 
 def host_matches(host: str, pattern: str) -> bool:
-    """Label by label, whatever the case. `*.example.com` is every name below; another `*` stays within a label."""
+    """Match label by label, ignoring case. `*.example.com` matches any subdomain; other `*` stay within a label."""
     labels, wanted = _labels(host), _pattern_labels(pattern)
     if labels is None or wanted is None:
         return False
@@ -23,7 +23,7 @@ def host_matches(host: str, pattern: str) -> bool:
 
 
 def problem_with_host(host: str) -> str | None:
-    """Why nothing may ever be fetched from this host, if so. A name that leads to such a place is found when used."""
+    """Why this host is never allowed, or None. Names that resolve to a forbidden address are caught on connection."""
     bare = host.removeprefix("[").removesuffix("]").rstrip(".").lower()
     if bare in LOCAL_NAMES or bare.endswith((".localhost", ".internal", ".local")):
         return "it is a local or internal host name"
@@ -37,7 +37,7 @@ def problem_with_host(host: str) -> str | None:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Addresses of version 6 that carry one of version 4 in them are not taken at their word."""
+    """Whether an address is public. IPv6 addresses that embed an IPv4 address are checked by it, or refused."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return _is_public(address.ipv4_mapped)
@@ -47,7 +47,7 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _labels(host: str) -> list[str] | None:
-    """The labels of a plain name in lower case; None for one with a user, a port, a control byte or look-alikes."""
+    """The lower-case labels of a host name; None if it has a user, a port, control bytes or look-alike characters."""
     labels = host.removesuffix(".").lower().split(".")
     if not host.isascii() or len(host) > 253 or not all(LABEL.fullmatch(label) for label in labels):
         return None

@@ -1,4 +1,4 @@
-"""Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`: how they are written and which calls they speak of."""
+"""Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`: their syntax, and which calls they match."""
 
 import fnmatch
 import re
@@ -15,16 +15,16 @@ RULE: Final = r"(?s)([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?"
 DOMAIN: Final = "domain:"
 MCP: Final = "mcp__"
 
-# What stands in the parentheses is words of a command for these, and a path or a host for all others.
+# For these tools the parentheses contain the words of a command; for all others a path or a host.
 COMMAND_TOOLS: Final = frozenset({"execute_command", "Bash"})
-# These two names speak of every tool that writes files, or that only reads them.
+# These two names match every tool that writes files, or every tool that only reads them.
 EDIT: Final = "Edit"
 READ: Final = "Read"
 WRITING: Final = frozenset({Effect.WRITE, Effect.READ})
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule as written (`text`), the tool it is about, and what of the tool's calls (`spec`; None: all)."""
+    """A rule: its source `text`, the tool, and `spec`, which restricts the calls (None: all calls)."""
 
     text: str
     tool: str
@@ -32,21 +32,21 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_about_commands(self) -> bool:
-        """Whether the rule is one for shell commands."""
+        """Whether this is a rule for shell commands."""
         return self.tool in COMMAND_TOOLS
 
     @property
     def paths(self) -> str | None:
-        """The pattern of paths, for a rule that names some."""
+        """The path pattern, if the rule has one."""
         return self.spec if self.tool in {EDIT, READ} else None
 
     def speaks_of_all(self, tool: str) -> bool:
-        """Whether it is about every call of that tool."""
+        """Whether the rule matches every call of that tool."""
         return self.tool == tool and self.spec is None
 
 
 class InvalidRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Text that is no rule, and why."""
+    """Text that is not a valid rule, and why."""
 
     text: str
     problem: str
@@ -57,7 +57,7 @@ class InvalidRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | InvalidRule:
-    """Read one rule. `names` maps every name of a tool to its id; without it a name is taken as it stands."""
+    """Parse one rule. `names` maps every name of a tool to its id; without it, names are not checked."""
     found = re.fullmatch(RULE, text.strip())
     if found is None:
         return InvalidRule(text=text, problem="it must be 'Tool' or 'Tool(pattern)'")
@@ -76,7 +76,7 @@ def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | Inva
 def parse_rules(
     texts: Iterable[str], names: Mapping[str, str] | None = None
 ) -> tuple[tuple[Rule, ...], tuple[InvalidRule, ...]]:
-    """Read many; the valid ones and the others, each in order."""
+    """Parse several rules; returns the valid and the invalid ones, each in order."""
     parsed = [parse_rule(text, names) for text in texts]
     valid = tuple(rule for rule in parsed if isinstance(rule, Rule))
     return valid, tuple(rule for rule in parsed if isinstance(rule, InvalidRule))
@@ -95,7 +95,7 @@ def split_rules(text: str) -> tuple[str, ...]:
 
 
 def surely_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bool:
-    """For allow rules: true only if the rule speaks of everything the call touches. Not for shell commands."""
+    """For allow rules: whether the rule covers everything the call touches. Not for shell commands."""
     if not _names(rule, subject, broadly=False):
         return False
     if rule.spec is None:
@@ -107,7 +107,7 @@ def surely_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bool
 
 
 def possibly_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bool:
-    """For deny and ask rules: true if the rule could speak of anything the call touches. Not for shell commands."""
+    """For deny and ask rules: whether the rule could cover anything the call touches. Not for shell commands."""
     if not _names(rule, subject, broadly=True):
         return False
     if rule.spec is None:
@@ -131,14 +131,14 @@ def _problem_with_spec(rule: Rule) -> str | None:
         return None if rule.spec.removeprefix(DOMAIN).strip(".*") else "the domain is empty"
     if not rule.is_about_commands:
         return problem_with_pattern(rule.spec)
-    # Only for those who have rules about commands.
+    # Imported only if there are rules about commands.
     from robota.policy.rules.command_match import problem_with_words
 
     return problem_with_words(rule.spec)
 
 
 def names_tool(rule: Rule, tool: str, label: str, effects: frozenset[Effect]) -> bool:
-    """Whether some call of the tool could be one that the rule speaks of."""
+    """Whether the rule could match some call of the tool."""
     if rule.is_about_commands:
         return Effect.EXECUTE in effects and (rule.tool in {tool, label} or bool(COMMAND_TOOLS & {tool, label}))
     anything = Subject(tool=tool, label=label, effects=effects, touches=Touches(), mode="")
@@ -151,7 +151,7 @@ def _names(rule: Rule, subject: Subject, *, broadly: bool) -> bool:
     if rule.tool == EDIT:
         return Effect.WRITE in subject.effects and subject.effects <= WRITING
     if rule.tool == READ:
-        # Who may not read a file may not edit it either: an edit shows what was there.
+        # A deny rule for reading also covers edits, because an edit shows the old content.
         reads = subject.effects == {Effect.READ}
         return reads or (broadly and rule.spec is not None and bool(subject.effects) and subject.effects <= WRITING)
     return _names_of_many(rule.tool, subject.tool, broadly=broadly)
@@ -169,21 +169,21 @@ def _names_of_many(pattern: str, tool: str, *, broadly: bool) -> bool:
 
 
 def _host_matches(spec: str, host: str | None, *, broadly: bool) -> bool:
-    # Names of hosts are only needed by the few calls that leave the machine.
+    # Imported here because few calls use the network.
     from robota.policy.rules.hosts import host_matches
 
     return broadly if host is None else host_matches(host, spec.removeprefix(DOMAIN))
 
 
 def _could_reach(pattern: str, path: str, resolver: PathResolver) -> bool:
-    """A directory of which the pattern names every file is as good as the files."""
+    """Also true for a directory if the pattern matches every file in it."""
     return _path_matches(pattern, path, resolver, broadly=True) or resolver.holds_matches(
         path, pattern, at_any_depth=False
     )
 
 
 def _path_matches(pattern: str, path: str, resolver: PathResolver, *, broadly: bool) -> bool:
-    """`broadly` decides what cannot be decided."""
+    """`broadly` is the result for a pattern that is invalid."""
     if problem_with_pattern(pattern) is not None:
         return broadly
     return resolver.matches(path, pattern, broadly=broadly)

@@ -1,4 +1,4 @@
-"""From the rules as settings and options have them to rules that are in force."""
+"""Parses permission rules from settings and command-line options."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,7 @@ from robota.policy.rules.rule import InvalidRule, Rule, parse_rule, parse_rules,
 
 
 class RuleSet(msgspec.Struct, frozen=True, kw_only=True):
-    """Rules in force, by what they say."""
+    """The rules in force, by decision."""
 
     allow: tuple[Rule, ...] = ()
     ask: tuple[Rule, ...] = ()
@@ -22,13 +22,14 @@ class RuleSet(msgspec.Struct, frozen=True, kw_only=True):
         return RuleSet(allow=self.allow + other.allow, ask=self.ask + other.ask, deny=self.deny + other.deny)
 
 
-# In all of these `names` maps every name of a tool to its id.
+# In the functions below, `names` maps every name of a tool to its id.
 
 
 def rules_of_settings(entries: Iterable[Entry], names: Mapping[str, str]) -> tuple[RuleSet, tuple[str, ...]]:
-    """The rules of all layers, and notices about those that can have no effect.
+    """The rules of all settings layers, and notices about rules without effect.
 
-    A rule that cannot be read stops the start, unless it comes from the workspace: that must not be able to.
+    An unparsable rule is an error, unless it comes from the workspace: a repository must not be able to prevent
+    start-up.
     """
     rules: dict[str, list[Rule]] = {"allow": [], "ask": [], "deny": []}
     notices: list[str] = []
@@ -46,7 +47,7 @@ def rules_of_settings(entries: Iterable[Entry], names: Mapping[str, str]) -> tup
 
 
 def rules_of_options(allowed: Iterable[str], disallowed: Iterable[str], names: Mapping[str, str]) -> RuleSet:
-    """The rules of `--allowed-tools` and `--disallowed-tools`, each a string that may hold many."""
+    """The rules in `--allowed-tools` and `--disallowed-tools`; each string may contain several."""
     allow, bad_allow = parse_rules((rule for text in allowed for rule in split_rules(text)), names)
     deny, bad_deny = parse_rules((rule for text in disallowed for rule in split_rules(text)), names)
     _refuse((*bad_allow, *bad_deny), "Nothing was started.")
@@ -54,7 +55,7 @@ def rules_of_options(allowed: Iterable[str], disallowed: Iterable[str], names: M
 
 
 def rules_to_look_at(permissions: Permissions, names: Mapping[str, str]) -> RuleSet:
-    """The rules of one file, or of settings taken together, for judging without running anything."""
+    """The rules of one file, or of merged settings, for evaluation without running anything."""
     allow, bad_allow = parse_rules(permissions.allow, names)
     ask, bad_ask = parse_rules(permissions.ask, names)
     deny, bad_deny = parse_rules(permissions.deny, names)
@@ -63,7 +64,7 @@ def rules_to_look_at(permissions: Permissions, names: Mapping[str, str]) -> Rule
 
 
 def rules_granted(texts: Iterable[str], names: Mapping[str, str]) -> tuple[Rule, ...]:
-    """The rules of a suggestion that a person accepted for the session."""
+    """The rules of a suggestion that the user accepted for the session."""
     return parse_rules(texts, names)[0]
 
 

@@ -1,4 +1,4 @@
-"""The narrowest rules that would stop the question about a call that is no shell command."""
+"""Suggests the narrowest rules that make approval unnecessary, for calls other than shell commands."""
 
 import posixpath
 from typing import Final
@@ -12,14 +12,14 @@ MAX_RULES: Final = 5
 
 
 def call_suggestions(subject: Subject, resolver: PathResolver) -> tuple[RuleSuggestion, ...]:
-    """Rules for a call that is no shell command: for a tool of an MCP server its name, for others the files."""
+    """Rules to suggest for a call other than a shell command: the name of an MCP tool, or the files of other calls."""
     if subject.tool.startswith(MCP):
         return (RuleSuggestion(rules=(subject.tool,), covers="every call of this tool"),)
     return file_suggestions(subject, resolver)
 
 
 def file_suggestions(subject: Subject, resolver: PathResolver) -> tuple[RuleSuggestion, ...]:
-    """Rules for the files of a call that writes some."""
+    """Rules for the files that a call writes."""
     found = [resolver.inside(path) for path in subject.touches.paths]
     files = list(dict.fromkeys(path for path in found if path is not None and path != "."))
     if Effect.WRITE not in subject.effects or not files or len(files) > MAX_RULES or not all(map(_is_tame, files)):

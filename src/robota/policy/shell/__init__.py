@@ -1,1 +1,1 @@
-"""What policy says of shell commands."""
+"""Decisions about shell commands."""

@@ -1,4 +1,4 @@
-"""One simple command of a shell command: what it looks at, names, writes and deletes."""
+"""One simple command within a shell command: what it reads, names, writes and deletes."""
 
 import posixpath
 import re
@@ -23,9 +23,9 @@ HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
 class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A simple command, what was found behind its wrappers, and the directories it may run in.
+    """A simple command, its unwrapped form, and the directories it may run in.
 
-    `looks` is what it looks at, if looking is all it does.
+    `looks` describes what it reads, if it is read-only.
     """
 
     command: SimpleCommand
@@ -36,35 +36,35 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def inner(self) -> Argv:
-        """The command without its wrappers, or as it stands if nothing could be found behind them."""
+        """The command without its wrappers, or the whole command if it could not be unwrapped."""
         return self.unwrapped.inner or self.command.argv
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The files that the shell itself opens for writing."""
+        """The files that the shell opens for writing."""
         return tuple(each.target for each in self.command.redirects if each.writes and not _is_harmless(each.target))
 
     @property
     def may_bring_files(self) -> bool:
-        """Whether it puts files where it is told to, which is all that it was allowed for."""
+        """Whether the command creates or copies files, which may affect the commands after it."""
         return bool(self.written) or program(self.inner) in BRING_FILES
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """The files that a command which only looks reads, and those that the shell reads for it."""
+        """The files that a read-only command reads, and those that the shell reads for it."""
         read = (each.target for each in self.command.redirects if not each.writes and not _is_harmless(each.target))
         return (*(self.looks.paths if self.looks else ()), *read)
 
     @property
     def searches(self) -> bool:
-        """Whether it only looks, and reads files that it was not given by name."""
+        """Whether it is read-only and reads files that are not named in the command."""
         return self.looks is not None and self.looks.search is not None
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Every word that could name a file, also behind a flag, its `=`, an `@` or the `:` of a revision.
+        """Every word that could name a file, including parts after a flag, `=`, `@` or the `:` of a revision.
 
-        In words that are scripts, such as that of `sh -c`, everything that could be a name.
+        In scripts, such as the argument of `sh -c`, everything that could be a file name.
         """
         words = self.looked_at if self.looks else (*self.command.argv[1:], *self.looked_at)
         if not self.looks and runs_anything(self.inner):
@@ -72,7 +72,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
         return _all_names(words)
 
     def locations(self, words: Iterable[str], resolver: PathResolver) -> list[tuple[str, str]]:
-        """Each word with each place it could mean."""
+        """Each word with each path that it could mean."""
         return [
             (word, location)
             for word in dict.fromkeys(words)
@@ -88,10 +88,10 @@ def command_part(
     label: str,
     resolver: PathResolver | None,
 ) -> CommandPart:
-    """Without `resolver` nobody knows which files there will be when the command runs."""
+    """Without `resolver`, the files that will exist when the command runs are treated as unknown."""
     inner = unwrapped.inner
     if inner is not None and any(place <= len(command.argv) - len(inner) for place in command.globs):
-        # One pattern can become many words, so that another one names what runs.
+        # A glob can expand to several words, so another word may be the program that runs.
         unwrapped, inner = Unwrapped(inner=None, wrappers=unwrapped.wrappers, faithful=False), None
     known = inner is None or unwrapped.faithful
     no_flags = _no_flags(command, directories, resolver) if resolver is not None else frozenset()
@@ -100,7 +100,7 @@ def command_part(
 
 
 def _no_flags(command: SimpleCommand, directories: tuple[str, ...], resolver: PathResolver) -> frozenset[int]:
-    """The places of patterns that become no flag wherever the command may run."""
+    """The indices of globs that cannot expand to a flag in any directory the command may run in."""
     patterns = {command.argv[place] for place in command.globs}
     tame = {
         pattern

@@ -1,4 +1,4 @@
-"""Rules and shell commands: which speak for one, which against it, and which would stop the question about it."""
+"""Rules and shell commands: which rules allow a command, which forbid it, and which to suggest for it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -16,7 +16,7 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import program
 
-# These take their words as text, so a word in them that names a command does not run it.
+# These programs treat their arguments as text, so an argument that names a command does not run it.
 TAKE_TEXT: Final = frozenset("rm rmdir cp mv mkdir touch ln chmod chown tee curl wget kill unzip gunzip".split())
 GIT_TAKES_TEXT: Final = frozenset("add commit tag merge stash checkout switch restore reset".split())
 CHANGES_REPOSITORY: Final = frozenset(
@@ -25,9 +25,9 @@ CHANGES_REPOSITORY: Final = frozenset(
     stash switch submodule tag worktree branch bisect notes config remote
     """.split()
 )
-# These reach everything below a directory that they name.
+# These act on everything below a directory in their arguments.
 TAKE_WHOLE_DIRECTORIES: Final = frozenset("rm rmdir mv cp chmod chown shred truncate".split())
-# Sub-commands that run whatever a file of the project, or the next word, says.
+# Sub-commands that run what a project file, or the next word, specifies.
 RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
     "run exec x dlx start config alias extension bisect submodule filter-branch generate tool api verify-commit "
     "verify-tag request-pull".split()
@@ -35,12 +35,12 @@ RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
 
 
 def rule_against(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> Rule | None:
-    """The first rule that could speak of anything the command runs, writes or names."""
+    """The first rule that could match anything the command runs, writes or names."""
     return next((rule for rule in rules if _speaks_against(rule, part, context)), None)
 
 
 def rule_for(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> Rule | None:
-    """The first rule that speaks of the command as a whole, provided it may write what it writes."""
+    """The first rule that matches the whole command, provided that its redirections may be written."""
     if not may_write(part, context):
         return None
     found = next((rule for rule in rules if _speaks_for(rule, part)), None)
@@ -50,9 +50,9 @@ def rule_for(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext)
 
 
 def problem_with_git_rule(part: CommandPart, context: PolicyContext) -> str | None:
-    """Why a rule for some git commands does not mean this one: what git finds there may name programs of its own.
+    """Why a rule for certain git commands does not cover this one: the repository may configure other programs to run.
 
-    Commands that change the repository run its hooks and filters anyway, but not those of another one.
+    Commands that change the repository run its hooks and filters anyway, but not those of another repository.
     """
     if program(part.inner) != "git":
         return None
@@ -65,7 +65,7 @@ def problem_with_git_rule(part: CommandPart, context: PolicyContext) -> str | No
 
 
 def may_write(part: CommandPart, context: PolicyContext) -> bool:
-    """Whether every file the shell itself would write may be written without a question."""
+    """Whether every file that the shell opens for writing may be written without approval."""
     resolver = context.resolver
     locations = [location for _, location in part.locations(part.written, resolver)]
     if context.mode is PermissionMode.ACCEPT_EDITS:
@@ -80,7 +80,7 @@ def may_write(part: CommandPart, context: PolicyContext) -> bool:
 
 
 def takes_text(part: CommandPart) -> bool:
-    """Whether the program is known to run none of its words."""
+    """Whether the program is known not to run any of its arguments."""
     if part.looks is not None:
         return True
     if not part.unwrapped.inner:
@@ -93,7 +93,7 @@ def takes_text(part: CommandPart) -> bool:
 def command_suggestions(
     judged: Sequence[tuple[CommandPart, Verdict]], context: PolicyContext
 ) -> tuple[RuleSuggestion, ...]:
-    """One set of rules for just these commands, and one for commands that begin alike, if they are safe to offer."""
+    """A set of rules for exactly these commands, and one for commands with the same prefixes, where they are safe."""
     asking = [(part, verdict) for part, verdict in judged if verdict.decision is Decision.ASK]
     if any(verdict.rule is not None or part.written or not _may_be_offered(part) for part, verdict in asking):
         return ()
@@ -115,7 +115,7 @@ def _speaks_against(rule: Rule, part: CommandPart, context: PolicyContext) -> bo
         return rule.spec is None or _could_run(part, pattern_words(rule.spec))
     if rule.paths is None:
         return (rule.speaks_of_all(EDIT) and bool(part.written)) or (rule.speaks_of_all(READ) and bool(part.looked_at))
-    # What a command does to a file that it names is anybody's guess, unless it only looks.
+    # Unless a command is read-only, it could do anything to a file that it names.
     only_reads = part.looks is not None and rule.tool == EDIT
     words = part.written if only_reads else (*part.written, *part.named)
     takes_all = program(part.inner) in TAKE_WHOLE_DIRECTORIES
@@ -147,7 +147,7 @@ def _speaks_for(rule: Rule, part: CommandPart) -> bool:
 
 
 def _means_to_escape(part: CommandPart, pattern: Argv) -> bool:
-    """Whether a flag that makes the program run or write something else hides behind a `*` of a rule."""
+    """Whether a `*` in the rule would match a flag that makes the program run or write something else."""
     named = {word for word in pattern if "*" not in word}
     if pattern == ("*",) or len(named) == len(set(pattern)):
         return False
@@ -166,7 +166,7 @@ def _may_be_offered(part: CommandPart) -> bool:
 
 
 def _does_more(part: CommandPart) -> bool:
-    """Whether its flags make it do more than look, or than it is known for: then only this very command is meant."""
+    """Whether its flags make it do more than its name suggests; then only a rule for the exact command is offered."""
     return is_known(part.inner) or bool(escapes(part.command, part.inner))
 
 

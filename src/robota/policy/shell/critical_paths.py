@@ -1,9 +1,9 @@
-"""Commands that delete what everything else rests on: the root or a child of it, home, the workspace, or what is above;
-and those that delete directories outside the workspace, or git's data, with all that is in them.
+"""Detects commands that delete something vital: the root or a child of it, home, the workspace or its parents.
 
-Seen behind wrappers, in scripts for a shell, in loops, and behind variables whose values stand in the same command.
-Words that a program is given are seen, too, if they could be a command to it. What a program reads from a pipe or a
-file is not seen, nor what a script in another language does (`python -c`).
+Also those that recursively delete directories outside the workspace, or git's data. The check looks behind wrappers,
+into shell scripts and loops, and through variables that are assigned in the same command. It also looks at arguments
+that a program could run as a command. It does not see what a program reads from a pipe or a file, nor what a script in
+another language does (`python -c`).
 """
 
 import fnmatch
@@ -19,16 +19,16 @@ from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import program
 
 DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
-# `*` and the like at the end: everything in the directory before it.
+# A trailing `*` or similar: everything in the directory before it.
 ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
 RECURSIVE: Final = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive")
-# Tests by which `find` leaves most files alone, if their pattern does; what remains is nothing that is missed.
+# Tests that make `find` skip most files, if the pattern is specific; losing the matches is not critical.
 BY_PATTERN: Final = re.compile(r"-(?:i?name|i?path|i?wholename|i?lname)")
 BY_EXPRESSION: Final = frozenset({"-regex", "-iregex"})
 LITERAL: Final = re.compile(r"\w{2}")
 OF_GIT: Final = (".git", "./.git", "./.git/config", "config")
 ALTERNATIVES: Final = frozenset({"-o", "-or", ","})
-# Quoted brackets group tests of `find`; others are those of the shell, where one command ends.
+# Quoted parentheses group tests of `find`; unquoted ones belong to the shell and end a command.
 QUOTED_BRACKET: Final = re.compile(r"\\([()])|'([()])'|\"([()])\"")
 GROUPING: Final = {"(": "\u27e8", ")": "\u27e9"}
 GROUP_SIGNS: Final = frozenset({"(", ")", *GROUPING.values()})
@@ -40,9 +40,9 @@ ASSIGNED: Final = re.compile(
     r"(?:^|[\s;&|(])([A-Za-z_]\w{0,50})(\+?)=(\([^)]{0,300}\)?|\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s;&|]{0,300})"
 )
 LOOPED: Final = re.compile(r"\bfor\s+([A-Za-z_]\w{0,50})\s+in\s+([^;\n]{0,2000})")
-# `$X`, `${X}`, `${X:-y}` and the like.
+# `$X`, `${X}`, `${X:-y}` and similar.
 VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)[^{}]*\}|([A-Za-z_]\w*))")
-# The home of somebody, or where the shell is or was.
+# Another user's home, or the current or previous directory of the shell.
 OTHER_TILDE: Final = re.compile(r"~[^/]")
 BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
 RANGE: Final = re.compile(r"(?:\{\w+\.\.\w+(?:\.\.\w+)?\})+")
@@ -52,14 +52,14 @@ SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
 STARTS: Final = re.compile(
     r"(?<![^\s!=])(?:[^\s!=]*/)?(?:(rm|rmdir|shred|unlink|mv|chmod|chown|chgrp)|find|rsync|git|tar|zip)(?!\S)"
 )
-# `git rm` and `git mv` change what git tracks, which it has kept.
+# `git rm` and `git mv` change only tracked files, which git can restore.
 OF_GIT_ITSELF: Final = re.compile(r"(?<!\S)(?:\S*/)?git(?:\s+-[Cc]\s+\S+|\s+-\S+)*\s+$")
 DELETES: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:rm|rmdir|shred|unlink)(?!\S)")
-# Where the shell goes before it runs what comes next; without a word that is home.
+# Directory changes of the shell; without an argument to home.
 ENTERS: Final = re.compile(r"(?<![\w./-])(?:cd|pushd)(?:[ \t]+-[-A-Za-z@]*)*(?:[ \t]+([^\s;&|()<>]+))?(?![\w./-])")
-# rsync removes what the source does not have. Long flags may be cut short.
+# rsync deletes what the source does not have. Long flags may be abbreviated.
 RSYNC_DELETING: Final = re.compile(r"--del.*|--remove-s.*")
-# Programs that put files away into an archive.
+# Programs that can move files into an archive.
 ARCHIVING: Final = {"tar": re.compile(r"--remove.*"), "zip": re.compile(r"-[a-zA-Z]*m[a-zA-Z]*|--move")}
 OTHER_MACHINE: Final = re.compile(r"[^/]*:")
 GIT_DATA: Final = ".git"
@@ -68,28 +68,28 @@ ASKS_FOR_FORCE: Final = "clean.requireforce"
 GIT_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 FORCE: Final = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
 TEMPORARY_PLACES: Final = ("/tmp/", "/var/tmp/")
-# These take the files away from everybody, if they are told to do it all the way down.
+# Applied recursively, these can make files inaccessible.
 TAKING_AWAY: Final = frozenset({"chmod", "chown", "chgrp"})
 MOST_HERE_DOCUMENTS: Final = 20
 MOST_FINDS: Final = 5
 MOST_FOUND: Final = 200
 MOST_MEANINGS: Final = 50
 MOST_DIRECTORIES: Final = 8
-# What `mktemp` makes lies deep enough.
+# A path from `mktemp` is deep enough to be deleted.
 TEMPORARY: Final = "/tmp/made/x"
 
 
 def critical_target(argv: Argv, resolver: PathResolver, directory: str) -> str | None:
-    """The word of a plain command that says to delete something on which everything rests."""
+    """The word of a parsed command that makes it delete something vital."""
     return _deleted(argv, resolver, directory, {}) if argv else None
 
 
 def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -> str | None:
-    """The same for a text that a shell would run, as far as that can be seen."""
+    """The same for text that a shell would run, as far as static analysis can go."""
     if text.count("<<") <= MOST_HERE_DOCUMENTS:
         text = HERE_DOCUMENT.sub(_without_data, text)
     text = QUOTED_BRACKET.sub(lambda found: f" {GROUPING[found[found.lastindex or 1]]} ", text)
-    # The two kinds of substitution look alike then, and both are words that nobody knows.
+    # Both forms of command substitution are treated alike: their output is unknown.
     unquoted = QUOTING.sub("", text).replace("`", "$(")
     values = _values(text, resolver)
     parts = [
@@ -109,7 +109,7 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
 
 
 def _with_programs(text: str, values: dict[str, tuple[str, ...]]) -> str:
-    """The text with variables replaced that stand for a program that deletes, or for its flags."""
+    """The text with variables expanded that hold a deleting program or its flags."""
     meant = {
         name: each
         for name, known in values.items()
@@ -120,7 +120,7 @@ def _with_programs(text: str, values: dict[str, tuple[str, ...]]) -> str:
 
 
 def _directories(text: str, resolver: PathResolver, start: str, values: dict[str, tuple[str, ...]]) -> list[str]:
-    """The directory in which the text is run, and each that it changes to, as far as it says so."""
+    """The directory the text runs in, and each directory it visibly changes to."""
     found = {start: None}
     for entered in islice(ENTERS.finditer(text), MOST_FOUND):
         word = entered[1] or str(resolver.home or "/")
@@ -133,7 +133,7 @@ def _directories(text: str, resolver: PathResolver, start: str, values: dict[str
 
 
 def _deleting(part: str) -> Iterator[Argv]:
-    """Where programs that delete begin; what follows the first of them is also what follows the others."""
+    """The positions of deleting programs; the words after the first one include those of all others."""
     finds = 0
     has_deleting = False
     for found in STARTS.finditer(part):
@@ -152,7 +152,7 @@ def _without_data(found: re.Match[str]) -> str:
 
 
 def _values(text: str, resolver: PathResolver) -> dict[str, tuple[str, ...]]:
-    """What variables may stand for, as far as the text itself says it."""
+    """The possible values of variables, as far as the text itself shows them."""
     values: dict[str, tuple[str, ...]] = {"HOME": (str(resolver.home or "/home"),), "PWD": (str(resolver.root),)}
     for found in islice(LOOPED.finditer(text), MOST_FOUND):
         values[found[1]] = tuple(QUOTING.sub("", found[2]).split()[:MOST_FOUND])
@@ -181,7 +181,7 @@ def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[st
         return _deleted_by_git_clean(words, resolver, directory, values)
     is_recursive = any(RECURSIVE.fullmatch(word) for word in words)
     if name == "mv":
-        # The last word is where it goes, unless that was said before.
+        # The last word is the destination, unless a flag names it.
         words = words if any(word.startswith(("-t", "--target")) for word in words) else words[:-1]
         is_recursive = False
     elif name not in DELETING and not (name in TAKING_AWAY and is_recursive):
@@ -201,7 +201,7 @@ def _deleted_by_rsync(
     if not any(RSYNC_DELETING.fullmatch(word) for word in words):
         return None
     operands = [word for word in words if not word.startswith("-") and not OTHER_MACHINE.match(word)]
-    # Which of them are values of flags is not known. Sources are read, unless they are to be removed.
+    # Values of flags cannot be told apart from operands. Sources are only read, unless a flag removes them.
     judged = operands if any(word.startswith("--remove-s") for word in words) else operands[-1:]
     return _first_critical(judged, resolver, directory, values)
 
@@ -216,7 +216,7 @@ def _first_critical(
 def _deleted_by_git_clean(
     words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
 ) -> str | None:
-    """`git clean -ff` removes other repositories too; in another directory, one -f is enough."""
+    """`git clean -ff` also removes nested repositories; outside the workspace, a single -f is enough."""
     rest, places = list(words), [".", *(each for name in GIT_PLACES for each in values.get(name, ()))]
     needs_no_force = any(word.casefold().startswith(ASKS_FOR_FORCE) for word in words)
     while rest and rest[0].startswith("-"):
@@ -263,7 +263,7 @@ def _deleted_by_find(
 
 
 def _is_narrow(tests: Sequence[str]) -> bool:
-    """Whether each alternative of an expression leaves git's data, and most other files, alone."""
+    """Whether each alternative of a `find` expression excludes git's data and most other files."""
     if any(word in NEGATIONS and follower in GROUP_SIGNS for word, follower in pairwise(tests)):
         return False
     alternatives: list[list[str]] = [[]]
@@ -296,9 +296,9 @@ def _leads_to_critical(
     unknown: bool,
     whole: bool = False,
 ) -> bool:
-    """`unknown` is the answer for a word that begins with a variable of which nothing is known.
+    """`unknown` is the result for a word that starts with a variable of unknown value.
 
-    `whole`: it is deleted with all that is in it.
+    `whole`: the target is deleted recursively.
     """
     words = islice(_without_braces(word), MOST_BRACES)
     for meant in (meant for each in words for meant in _meanings(each, values, may_be_empty=unknown)):
@@ -322,7 +322,7 @@ def _is_outside(word: str, resolver: PathResolver, directory: str, values: dict[
 
 
 def _is_worth_asking(location: str, resolver: PathResolver) -> bool:
-    """Whether it is outside the workspace and not temporary, or data of git."""
+    """Whether the path is outside the workspace and not temporary, or is git's data."""
     place = resolver.inside(location)
     if place is None:
         return not location.startswith(TEMPORARY_PLACES)
@@ -331,9 +331,9 @@ def _is_worth_asking(location: str, resolver: PathResolver) -> bool:
 
 
 def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bool) -> Iterator[str | None]:
-    """The word with each value of its variables; None if what it begins with is not known.
+    """The word with each combination of values for its variables; None if its beginning is unknown.
 
-    `may_be_empty` says so of variables further on of which nothing is known.
+    With `may_be_empty`, unknown variables later in the word are taken as empty.
     """
     options: list[tuple[str | None, ...]] = []
     end = 0
@@ -349,7 +349,7 @@ def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bo
 
 
 def _without_braces(word: str) -> Iterator[str]:
-    """`{a,b}c` is `ac` and `bc`; what stands for a range may be any name."""
+    """Expand braces: `{a,b}c` gives `ac` and `bc`. A range is treated as `*`."""
     if VARIABLE.search(word):
         yield word
         return
@@ -377,6 +377,6 @@ def _is_critical(location: str, resolver: PathResolver) -> bool:
 
 @cache
 def _anchors(root: Path, home: Path | None) -> frozenset[str]:
-    """The workspace, home, and every directory above them."""
+    """The workspace, home, and all their parent directories."""
     anchors = (root, home) if home else (root,)
     return frozenset(str(each) for anchor in anchors for each in (anchor, *anchor.parents))

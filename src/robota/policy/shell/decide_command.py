@@ -1,4 +1,4 @@
-"""What policy says of a shell command: of each simple command in it by stages, and so of the whole."""
+"""Decides about a shell command: each simple command in it goes through the stages, and the strictest verdict wins."""
 
 import posixpath
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ NO_SANDBOX: Final = "No sandbox works on this machine, so every command needs ap
 
 
 def decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
-    """The strictest verdict about any part is the verdict about the whole."""
+    """The verdict about the whole command is the strictest verdict about any part."""
     script = read_script(command)
     resolver = measured(context.resolver)
     context = msgspec.structs.replace(context, resolver=resolver, files=measured_files(context.files, resolver.work))
@@ -70,8 +70,8 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
 
 
 def files_written(subject: Subject, command: str, context: PolicyContext) -> tuple[str, ...] | None:
-    """The places that a command writes; None if nobody can tell, as of one that runs programs which may do anything."""
-    # Few sessions ask.
+    """The paths that a command writes; None if unknown, for example because it runs programs that may do anything."""
+    # Imported here because few sessions need it.
     from robota.policy.shell.written_files import written_files
 
     script = read_script(command)
@@ -93,13 +93,13 @@ def _beyond_limits(reason: str) -> Verdict:
 def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Verdict:
     parts = _parts(subject, script, context, context.resolver)
     if len(script.commands) > 1 and parts and any(part.looks is None or part.written for part in parts):
-        # One of them may bring a file whose name another takes for a flag.
+        # One command may create a file whose name another command interprets as a flag.
         parts = _parts(subject, script, context, None)
     if parts is None:
         reason = f"More than {MAX_DEPTH} commands are nested, which hides what runs."
         return msgspec.structs.replace(deny(reason), steps=("hard limits",))
     if len(parts) > 1 and any(part.may_bring_files for part in parts):
-        # What is known of the repository was found out before; a file more or less makes it another one.
+        # The repository was checked before the command; new files could change what git does in it.
         context = msgspec.structs.replace(context, trusted=False)
     judged = _judged(parts, context)
     worst = min((verdict for _, verdict in judged), key=lambda verdict: STRICTEST_FIRST.index(verdict.decision))
@@ -110,14 +110,14 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
     return msgspec.structs.replace(
         worst,
         reason=reason,
-        # A line break within a quoted word would look like the end of its part.
+        # A line break within a quoted word would appear to end the part.
         parts=tuple(_part(visible(part.command.text, keep=TABS), verdict) for part, verdict in judged),
         suggestions=command_suggestions(judged, context) if worst.decision is Decision.ASK else (),
     )
 
 
 def _judged(parts: list[CommandPart], context: PolicyContext) -> list[tuple[CommandPart, Verdict]]:
-    """Each part with its verdict; one that is said again is not judged again."""
+    """Each part with its verdict; identical parts are judged only once."""
     known: dict[tuple[object, ...], Verdict] = {}
     judged = []
     for part in parts:
@@ -131,7 +131,7 @@ def _judged(parts: list[CommandPart], context: PolicyContext) -> list[tuple[Comm
 def _parts(
     subject: Subject, script: Plain, context: PolicyContext, resolver: PathResolver | None
 ) -> list[CommandPart] | None:
-    """Each command with what is known of it, in its order; None if one is wrapped too deep. See `command_part`."""
+    """The parts of the command in order (see `command_part`); None if wrappers are nested too deeply."""
     parts: list[CommandPart] = []
     for command, directories in _with_directories(script, _start(subject, context), context):
         unwrapped = unwrap(command.argv)
@@ -142,7 +142,7 @@ def _parts(
 
 
 def _start(subject: Subject, context: PolicyContext) -> tuple[str, ...]:
-    """The directory the command starts in; a command's only path is that."""
+    """The directories the command may start in, taken from the paths of the call."""
     places = (context.resolver.inside(path) for path in subject.touches.paths)
     return tuple(dict.fromkeys(place for place in places if place is not None)) or (".",)
 
@@ -150,13 +150,13 @@ def _start(subject: Subject, context: PolicyContext) -> tuple[str, ...]:
 def _with_directories(
     script: Plain, start: tuple[str, ...], context: PolicyContext
 ) -> Iterator[tuple[SimpleCommand, tuple[str, ...]]]:
-    """Each command with every directory it may run in: a `cd` before it may have happened or not."""
+    """Each command with every directory it may run in, because an earlier `cd` may have failed."""
     directories = start
     for command in script.commands:
         yield command, directories
         if "cd" in command.argv:
             moved = (posixpath.normpath(posixpath.join(each, _target(command, context))) for each in directories)
-            # The workspace by its full name is the workspace.
+            # An absolute path to the workspace is the workspace.
             known = (context.resolver.inside(each) or each for each in moved)
             directories = tuple(dict.fromkeys((*directories, *known)))
         if len(directories) > MAX_DIRECTORIES:
@@ -164,7 +164,7 @@ def _with_directories(
 
 
 def _target(command: SimpleCommand, context: PolicyContext) -> str:
-    """Where a `cd` leads; to the root of everything if that cannot be told."""
+    """The target of a `cd`; "/" if it is unknown."""
     if command.argv == ("cd",):
         return str(context.resolver.home or "/")
     if len(command.argv) != 2 or command.argv[1].startswith("-") or command.globs:
@@ -173,7 +173,7 @@ def _target(command: SimpleCommand, context: PolicyContext) -> str:
 
 
 def _part(text: str, verdict: Verdict) -> PartVerdict:
-    # A line break within a quoted word would look like the end of this part.
+    # A line break within a quoted word would appear to end the part.
     return PartVerdict(
         text=visible(text, keep=TABS), decision=verdict.decision, reason=verdict.reason, rule=verdict.rule
     )
@@ -200,7 +200,7 @@ def _by_limits(part: CommandPart, context: PolicyContext) -> Verdict | None:
 
 
 def _ignored(part: CommandPart, words: tuple[str, ...], context: PolicyContext) -> str | None:
-    """The word that names a file or a directory which a `.robotaignore` keeps from the model."""
+    """The word that names a file or directory hidden from the model by `.robotaignore`."""
     if not words or not context.files.ignores_any():
         return None
     pieces = dict.fromkeys(piece for word in words for piece in names_in(word) if piece)
@@ -257,7 +257,7 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
 
 def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | None:
     is_protected = context.files.secret_pattern if part.looks else steering_dot_pattern
-    # What a command does in the directory it runs in, nobody knows, unless it only looks.
+    # Unless a command is read-only, it could do anything in the directory it runs in.
     words = part.named if part.looks else (".", *part.named)
     ignored = _ignored(part, part.named, context)
     if ignored is not None:
@@ -275,7 +275,7 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
 
 
 def _steers_outside(part: CommandPart, location: str) -> str | None:
-    """A file such as ~/.bashrc that the command may change; looking outside is asked about anyway."""
+    """A file such as ~/.bashrc that the command may change; reading outside the workspace needs approval anyway."""
     return None if part.looks else steering_dot_pattern(location.lstrip("/"))
 
 
@@ -290,7 +290,7 @@ def _by_grants(part: CommandPart, context: PolicyContext) -> Verdict | None:
 
 
 def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
-    """Known commands that only look, at things inside the workspace, need no permission."""
+    """Known read-only commands need no approval inside the workspace."""
     if part.looks is None or not may_write(part, context) or context.mode is PermissionMode.BYPASS:
         return None
     if part.looks.git is not None and (problem := _problem_with_git(part, part.looks.git, context)) is not None:
@@ -316,7 +316,7 @@ def _takes_directories(part: CommandPart, context: PolicyContext) -> bool:
 
 
 def _problem_with_git(part: CommandPart, look: GitLook, context: PolicyContext) -> str | None:
-    """Why a git command that should only look may do more, if it may."""
+    """Why a git command that appears read-only may do more; None if it does not."""
     if not context.trusted:
         return "git obeys the configuration of its repository, and this workspace is not trusted."
     places = [context.git_place(directory) for directory in part.directories]

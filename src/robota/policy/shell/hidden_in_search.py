@@ -9,13 +9,13 @@ from robota.policy.shell.command_part import CommandPart
 from robota.policy.shell.readonly import Search
 from robota.policy.stages import PolicyContext, ask
 
-# Beyond, it takes too long to hold every name against every rule.
+# Above this number, comparing every name with every rule takes too long.
 MOST_COMPARED: Final = 1_500
 IGNORE_FILE: Final = ".robotaignore"
 
 
 def hidden_in_search(part: CommandPart, context: PolicyContext) -> Verdict | None:
-    """A question if it may read what a deny rule or a `.robotaignore` keeps from the model."""
+    """An ask, if the search may read what a deny rule or `.robotaignore` hides from the model."""
     search = part.looks.search if part.looks is not None else None
     rules = tuple(rule for rule in context.deny if rule.tool == READ and rule.paths)
     if search is None or not (rules or context.files.ignores_any()):
@@ -36,7 +36,7 @@ def hidden_in_search(part: CommandPart, context: PolicyContext) -> Verdict | Non
 
 
 def secret_in_search(part: CommandPart, context: PolicyContext) -> str | None:
-    """Why a person should decide about a search that comes across files whose names say that they hold secrets."""
+    """Why a search needs approval because of files whose names suggest secrets; None if it does not."""
     search = part.looks.search if part.looks is not None else None
     found = _all_files(search, part, context) if search is not None else []
     if found is None:
@@ -48,7 +48,7 @@ def secret_in_search(part: CommandPart, context: PolicyContext) -> str | None:
 
 
 def _all_files(search: Search, part: CommandPart, context: PolicyContext) -> list[str] | None:
-    """The files that would be read; None if there are too many to tell."""
+    """The files that would be read; None if there are too many to list."""
     found: list[str] = []
     for start in _starts(search, part, context):
         files = _files_in(search, start, context.files)
@@ -59,13 +59,13 @@ def _all_files(search: Search, part: CommandPart, context: PolicyContext) -> lis
 
 
 def _starts(search: Search, part: CommandPart, context: PolicyContext) -> list[str]:
-    """Where the search begins: at each place by its name, where that leads, and what a pattern stands for."""
+    """Where the search starts: each path as written, resolved through links, and expanded from patterns."""
     paths = (location for _, location in part.locations(search.places, context.resolver))
     return list(dict.fromkeys(place for place in map(context.resolver.inside, paths) if place is not None))
 
 
 def _files_in(search: Search, start: str, files: KeptFiles) -> list[str] | None:
-    """The files that would be read; None if there are too many to tell."""
+    """The files that would be read; None if there are too many to list."""
     if files.below is None or files.tracked is None:
         return []
     known = files.tracked() if search.tracked else files.below(start)

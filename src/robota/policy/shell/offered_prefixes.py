@@ -1,7 +1,8 @@
-"""Commands for which a rule with a `*` at its end is offered: any words behind these do what was meant, and no more.
+"""Commands for which a prefix rule (with `*` at the end) is offered: no further arguments can make them do more.
 
-Data. A program that is not named here may write, run or fetch something with other words, so only rules for the very
-command are offered; a person can write any rule. What `runs_other_programs` names is never meant by such a rule.
+This is data. A program that is not listed may write, run or fetch something with other arguments, so only rules for the
+exact command are offered; users can write any rule themselves. A prefix rule never covers what `runs_other_programs`
+lists.
 """
 
 from typing import Final
@@ -17,7 +18,7 @@ PROGRAMS: Final = frozenset(
 )
 _SCRIPTS: Final = ("test", "lint", "build", "typecheck", "format", "check")
 _PACKAGES: Final = ("list", "show", "freeze", "check")
-# The words that say what such a program does; without them a rule would allow too much.
+# The sub-commands of such programs; a rule without one would allow too much.
 SUBCOMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "git": tuple("add commit switch checkout restore stash merge revert fetch pull push mv".split()),
     "gh": (
@@ -44,7 +45,7 @@ SUBCOMMANDS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def prefix_to_offer(argv: Argv) -> Argv | None:
-    """The words with which a rule for commands like this one begins; None if there is no such rule."""
+    """The words that a prefix rule for this command starts with; None if no such rule is offered."""
     name = program(argv)
     if name in PROGRAMS:
         return argv[:1]

@@ -1,4 +1,4 @@
-"""The stages through which a command goes that was not understood: only rules for every command let it through."""
+"""The stages for a command that could not be parsed: only rules that allow every command let it through."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ WRITTEN: Final = re.compile(r">[>|]?[ \t]*[\"']?([^\s\"'`$|&;<>(){}]+)")
 
 
 class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole text, why it was not understood, what could be seen in it all the same, and where it may run."""
+    """The whole text, why it could not be parsed, what was recognized in it anyway, and where it may run."""
 
     text: str
     reason: str
@@ -39,7 +39,7 @@ class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_asked_anyway(label: str, context: PolicyContext) -> bool:
-    """Whether a person is asked about any command that was not understood, whatever it names."""
+    """Whether every command that cannot be parsed needs approval, regardless of what it names."""
     everything = [rule for rule in (*context.allow, *context.grants) if rule.spec is None]
     lets_through = any(rule.is_about_commands or rule.tool == label for rule in everything)
     is_careful = context.mode in {PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS}
@@ -70,7 +70,7 @@ def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdic
 
 
 def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
-    """A rule for every command is not meant for these; a plain command that names them is asked about, too."""
+    """A rule for every command does not cover protected paths; a parsed command that names them needs approval, too."""
     if context.mode is PermissionMode.BYPASS:
         return None
     for word in _words(command.text):
@@ -137,7 +137,7 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
 
 @lru_cache(maxsize=4)
 def _words(text: str) -> tuple[str, ...]:
-    """Everything that could be a name: as it stands, without quotes, and for each of the words that braces make."""
+    """Everything that could be a name: as written, without quotes, and with braces expanded."""
     unquoted = QUOTING.sub("", text)
     made = (word for found in islice(BRACES.finditer(unquoted), MOST_BRACES) for word in _from_braces(found))
     return tuple(dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *made)))

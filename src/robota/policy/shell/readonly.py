@@ -1,7 +1,7 @@
-"""Whether a command only looks, and at what: its program is known and every one of its flags is harmless.
+"""Whether a command is read-only, and what it reads: its program is known and all of its flags are harmless.
 
-Its words are sorted into flags, values and operands by the description of its program. Some of them make it read what
-it was not given by name: everything below a directory, or what git has kept of it.
+The definition of the program sorts the words into flags, values and operands. Some flags make it read files that are
+not named: everything below a directory, or older versions in git.
 """
 
 import fnmatch
@@ -18,14 +18,14 @@ COUNT: Final = re.compile(r"-[0-9]+")
 NUMBER: Final = re.compile(r"[-+]?[0-9]+[0-9A-Za-z]{0,3}")
 KINDS: Final = "=#@?"
 EXPRESSION_SIGNS: Final = frozenset({"(", ")", "!", ","})
-# With one of these git prints what has changed in files, or asks the programs that turn them into text.
+# With one of these, git prints changes in files, or runs the programs that convert them to text.
 PATCH: Final = frozenset(
     """
     -p -u -U -c -S -G -W --patch --unified --patch-with-stat --cc --check --word-diff --color-words
     --function-context
     """.split()
 )
-# With one of these, and none of those, only names and numbers.
+# With one of these, and none of those above, git prints only names and numbers.
 SUMMARY: Final = frozenset(
     """
     -s --no-patch --stat --shortstat --numstat --dirstat --name-only --name-status --summary --raw --quiet
@@ -33,35 +33,35 @@ SUMMARY: Final = frozenset(
     """.split()
 )
 PATCH_OF: Final = {"status": frozenset({"-v"}), "cat-file": frozenset({"-p"})}
-# git compares files with what it knows of them, which runs filters, or turns them into text.
+# git compares files with its index, which runs filters, or converts them to text.
 COMPARING: Final = frozenset({"status", "diff", "blame", "ls-files", "grep", "check-ignore"})
 DIFFING: Final = frozenset({"blame"})
-# Flags by which git looks at versions that no word names.
+# Flags that make git read revisions that are not named.
 MORE_VERSIONS: Final = frozenset(
     "--all --branches --tags --remotes --glob --reflog --walk-reflogs -g --bisect --stdin --merge".split()
 )
 NOT_IN_SUBMODULES: Final = "--no-recurse-submodules"
 NO_PROGRAMS: Final = frozenset({"--no-ext-diff", "--no-textconv"})
 GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
-# These show what a name stands for, which need not be a commit.
+# These show any object, not only commits.
 SHOWING_OBJECTS: Final = frozenset({"show", "cat-file"})
 ONLY_ABOUT_OBJECTS: Final = frozenset({"-t", "-s", "-e"})
 COMMIT: Final = re.compile(r"(?:HEAD|@)(?:[~^][0-9]*)*(?:\^\{(?:commit|tree)\})?")
-# git has patterns and signs of its own in paths.
+# Characters with a special meaning in git's path patterns.
 SIGNS_OF_GIT: Final = frozenset("*?[\\")
 HIDDEN_TOO: Final = frozenset({"--hidden", "-.", "-u"})
 ANY_FILE: Final = "*"
-# In patterns these mean something else to each program.
+# The meaning of these characters in patterns differs between programs.
 OTHER_SIGNS: Final = frozenset("/{}[]\\")
-# With more of them everything counts as read, rather than comparing every file with every pattern.
+# With more patterns than this, every file is assumed to be read, which avoids comparing each with every pattern.
 MOST_PATTERNS: Final = 20
 LONGEST_PATTERN: Final = 200
 
 
 class GitLook(msgspec.Struct, frozen=True, kw_only=True):
-    """Which programs of the person a git command could run: those for differences, those for every file.
+    """Which programs from the user's configuration a git command could run: for diffs, or for every file.
 
-    `searches_submodules`: it does so where the configuration says it.
+    `searches_submodules`: it does so if that is configured.
     """
 
     diffs: bool
@@ -70,10 +70,10 @@ class GitLook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
-    """The places of which everything is read, but for names that do not fit.
+    """Paths that are read recursively, except for files with names that do not match.
 
-    Where `hidden` names are left out, those that fit `unhidden` are not. `tracked`: only what git has in its index;
-    `history`: also what was there once.
+    If `hidden` is false, hidden names are skipped unless they match `unhidden`. `tracked`: only files in the git index;
+    `history`: also their older versions.
     """
 
     places: tuple[str, ...]
@@ -86,7 +86,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     history: bool = False
 
     def reads(self, path: str, unhidden: tuple[str, ...]) -> bool:
-        """Whether a file found below one of the places would be read; ignore files bring `unhidden` names back."""
+        """Whether a file below one of the places would be read; `unhidden` names are re-included by ignore files."""
         names = path.split("/")
         is_left_out = not self.hidden and any(name.startswith(".") for name in names)
         brought_back = (*self.unhidden, *unhidden) if is_left_out else ()
@@ -100,10 +100,10 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnlyLooks(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command looks at. `git` is there for git, which also obeys the repository it runs in.
+    """What a read-only command reads. `git` is set for git, which also obeys the repository it runs in.
 
-    One that `takes_no_directories` would follow links in them, wherever those lead. `search` is there if it reads
-    files that it was not given by name.
+    A command that `takes_no_directories` would follow any links in them. `search` is set if it reads files that are not
+    named.
     """
 
     paths: tuple[str, ...]
@@ -113,20 +113,20 @@ class OnlyLooks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Word(msgspec.Struct, frozen=True):
-    """A word and whether the shell replaces it by the names of files, which may be several."""
+    """A word, and whether it is a glob, which the shell may expand to several file names."""
 
     text: str
     globs: bool = False
 
 
 class UnknownWord(Exception):
-    """A word stands there of which nobody knows what it does."""
+    """The effect of a word is unknown."""
 
 
 class SortedWords:
     """The words of a command, sorted into flags and operands as its program would.
 
-    `values` are those of flags, `paths` those of them that name files, `after_dashes` what follows `--`.
+    `values` are the values of flags, `paths` the values that name files, `after_dashes` what follows `--`.
     """
 
     def __init__(self, definition: ReadOnlyCommand, words: list[Word]) -> None:
@@ -146,7 +146,7 @@ class SortedWords:
         looks_like_a_flag = word.text.startswith("-") and word.text != "-"
         is_past_flags = bool(self.operands) and syntax is Syntax.FLAGS_FIRST
         if looks_like_a_flag and is_past_flags and self._definition.operands.texts is not None:
-            # Whether it is a flag here is not the same for every version of every program.
+            # Versions of the program differ in whether this is a flag.
             raise UnknownWord
         if syntax is Syntax.EXPRESSION and not self._is_in_order(word.text):
             raise UnknownWord
@@ -160,7 +160,7 @@ class SortedWords:
             self._flag(word.text)
 
     def _is_in_order(self, word: str) -> bool:
-        """Paths come before the expression, in which only flags and these signs stand; nothing ends it."""
+        """Paths come before the expression, which has only flags and these characters; `--` does not end it."""
         return word != "--" and (word.startswith("-") or word in EXPRESSION_SIGNS or not self.flags)
 
     def _flag(self, word: str) -> None:
@@ -174,12 +174,12 @@ class SortedWords:
         self.flags.append(name)
         if equals and kind == "":
             raise UnknownWord
-        # To `-x=v` the value is `=v`, to `--long=v` it is `v`.
+        # The value of `-x=v` is `=v`, that of `--long=v` is `v`.
         attached = (value if name.startswith("--") else f"={value}") if equals else None
         self._value(name, kind, attached)
 
     def _cluster(self, word: str) -> None:
-        """Short flags in one word, as in `-la`; one that takes a value ends it."""
+        """Short flags in one word, as in `-la`; a flag with a value must be the last."""
         for place, letter in enumerate(word[1:], start=2):
             name, attached = f"-{letter}", word[place:]
             kind = self._table.get(name)
@@ -194,7 +194,7 @@ class SortedWords:
             return
 
     def _value(self, name: str, kind: str, attached: str | None) -> None:
-        """Take the value of a flag, from its own word or from the rest."""
+        """Take the value of a flag, from the same word or the next one."""
         if kind == "" or (kind == "?" and attached is None):
             return
         value = attached if attached is not None else self._separate_value()
@@ -208,7 +208,7 @@ class SortedWords:
             raise UnknownWord
 
     def _separate_value(self) -> str:
-        """A value that looks like a flag may be one to the program; one that is a pattern may become many words."""
+        """Reject values that the program may interpret as flags, and globs, which may expand to several words."""
         value = next(self._rest, None)
         if value is None or value.globs or (value.text.startswith("-") and not NUMBER.fullmatch(value.text)):
             raise UnknownWord
@@ -216,11 +216,11 @@ class SortedWords:
 
 
 def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = frozenset()) -> OnlyLooks | None:
-    """What a command would look at if that is all it does. `argv` is the command without its wrappers.
+    """What a command reads, if it is read-only; otherwise None. `argv` is the command without its wrappers.
 
-    `no_flags` are the places of patterns that are known to become no flags.
+    `no_flags` are the indices of globs that cannot expand to flags.
     """
-    # The shell itself looks for what a pattern stands for, whatever the program then does with the names.
+    # The shell itself reads directories to expand globs, regardless of the program.
     patterns = tuple(command.argv[place] for place in sorted(command.globs))
     if argv[:2] == ("command", "-v") or argv[:2] == ("command", "-V"):
         return OnlyLooks(paths=patterns)
@@ -230,7 +230,7 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
     definition, words = known
     skipped = len(command.argv) - len(words)
     marked = [Word(word, place in command.globs) for place, word in enumerate(words, start=skipped)]
-    # What a pattern becomes could look like a flag, unless it begins with something else.
+    # A glob could expand to a flag, unless it starts with a literal character other than a dash.
     if any(command.argv[place][0] in "-*?[" for place in command.globs - no_flags if place >= skipped):
         return None
     try:
@@ -247,13 +247,13 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
 
 
 def is_known(argv: Argv) -> bool:
-    """Whether the program looks with some flags and does more with others."""
+    """Whether the program is read-only with some flags but not with others."""
     known = _known(argv)
     return known is not None and not known[0].needs_flag
 
 
 def _known(argv: Argv) -> tuple[ReadOnlyCommand, Argv] | None:
-    """The definition of the command and the words after its name."""
+    """The definition of the command, and the words after its name."""
     if argv[0] != "git":
         definition = COMMANDS.get(argv[0])
         return None if definition is None else (definition, argv[1:])
@@ -291,19 +291,19 @@ def _operand_paths(kind: Operands, operands: list[Word], names_a_pattern: bool) 
     if kind.texts is None:
         return ()
     if not names_a_pattern and any(operand.globs for operand in operands[: kind.texts]):
-        # It may become several words, and then the second is no text any more but a file.
+        # A glob may expand to several words, and then the second would be a file.
         raise UnknownWord
     return tuple(operand.text for operand in operands[0 if names_a_pattern else kind.texts :])
 
 
 @cache
 def _table(flags: str) -> dict[str, str]:
-    """Every flag with how it takes a value: the sign behind it, nothing if it takes none."""
+    """Each flag with the character that says how it takes a value; empty if it takes none."""
     return {word.rstrip(KINDS): word[len(word.rstrip(KINDS)) :] for word in flags.split()}
 
 
 def _git_look(definition: ReadOnlyCommand, argv: Argv, flags: list[str]) -> GitLook:
-    """Which programs git would ask for, were they configured."""
+    """Which programs git would run, if they were configured."""
     subcommand = _subcommand(argv)
     shows = subcommand in DIFFING or (definition.content is not Content.NEVER and subcommand != "grep")
     return GitLook(
@@ -314,7 +314,7 @@ def _git_look(definition: ReadOnlyCommand, argv: Argv, flags: list[str]) -> GitL
 
 
 def _search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, paths: tuple[str, ...]) -> Search | None:
-    """What the command searches; None if it reads only what it was given by name."""
+    """What the command searches; None if it reads only files that are named."""
     name = argv[0]
     if name == "git":
         return _search_of_git(definition, _subcommand(argv), words)
@@ -323,7 +323,7 @@ def _search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, path
         return Search(
             places=paths or (".",),
             only=_narrowing(only),
-            # Of patterns that contradict one another the last one counts.
+            # If patterns contradict each other, the last one wins.
             without=() if only else _plainly(_values(words, "--exclude")),
             without_directories=_plainly(_values(words, "--exclude-dir")),
         )
@@ -336,7 +336,7 @@ def _search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, path
             only=_narrowing(only),
             without=without,
             without_directories=without,
-            # What a pattern asks for is searched even if it is hidden, and so is what a type fits.
+            # Hidden files that match a pattern or a type are searched, too.
             hidden=bool(only) or not HIDDEN_TOO.isdisjoint(words.flags),
             unhidden=tuple(name for kind in _values(words, "-t", "--type") for name in RG_TYPES.get(kind, (ANY_FILE,))),
         )
@@ -355,7 +355,7 @@ def _search_of_git(definition: ReadOnlyCommand, subcommand: str, words: SortedWo
         return None
     after = words.after_dashes or []
     if subcommand == "grep" and not before and definition.pattern_flags.isdisjoint(words.flags):
-        # The pattern comes first, behind the dashes too, and behind it versions may be named.
+        # The search pattern comes first, even after the dashes, and revisions may follow it.
         before, after = after, []
     is_limited = bool(after) and not any(word.startswith(":") or SIGNS_OF_GIT & set(word) for word in after)
     return Search(
@@ -366,13 +366,13 @@ def _search_of_git(definition: ReadOnlyCommand, subcommand: str, words: SortedWo
 
 
 def _shows_files(subcommand: str, flags: list[str], before: list[str]) -> bool:
-    """Whether git may show the content of files that are not named; any name may stand for one, as a tag can."""
+    """Whether git may show the content of files that are not named. Any name, such as a tag, may refer to a file."""
     names_only_files = bool(before) and all(map(_names_a_file, before))
     has_more = not MORE_VERSIONS.isdisjoint(flags)
     if names_only_files and not has_more:
         return False
     if subcommand == "cat-file":
-        # Without a flag the first word is the kind of object that is wanted.
+        # Without a flag, the first word is the object type.
         objects = before if flags else before[1:]
         return ONLY_ABOUT_OBJECTS.isdisjoint(flags) and not all(map(_names_a_commit, objects))
     return has_more or _prints(Content.BY_DEFAULT, subcommand, flags) or not all(map(_names_a_commit, before))
@@ -383,16 +383,16 @@ def _names_a_commit(word: str) -> bool:
 
 
 def _looks_at_present(subcommand: str, flags: list[str], before: list[str]) -> bool:
-    """Whether no older version of a file is read; `before` are the operands before `--`, which may name one."""
+    """Whether only the present version of files is read; the operands `before` the dashes may name a revision."""
     if subcommand == "grep":
         return len(before) <= (0 if "-e" in flags else 1)
     return subcommand == "diff" and not before and {"--cached", "--staged", "--merge-base"}.isdisjoint(flags)
 
 
 def _names_a_file(word: str) -> bool:
-    """`HEAD:src/a.py` or `:a.py`, which is judged by its name; `:/words` is a commit."""
+    """Whether the word is a path in a revision (`HEAD:src/a.py` or `:a.py`); `:/words` is a commit."""
     version, colon, path = word.partition(":")
-    # Without a version these signs begin a pattern for all paths but some, or from the top on.
+    # Without a revision, these characters start a pathspec that excludes paths or starts at the top.
     return bool(colon and path) and not path.startswith("/" if version else ("/", "!", "^", "("))
 
 
@@ -414,16 +414,16 @@ def _values(words: SortedWords, *flags: str) -> tuple[str, ...]:
 
 
 def _narrowing(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """Those patterns, or none if they are too much to compare every file with."""
+    """The patterns, or none if comparing every file with them would take too long."""
     is_little = len(patterns) <= MOST_PATTERNS and all(len(each) <= LONGEST_PATTERN for each in patterns)
     return patterns if is_little else ()
 
 
 def _plainly(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that mean the same to every program: what is left out must really be left out."""
+    """The patterns that mean the same to every program, so that files they exclude are certainly excluded."""
     return _narrowing(tuple(each for each in patterns if OTHER_SIGNS.isdisjoint(each)))
 
 
 def _as_name(glob: str) -> str:
-    """A pattern for the last name of a path that fits at least what the pattern of rg fits."""
+    """A pattern for file names that matches at least what rg's pattern matches."""
     return glob if glob and OTHER_SIGNS.isdisjoint(glob) else ANY_FILE

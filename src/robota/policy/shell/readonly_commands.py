@@ -1,8 +1,8 @@
-"""Commands that only look, with every flag with which they still only look. Data: one line is one promise.
+"""Read-only commands, each with the flags that keep it read-only. This is data: every line is a promise.
 
-In a list of flags `-x` stands alone, `-x=` takes a text (`-x v`, `-xv`, `--long v`, `--long=v`), `-x#` a number,
-`-x@` a path, and `--long?` may have a text attached. A flag that is not listed is not harmless: it may write, run or
-fetch something. Nor are long flags that are cut short.
+In a list of flags, `-x` has no value, `-x=` takes a text (`-x v`, `-xv`, `--long v`, `--long=v`), `-x#` a number, `-x@`
+a path, and `--long?` may have a text attached. A flag that is not listed is not considered harmless, because it may
+write, run or fetch something. The same goes for abbreviated long flags.
 """
 
 from enum import StrEnum
@@ -12,10 +12,10 @@ import msgspec
 
 
 class Syntax(StrEnum):
-    """Where a program takes a word for a flag.
+    """Where a program accepts flags.
 
-    To most, flags may stand anywhere before `--`. Others stop at the first operand, so that a flag behind it is an
-    operand or refused. `find` has paths, then an expression, which no `--` ends.
+    Most accept them anywhere before `--`. Others stop at the first operand, after which a flag is an operand or an
+    error. `find` takes paths, then an expression, which `--` does not end.
     """
 
     PERMUTED = "permuted"
@@ -24,7 +24,7 @@ class Syntax(StrEnum):
 
 
 class Content(StrEnum):
-    """When git prints the content of files that were not named."""
+    """When git prints the content of files that are not named."""
 
     NEVER = "never"
     BY_FLAG = "by flag"
@@ -33,9 +33,9 @@ class Content(StrEnum):
 
 
 class Operands(msgspec.Struct, frozen=True, kw_only=True):
-    """What the words are that are no flags: `texts` at most (None: all) are just text, the rest are paths.
+    """What the operands are: at most `texts` of them (None: all) are plain text, the rest are paths.
 
-    `first` is an expression the first one must match; `limit` is how many there may be.
+    `first` is a regular expression that the first one must match; `limit` is the maximum number.
     """
 
     texts: int | None = 0
@@ -44,12 +44,12 @@ class Operands(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadOnlyCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """`counts` lets a bare number be a flag, as in `head -5`. With one of `pattern_flags` all operands are paths.
+    """With `counts`, a bare number is a flag, as in `head -5`. With one of `pattern_flags`, all operands are paths.
 
-    A command that `needs_flag` does something else without one. `never` is an expression that is found in no word;
-    `values` has one for each flag of whose values only some are harmless. Where values are not `attached`, letters
-    after a flag with a value are more flags and not that value. One that `takes_no_directories` looks at more than it
-    should when it gets one.
+    A command with `needs_flag` does something else without flags. No word may match the regular expression `never`;
+    `values` has one for each flag that is harmless only with certain values. If values are not `attached`, the letters
+    after a flag with a value are further flags. A command with `takes_no_directories` would read too much if it got
+    one.
     """
 
     flags: str = ""
@@ -73,17 +73,17 @@ PATTERN_THEN_PATHS: Final = Operands(texts=1)
 
 _VERSION = ReadOnlyCommand(flags="--version", operands=NOTHING, needs_flag=True)
 _CHECKSUM = ReadOnlyCommand(flags="-b -t --tag -z")
-# Line numbers and printing, or one plain replacement: any other program of sed can write a file or run a command.
+# Printing lines by number, or one plain substitution: other sed scripts can write a file or run a command.
 _PRINTED_LINES = r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?p"
 _REPLACEMENT = r"s([/|,#])(?:(?!\1)[^\\\n])+\1(?:(?!\1)[^\\\n])*\1[gIp0-9]*"
 _PRINTED_FIELDS = r"\{ ?print(?: ?\$[0-9]+(?:, ?\$[0-9]+)*)? ?\}"
 _NUMBERED_LINES = r"NR ?[<>=]=? ?[0-9]+(?: ?(?:&&|,) ?NR ?[<>=]=? ?[0-9]+)*"
 _CONVERSION = r"%[-+ #0]*[0-9]*(?:\.[0-9]+)?[bqsdiouxXeEfgGc]"
-# git asks a program for these whether a signature is good.
+# For these, git runs a program that verifies signatures.
 _SIGNATURES = r"%[-+ ]?G|(?<!show-)signature"
-# A ref may stand for a file, of which `raw` is the content.
+# A ref may point to a file, and `raw` would print its content.
 _SIGNATURES_OR_CONTENT = _SIGNATURES + r"|\braw\b"
-# Any other word is the name of a format that the person configured, in which signatures may be asked for.
+# Any other word may be a format from the user's configuration, which may ask for signatures.
 _FORMAT = r"(?:oneline|short|medium|full|fuller|reference|email|raw|t?format:.*|.*%.*)"
 _FORMATS = {"--format": _FORMAT, "--pretty": _FORMAT}
 
@@ -103,7 +103,7 @@ _RG = """
     --before-context# --regexp= --color= --heading --no-heading --json --stats --sort= --sortr= --trim --vimgrep
     --no-config --no-messages --quiet --with-filename --no-filename --passthru --replace= --column
 """
-# Which names these types of rg fit, also hidden ones; any other type may fit any name.
+# The names, including hidden ones, that these rg types match; any other type may match any name.
 RG_TYPES: Final = {
     "py": ("*.py", "*.pyi"),
     "js": ("*.js", "*.jsx", "*.cjs", "*.mjs", "*.vue"),
@@ -206,14 +206,14 @@ GIT: Final[dict[str, ReadOnlyCommand]] = {
         operands=TEXT,
         never=_SIGNATURES_OR_CONTENT,
     ),
-    # With a second word it sets what it otherwise shows.
+    # With a second argument it sets the value instead of showing it.
     "symbolic-ref": ReadOnlyCommand(flags="-q --quiet --short", operands=Operands(texts=None, limit=1)),
     "name-rev": ReadOnlyCommand(flags="--name-only --tags --always"),
     "cherry": ReadOnlyCommand(flags="-v --verbose"),
     "version": ReadOnlyCommand(flags="--build-options", operands=NOTHING),
     "config": ReadOnlyCommand(
         flags="--get --global --local",
-        # What follows the name is the value that it is set to, whatever it looks like.
+        # What follows the name is the new value, even if it resembles a flag.
         syntax=Syntax.FLAGS_FIRST,
         # Other settings may hold a token.
         operands=Operands(
@@ -256,7 +256,7 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
         flags=_RG,
         operands=PATTERN_THEN_PATHS,
         pattern_flags=frozenset({"-e", "--regexp", "--files", "--type-list"}),
-        # To rg the value of `-g=x` is `x`, to most programs it is `=x`.
+        # rg reads the value of `-g=x` as `x`, most programs as `=x`.
         never=r"^-[^-=][^=]*=",
     ),
     "find": ReadOnlyCommand(flags=_FIND, syntax=Syntax.EXPRESSION),
@@ -270,7 +270,7 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "du": ReadOnlyCommand(flags="-a -c -h -s -k -m -x -d# --max-depth# --apparent-size --summarize --human-readable"),
     "df": ReadOnlyCommand(flags="-h -k -m -T -i -a -H -P --human-readable --total"),
     "diff": ReadOnlyCommand(
-        # Not `-r`: that follows links, wherever they lead, and so do two directories without it.
+        # Not `-r`, which follows all links; so does comparing two directories without it.
         takes_no_directories=True,
         flags="-u -U# -c -C# -q -s -w -b -B -i -N -y -a -W# --unified? --brief --side-by-side --color? "
         "--ignore-all-space --ignore-space-change --ignore-case --exclude= --strip-trailing-cr --no-dereference",
@@ -289,12 +289,12 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "tr": ReadOnlyCommand(
         flags="-c -C -d -s -t --complement --delete --squeeze-repeats", operands=TEXT, syntax=Syntax.FLAGS_FIRST
     ),
-    # Not `-n`: older ones take no value there, newer ones do.
+    # Not `-n`: whether it takes a value depends on the version.
     "column": ReadOnlyCommand(flags="-t -x -s= -c# -o="),
     "fold": ReadOnlyCommand(flags="-b -s -w#"),
     "rev": ReadOnlyCommand(),
     "tac": ReadOnlyCommand(flags="-b -r -s="),
-    # A word that begins with @, even a value, is a file with more words, and those may name any file.
+    # A word that starts with @, even a value, is a file of further arguments, which may name any file.
     "strings": ReadOnlyCommand(flags="-a -n# -t=", operands=Operands(first=r"[^@].*", limit=1), never=r"^@"),
     "sed": ReadOnlyCommand(
         flags="-n -E -r --quiet --silent --regexp-extended",
@@ -309,7 +309,7 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
         flags="-r -c -S -e -s -n -j -a -M -C --raw-output --compact-output --sort-keys --exit-status --slurp "
         "--null-input --monochrome-output --color-output --tab",
         operands=PATTERN_THEN_PATHS,
-        # The environment may hold keys; modules are files. There may be a blank after the $.
+        # The environment may contain keys, and modules are files. A space may follow the $.
         never=r"\benv\b|\bENV\b|\bimport\b|\binclude\b|\bmodulemeta\b",
     ),
     "paste": ReadOnlyCommand(flags="-d= -s"),
@@ -326,7 +326,7 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "cksum": ReadOnlyCommand(),
     "pwd": ReadOnlyCommand(flags="-L -P", operands=NOTHING),
     "echo": ReadOnlyCommand(flags="-n -e -E", operands=TEXT),
-    # `%n` would set a variable, and so change what the next command means.
+    # `%n` would set a variable, and so change the meaning of the next command.
     "printf": ReadOnlyCommand(
         operands=Operands(texts=None, first=rf"(?:[^%]|%%|{_CONVERSION})*"), syntax=Syntax.FLAGS_FIRST
     ),
@@ -351,7 +351,7 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "free": ReadOnlyCommand(flags="-b -k -m -g -h -t", operands=NOTHING),
     "which": ReadOnlyCommand(flags="-a", operands=TEXT, syntax=Syntax.FLAGS_FIRST),
     "type": ReadOnlyCommand(flags="-a -t -p -P", operands=TEXT, syntax=Syntax.FLAGS_FIRST),
-    # Not `-v`: bash may run what stands in the brackets of a name.
+    # Not `-v`: bash may evaluate what is inside the brackets of a name.
     "test": ReadOnlyCommand(
         flags="-e -f -d -s -r -w -x -L", operands=ONE_PATH, needs_flag=True, syntax=Syntax.FLAGS_FIRST
     ),
@@ -362,7 +362,7 @@ COMMANDS: Final[dict[str, ReadOnlyCommand]] = {
     "npm": ReadOnlyCommand(flags="--version -v", operands=NOTHING, needs_flag=True),
     **{
         name: _VERSION
-        # Not those that look into the project for which version of themselves to run.
+        # Not those that read from the project which version of themselves to run.
         for name in "ruby perl gcc g++ clang make cmake docker git gh pip pip3 bash sqlite3 psql ruff uv".split()
     },
 }

@@ -1,4 +1,4 @@
-"""Programs and flags that run other programs, or write files: no rule that ends in `*` means them."""
+"""Programs and flags that run other programs or write files; a rule that ends in `*` never covers them."""
 
 import posixpath
 import re
@@ -20,8 +20,8 @@ NAMES: Final = WRAPPERS.keys() | frozenset(
     """.split()
 )
 VERSION: Final = re.compile(r"[0-9.]+$")
-# Flags by which a program runs another one, reads its settings from elsewhere, or writes a file. Long ones may be cut
-# short; of git's short ones see `GIT_SHORT`.
+# Flags that make a program run another one, read its settings from elsewhere, or write a file. Long flags may be
+# abbreviated; for git's short flags see `GIT_SHORT`.
 LONG: Final = {
     "git": "output output-directory ext-diff open-files-in-pager upload-pack receive-pack exec exec-path config-env "
     "extcmd config template build-fake-ancestor remerge-diff diff-merges lost-found show-signature textconv filters",
@@ -55,7 +55,7 @@ LONG: Final = {
     "javac": "processor-path processor-module-path",
     "clang": "ld-path config",
 }
-# Other programs for parts of the work, plug-ins, and where to look for both; `@file` holds more such words.
+# Replacement programs, plug-ins, and search paths for both; `@file` contains more arguments.
 _COMPILERS: Final = r"@.*|-(?:wrapper|fplugin.*|specs.*|B.*|Xclang|load|ld-path.*|fuse-ld.*)"
 SHORT: Final = {
     "rg": r"-[a-zA-Z]*z[a-zA-Z]*",
@@ -89,7 +89,7 @@ SHORT: Final = {
     "gh": r"-[a-zA-Z]*w.*",
     "find": r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)",
 }
-# tar also takes letters without a dash, in its first word.
+# tar also accepts letters without a dash in its first argument.
 TAR_WITHOUT_DASH: Final = re.compile(r"[a-zA-Z]*[IF][a-zA-Z]*")
 GIT_SHORT: Final = {
     "grep": r"-[a-zA-Z]*O.*",
@@ -100,19 +100,19 @@ GIT_SHORT: Final = {
     "format-patch": r"-[a-zA-Z]*o.*",
     "commit": r"-[a-zA-Z]*t.*",
 }
-# Programs in which `--` does not end what has a meaning.
+# Programs for which `--` does not end the flags.
 DASHES_END_NOTHING: Final = frozenset({"find"})
 GIT_VALUED: Final = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env"})
 
 
 def runs_anything(argv: Argv) -> bool:
-    """Whether a rule for this program would be a rule for everything it can be told to do; `python3.11` is python."""
+    """Whether a rule for this program would allow anything at all; `python3.11` is treated as python."""
     name = program(argv)
     return not NAMES.isdisjoint({name, VERSION.sub("", name)})
 
 
 def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:
-    """The words that make the program do more than its name says, or that may become such a word."""
+    """The words that make the program do more than its name says, or that may expand to such a word."""
     name = program(argv)
     if name not in LONG and name not in SHORT:
         return ()
@@ -129,7 +129,7 @@ def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:
 
 
 def git_directories(argv: Argv, directories: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Where git looks for a repository if it runs in one of the directories; None if it is told which one to take."""
+    """Where git looks for a repository when run in these directories; None if an argument names the repository."""
     before = argv[1 : _git_subcommand(argv)]
     for word, value in zip(before, (*before[1:], ""), strict=False):
         if word.startswith(("--git-dir", "--work-tree", "--bare", "--namespace")):
@@ -147,7 +147,7 @@ def _escapes(name: str, word: str) -> bool:
 
 
 def _escapes_by_place(name: str, argv: Argv, place: int, subcommand: int) -> bool:
-    """What a short flag of git means depends on the sub-command; before that, `-c` sets anything."""
+    """The meaning of git's short flags depends on the sub-command; before it, `-c` sets any option."""
     word = argv[place]
     if name == "tar":
         return place == 1 and TAR_WITHOUT_DASH.fullmatch(word) is not None
@@ -159,7 +159,7 @@ def _escapes_by_place(name: str, argv: Argv, place: int, subcommand: int) -> boo
 
 
 def _git_subcommand(argv: Argv) -> int:
-    """The place of the sub-command; behind the end if there is none."""
+    """The index of the sub-command; past the end if there is none."""
     place = 1
     while place < len(argv) and argv[place].startswith("-"):
         place += 2 if argv[place] in GIT_VALUED else 1

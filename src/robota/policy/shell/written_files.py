@@ -1,4 +1,4 @@
-"""Which files a shell command writes, if it is made of programs that write what they are told to and nothing else."""
+"""Which files a shell command writes, if all its programs write only the files in their arguments."""
 
 import posixpath
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from robota.workspace.shell.script import Argv, SimpleCommand
 
 SED_FLAGS: Final = ("-i", "--in-place")
 GIT_RESTORING: Final = (("git", "checkout", "--"), ("git", "restore", "--"), ("git", "restore"))
-# What comes after these may be written through a link that they brought.
+# Later commands may write through a link that these created.
 BRINGS_LINKS: Final = frozenset({"cp", "mv", "git"})
 
 
 class WrittenOperands(Enum):
-    """Which of the words behind the flags are written."""
+    """Which operands are written."""
 
     ALL = "all"
     ALL_BUT_FIRST = "all but the first"
@@ -28,7 +28,7 @@ class WrittenOperands(Enum):
 
 
 class KnownWriter(msgspec.Struct, frozen=True):
-    """A program, the flags that change nothing about that, and the operands that it writes."""
+    """A program, its flags that do not change which files it writes, and the operands that it writes."""
 
     flags: frozenset[str]
     operands: WrittenOperands = WrittenOperands.ALL
@@ -52,11 +52,11 @@ WRITERS: Final = {
 
 
 class NotKnown(Exception):
-    """Nobody can tell what the command writes."""
+    """It is unknown what the command writes."""
 
 
 def written_files(parts: Sequence[CommandPart], resolver: PathResolver, *, trusted: bool) -> tuple[str, ...] | None:
-    """Every place that is written, from the workspace on where it lies in it; None if nobody can tell."""
+    """Every path that is written, relative to the workspace if inside it; None if unknown."""
     places: dict[str, None] = {}
     has_links = False
     try:
@@ -81,7 +81,7 @@ def _written_by_program(part: CommandPart, resolver: PathResolver, *, trusted: b
     if argv[0] == "cd" and len(argv) == 2:
         return ()
     if part.unwrapped.wrappers or any(argv[place].startswith(("-", "*", "?", "[")) for place in part.command.globs):
-        # What a pattern becomes could look like a flag.
+        # A glob could expand to a flag.
         raise NotKnown
     if argv[0] == "sed":
         return _edited_by_sed(part.command)
@@ -92,7 +92,7 @@ def _written_by_program(part: CommandPart, resolver: PathResolver, *, trusted: b
         raise NotKnown
     operands = _behind_flags(argv[1:], known.flags)
     if argv[0] == "mkdir" and any(".." in operand.split("/") for operand in operands):
-        raise NotKnown  # it makes every directory on the way, also those that the path leaves again
+        raise NotKnown  # it creates all directories on the path, even those that `..` leaves again
     return _operands(known, operands, part, resolver)
 
 
@@ -121,7 +121,7 @@ def _operands(known: KnownWriter, operands: Argv, part: CommandPart, resolver: P
 
 
 def _destinations(operands: Argv, part: CommandPart, resolver: PathResolver) -> Argv:
-    """Where copies come to lie: in the last operand if that is a directory, else at it."""
+    """The paths of the copies: inside the last operand if that is a directory, otherwise that operand itself."""
     if len(operands) < 2 or part.command.globs:
         raise NotKnown
     *sources, target = operands
@@ -134,7 +134,7 @@ def _destinations(operands: Argv, part: CommandPart, resolver: PathResolver) -> 
 
 
 def _edited_by_sed(command: SimpleCommand) -> Argv:
-    """The files of `sed -i`, if its program only prints and replaces: others can write any file."""
+    """The files that `sed -i` edits, if its script only prints and substitutes: other scripts can write any file."""
     if not any(word in SED_FLAGS for word in command.argv):
         raise NotKnown
     argv = tuple(word for word in command.argv if word not in SED_FLAGS)
@@ -145,7 +145,7 @@ def _edited_by_sed(command: SimpleCommand) -> Argv:
 
 
 def _restored_by_git(argv: Argv) -> Argv:
-    """Files that are put back as they were: only where they are named, and nothing else is."""
+    """The files that git restores, if the command only restores paths that it names."""
     for head in GIT_RESTORING:
         if argv[: len(head)] == head and len(argv) > len(head):
             return tuple(map(_covered_by_pathspec, argv[len(head) :]))
@@ -153,10 +153,10 @@ def _restored_by_git(argv: Argv) -> Argv:
 
 
 def _covered_by_pathspec(word: str) -> str:
-    """The file or directory in which everything lies that git takes this word to mean.
+    """The file or directory that contains everything this git pathspec matches.
 
-    Its `*` matches slashes too, so a pattern may mean anything in the directory that it begins with. Words that begin
-    with a colon mean what git says elsewhere: from the top on, all but these, regardless of case.
+    git's `*` matches slashes, too, so a pattern may match anything in the directory before it. Words that start with a
+    colon are rejected, because their magic can match paths anywhere in the repository.
     """
     if word.startswith(("-", ":")):
         raise NotKnown

@@ -1,1 +1,1 @@
-"""`robota policy test` and `policy simulate`: test cases and past calls to judge again."""
+"""`robota policy test` and `policy simulate`: evaluates test cases and past calls."""

@@ -1,4 +1,4 @@
-"""Tests of a policy, kept beside its rules: calls, and what must be said of each."""
+"""Policy tests, stored with the rules: calls and their expected verdicts."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
@@ -11,9 +11,10 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A shell command, or a tool with its arguments, and the verdict about it. `rule` is the rule that must decide.
+    """A shell command, or a tool with its arguments, and the expected verdict.
 
-    A command may run in another directory of the workspace, `cwd`. With `intent` the scope of that intent counts, too.
+    `rule` is the rule that must decide. `cwd` runs the command in another directory of the workspace. With `intent`,
+    the scope of that intent applies as well.
     """
 
     expect: Literal["allow", "ask", "deny"]
@@ -32,7 +33,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class CaseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`rules` is a settings file, named from where this file is; `permissions` are rules written here instead."""
+    """`rules` is a settings file, relative to this file; `permissions` are inline rules instead."""
 
     tests: tuple[Case, ...]
     rules: str | None = None
@@ -41,7 +42,7 @@ class CaseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A test case and what policy said of it."""
+    """A test case and the actual verdict."""
 
     case: Case
     verdict: Verdict
@@ -52,11 +53,11 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseProblem(Exception):
-    """The file is no file of policy tests. The text says why."""
+    """The file is not a valid file of policy tests. The text says why."""
 
 
 def read_cases(document: Any) -> CaseFile:
-    """The tests of a decoded file."""
+    """Parse the tests in a decoded file."""
     try:
         read = msgspec.convert(document, CaseFile)
     except msgspec.ValidationError as error:
@@ -72,5 +73,5 @@ def read_cases(document: Any) -> CaseFile:
 
 
 def run_cases(cases: Iterable[Case], judge: Callable[[Case], Verdict]) -> tuple[CaseResult, ...]:
-    """Judge every case."""
+    """Evaluate every case."""
     return tuple(CaseResult(case=case, verdict=judge(case)) for case in cases)

@@ -1,4 +1,4 @@
-"""The fewest rules that would have spared questions, and let nothing through that was refused."""
+"""Finds the fewest rules that would have avoided questions without allowing anything that was refused."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -6,14 +6,14 @@ from typing import Final
 
 import msgspec
 
-# Looking at every choice takes too long beyond so many; then what was found by then is taken.
+# An exhaustive search would take too long; after this many steps the best result so far is used.
 MOST_STEPS: Final = 20_000
 
 Rules = frozenset[str]
 
 
 class SparingRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`rules` together would have spared `spared` of the questions. `is_fewest`: no smaller set spares as many."""
+    """`rules` together would have avoided `spared` questions. `is_fewest`: no smaller set avoids as many."""
 
     rules: tuple[str, ...] = ()
     spared: int = 0
@@ -21,9 +21,9 @@ class SparingRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fewest_rules(options: Sequence[Sequence[Rules]], lets_refused_through: Callable[[Rules], bool]) -> SparingRules:
-    """For each question the sets of rules that would answer it, the narrowest first; one of them is enough.
+    """Choose rules. `options` has, for each question, the rule sets that would answer it, narrowest first.
 
-    Sets that let something through that was refused are not used, alone or together.
+    Sets that would allow something refused, on their own or combined, are not used.
     """
     safe: dict[Rules, bool] = {}
 
@@ -41,7 +41,7 @@ def fewest_rules(options: Sequence[Sequence[Rules]], lets_refused_through: Calla
 
 
 class _Search:
-    """Tries for one question after the other what answers it, and turns back where it cannot become better."""
+    """A backtracking search over the questions, cut off where it cannot improve on the best set so far."""
 
     def __init__(self, questions: Sequence[Sequence[Rules]], is_safe: Callable[[Rules], bool]) -> None:
         self._questions = questions
@@ -55,7 +55,7 @@ class _Search:
         return self._best
 
     def _by_use(self) -> Rules:
-        """A first answer: always the rules that help with the most questions that are left."""
+        """A greedy first solution: repeatedly take the rules that answer the most remaining questions."""
         chosen: Rules = frozenset()
         left = list(self._questions)
         while left:

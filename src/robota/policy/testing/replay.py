@@ -1,4 +1,4 @@
-"""The calls of past sessions, and what other rules would have said of them."""
+"""Evaluates the calls of past sessions against other rules."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,16 +17,16 @@ from robota.protocol.conversation import AssistantTurn
 from robota.protocol.permission_mode import PermissionMode
 
 YES = "yesButtonClicked"
-# Yes to something else than what was asked: to some hunks, to another command.
+# The user approved something other than what was asked: some hunks, or another command.
 CHANGED = "objectResponse"
 HOOK = "hook"
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that policy once judged. `input` is None if the log does not say what it was called with.
+    """A call that policy judged in the past. `input` is None if the log does not contain it.
 
-    `said_yes` is what a person answered about it; None if no person did. With `is_asked_by_hook` a hook or the intents
-    required the question, which no rule can answer.
+    `said_yes` is the user's answer; None if there was none. With `is_asked_by_hook`, a hook or the intents required
+    approval, which no rule can replace.
     """
 
     session: str
@@ -39,18 +39,18 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that other rules would have judged otherwise."""
+    """A call for which other rules would have given another verdict."""
 
     call: RecordedCall
     verdict: Verdict
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """`unknown` are calls that cannot be judged again: their tool or their arguments are not known any more.
+    """`unknown` are calls that cannot be judged again, because their tool or arguments are no longer known.
 
     `before` and `now` count the decisions about the others. `answered_yes` are the questions that would still be asked
-    and that a person said yes to; `sparing` are rules that would have spared them. `refused_allowed` are calls that a
-    person refused and that would be allowed now, without those.
+    and that the user answered with yes; `sparing` are rules that would have avoided them. `refused_allowed` are calls
+    that the user refused and that would now be allowed, without the `sparing` rules.
     """
 
     calls: int
@@ -63,12 +63,12 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     refused_allowed: int = 0
 
 
-# What other rules, and these besides, say of a call; None if it cannot be judged any more.
+# The verdict about a call under other rules plus these; None if it cannot be judged any more.
 JudgeAgain = Callable[[RecordedCall, Sequence[str]], Verdict | None]
 
 
 def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCall, ...]:
-    """Every call of a session that came before policy, in order."""
+    """Every call of a session that policy judged, in order."""
     payloads = [payload for record in records if (payload := _payload(record)) is not None]
     inputs, answers = _inputs(payloads), _answers(payloads)
     calls: list[RecordedCall] = []
@@ -129,7 +129,7 @@ def replay(calls: Iterable[RecordedCall], judge: JudgeAgain) -> Replayed:
 
 
 def _with_hooks(judge: JudgeAgain) -> JudgeAgain:
-    """What hooks and the intents asked about is asked about again, unless it is denied."""
+    """Keep the asks that hooks and intents required, unless the call is denied."""
 
     def judge_again(call: RecordedCall, rules: Sequence[str]) -> Verdict | None:
         verdict = judge(call, rules)
@@ -143,10 +143,10 @@ def _with_hooks(judge: JudgeAgain) -> JudgeAgain:
 def _sparing(
     asked: Sequence[tuple[RecordedCall, Verdict]], refused: Sequence[RecordedCall], judge: JudgeAgain
 ) -> SparingRules:
-    """The fewest of the rules that were offered with the questions.
+    """The fewest of the rules that were suggested with the questions.
 
-    Rules hold in every permission mode, so what was refused is judged in those in which the questions were asked. What
-    is allowed there without a rule is not let through by one.
+    Rules apply in every permission mode, so refused calls are judged in all modes of the questions. Calls that are
+    allowed in a mode without any rule are ignored there.
     """
     modes = {call.permission_mode for call, _ in asked}
     kept_out = [
@@ -176,7 +176,7 @@ def _payload(record: Record) -> Payload | None:
 
 
 def _inputs(payloads: Iterable[Payload]) -> dict[tuple[str, str], dict[str, Any]]:
-    """What each call was made with: as the model wrote it, and better, as it was run."""
+    """The input of each call: as the model wrote it or, preferably, as it ran."""
     inputs: dict[tuple[str, str], dict[str, Any]] = {}
     for payload in payloads:
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
@@ -188,7 +188,7 @@ def _inputs(payloads: Iterable[Payload]) -> dict[tuple[str, str], dict[str, Any]
 
 
 def _answers(payloads: Iterable[Payload]) -> dict[tuple[str, str], bool]:
-    """Whether a person said yes to a call. One no makes it a no: there may be several questions about a call."""
+    """Whether the user approved each call. There may be several questions about a call; one refusal is a refusal."""
     asked: dict[int, tuple[str, str]] = {}
     answers: dict[tuple[str, str], bool] = {}
     for payload in payloads:
@@ -201,5 +201,5 @@ def _answers(payloads: Iterable[Payload]) -> dict[tuple[str, str], bool]:
 
 
 def _as_judged(payload: VerdictRecord) -> Decision:
-    """A denial only because nobody was there to be asked was an ask."""
+    """A denial that was issued only because no user was available counts as an ask."""
     return Decision.ASK if NOBODY in payload.reason else Decision(payload.decision)
