@@ -1,1 +1,1 @@
-"""Finding keys and passwords in text and settings, and covering them. May use nothing of robota but protocol."""
+"""Find keys and passwords in text and settings, and redact them. Imports nothing from robota except protocol."""

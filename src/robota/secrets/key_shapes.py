@@ -1,4 +1,4 @@
-"""What well-known kinds of keys look like, also while they are still being written."""
+"""The patterns of well-known kinds of keys, including keys that are still being streamed."""
 
 import re
 from functools import cached_property
@@ -6,22 +6,22 @@ from typing import Final
 
 LETTERS: Final = rb"[A-Za-z0-9]"
 DASHED: Final = rb"[A-Za-z0-9_-]"
-# In JSON a new line is `\n`, which a pattern must take as a whole or not at all.
+# In JSON a newline is the escape `\n`; a pattern must match both characters or neither.
 PEM_BODY: Final = rb"(?:\\[nr]|[A-Za-z0-9+/=\s])"
 
-# A key stands by itself: after a letter or digit the same characters are the tail of an ordinary word, as in "task-".
+# A key never starts inside a word: after a letter or digit, the same characters end an ordinary word, as in "task-".
 WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 ESCAPES: Final = frozenset((rb"\n", rb"\r", rb"\t", rb"\b", rb"\f"))
 UNICODE_ESCAPE: Final = rb"\u"
-# How far back one must look to know whether a word begins here.
+# How many bytes before a position decide whether a word starts there.
 LOOK_BACK: Final = 6
 
 
 class Shape:
-    """One kind of key: what it begins with, what must follow until it is certain, and how it may go on after that.
+    """One kind of key: its prefix, what must follow to be certain of a match, and which characters may continue it.
 
-    `unfinished` is what can stand between the beginning and the end of a text that is not complete yet. It must have
-    an upper length, because that much is held back from who reads along.
+    `unfinished` matches what may follow the prefix in a text that is still incomplete. It must be bounded in length,
+    because a stream holds that text back from its readers.
     """
 
     def __init__(self, begins: bytes, certain: bytes, unfinished: bytes, goes_on: bytes = b"") -> None:
@@ -32,11 +32,11 @@ class Shape:
 
     @cached_property
     def certain(self) -> re.Pattern[bytes]:
-        """What is certainly a key; `rest` matches more of it."""
+        """Matches a certain key; `rest` matches its remaining characters."""
         return re.compile(re.escape(self.begins) + self._certain)
 
     def covered(self, found: re.Match[bytes]) -> int:
-        """Where the secret itself begins; before it may stand the name by which it is known."""
+        """Where the secret itself starts: a match may include the name in front of it."""
         return found.start("secret") if "secret" in self.certain.groupindex else found.start()
 
     @cached_property
@@ -45,7 +45,7 @@ class Shape:
 
     @cached_property
     def rest(self) -> re.Pattern[bytes] | None:
-        """More of a key that is certain already; None if it has one length only."""
+        """Matches the remaining characters of a certain key; None if keys of this kind have a fixed length."""
         return re.compile(self._goes_on + b"*") if self._goes_on else None
 
 
@@ -62,7 +62,7 @@ def _amazon(begins: bytes) -> Shape:
 
 
 def _amazon_secret(name: bytes) -> Shape:
-    """Forty characters like any others: known only by the name before them, in files, JSON and environments."""
+    """Forty ordinary characters, recognized only by the name before them, in files, JSON and environments."""
     quote, sign = rb"(?:\\?[\"'])?", rb"[ \t]{0,4}[=:][ \t]{0,4}"
     certain = quote + sign + quote + rb"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
     after_sign = sign + rb"(?:\\|" + quote + rb"[A-Za-z0-9/+]{0,40})"
@@ -70,7 +70,7 @@ def _amazon_secret(name: bytes) -> Shape:
 
 
 def _with_a_digit(begins: bytes, least: int) -> Shape:
-    """Without a digit it is a name, such as that of a package."""
+    """Requires a digit: without one, it is probably a name, such as a package name."""
     certain = rb"(?=[A-Za-z_-]{0,200}[0-9])" + DASHED + b"{%d}" % least
     return Shape(begins, certain, DASHED + b"{0,%d}|[A-Za-z_-]{%d,200}" % (least - 1, least), goes_on=DASHED)
 
@@ -114,8 +114,8 @@ SHAPES: Final = (
     ),
 )
 
-# A first look for any of the beginnings. It looks for their rarest characters and then back, which takes a fifth of the
-# time of looking for the first ones. "sk-" ends too many words to be enough by itself.
+# A quick search for any of the prefixes. It searches for their rarest characters and then looks behind, which takes a
+# fifth of the time of searching for the first ones. "sk-" alone is too common at the end of words.
 SUSPICION: Final = (
     rb"-(?:(?<=sk-)(?:[A-Za-z0-9_-]{20}|[A-Za-z0-9_-]{0,19}\Z)|(?<=glpat-)|(?<=glptt-)|(?<=gldt-)|(?<=xapp-)"
     rb"|(?<=pypi-)|(?<=xai-)|(?<=-----)BEGIN )"
@@ -126,7 +126,7 @@ SUSPICION: Final = (
 
 
 def is_tail_of_a_word(text: bytes | bytearray, start: int) -> bool:
-    """Whether the text before `start` makes a key of it unlikely: it goes on a word."""
+    """Whether `start` is in the middle of a word, so that a key is unlikely to begin there."""
     before = bytes(text[max(start - 2, 0) : start])
     if not before or before[-1] not in WORD or before in ESCAPES:
         return False

@@ -1,10 +1,10 @@
-"""Secrets known by the name they stand under: environment variables and settings."""
+"""Secrets recognized by name: environment variables and settings."""
 
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-# A setting may name the place of a key instead of the key itself.
+# A setting may refer to where a key is stored instead of containing the key.
 ENV_REFERENCE: Final = "$ENV:"
 KEYRING_REFERENCE: Final = "$KEYRING:"
 VARIABLE_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -30,7 +30,7 @@ PASSWORD_IN_URL: Final = r"(?<=://)[^/@\s]+@"
 
 
 def names_secret(name: str) -> bool:
-    """Whether the name of a variable says that it holds a credential."""
+    """Whether the name of a variable suggests that it holds a credential."""
     lowered = name.lower()
     return lowered not in HARMLESS_NAMES and any(_is_secret(word) for word in WORD.findall(lowered))
 
@@ -40,7 +40,7 @@ def _is_secret(word: str) -> bool:
 
 
 def secret_variables(environment: Mapping[str, str]) -> list[str]:
-    """The values of environment variables whose names say that they are secret."""
+    """The values of environment variables whose names suggest secrets."""
     return [
         value
         for name, value in environment.items()
@@ -49,7 +49,7 @@ def secret_variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def mask_settings(value: Any, key: str = "") -> Any:
-    """The same settings, with every string masked that stands under a secret name and is no reference."""
+    """A copy of the settings in which strings under secret names are masked, except references to stored keys."""
     if isinstance(value, dict):
         return {name: mask_settings(inner, name) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -62,12 +62,12 @@ def mask_settings(value: Any, key: str = "") -> Any:
 
 
 def is_reference(key: str) -> bool:
-    """Whether this names the place of a key (`$ENV:…`, `$KEYRING:…`) and is not the key itself."""
+    """Whether this refers to a stored key (`$ENV:…`, `$KEYRING:…`) rather than being the key."""
     return key.startswith((ENV_REFERENCE, KEYRING_REFERENCE))
 
 
 def referenced_variables(value: Any) -> set[str]:
-    """The environment variables that settings name as the places of keys, wherever in them."""
+    """The environment variables that settings refer to for keys, at any depth."""
     if isinstance(value, str):
         return {value.removeprefix(ENV_REFERENCE)} if value.startswith(ENV_REFERENCE) else set()
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()

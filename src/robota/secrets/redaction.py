@@ -1,8 +1,8 @@
-"""Covering keys and passwords with stars in text that is kept or shown, whole or as a stream.
+"""Redact keys and passwords with asterisks in text that is stored or shown, whole or as a stream.
 
-The stars are as many as the characters they cover. Offsets into a text stay right, JSON stays JSON, and a file can be
-redacted in place. In a stream, what could still become a secret is held back until that is decided, so nothing that was
-let through has to be taken back: the joined pieces are the same as if the text had come at once.
+Each byte of a secret becomes one asterisk, so offsets into the text stay valid, JSON stays valid, and a file can be
+redacted in place. A stream holds back text that may still turn out to be a secret, so nothing has to be retracted: the
+joined pieces equal the result for the whole text.
 """
 
 import re
@@ -24,9 +24,9 @@ COVERED: Final = "***"
 NUMBER_CHARACTERS: Final = frozenset("0123456789.eE+-")
 ESCAPED_IN_JSON: Final = frozenset(' "\\')
 
-# So much of a known secret is searched for before the rest is compared. No secret is shorter.
+# Search for this many leading bytes of a known secret before comparing the rest. No secret is shorter.
 HEAD: Final = SHORTEST_SECRET
-# The first half of an escape in JSON, which a private key may go on with.
+# The first half of a JSON escape, which may continue a private key.
 HALF_ESCAPE: Final = b"\\"
 LONGEST_BEGINNING: Final = max(HEAD, *(len(shape.begins) for shape in SHAPES)) - 1
 
@@ -35,30 +35,30 @@ FILE_CHUNK: Final = 128 * 1024
 
 
 class Redactor:
-    """Covers the secrets it was told, and everything that has the shape of a well-known kind of key."""
+    """Redacts the given secrets, and everything that matches a well-known kind of key."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = _longest_first(secret.encode() for secret in secrets if _is_recognisable(secret))
 
     def add(self, secret: str) -> None:
-        """From now on this one too."""
+        """Redact this secret too from now on."""
         if _is_recognisable(secret):
             self._secrets = _longest_first((*self._secrets, secret.encode()))
-            self.__dict__.pop("_detector", None)  # made anew from all of them
+            self.__dict__.pop("_detector", None)  # rebuilt on next use
 
     def __call__(self, data: bytes) -> bytes:
-        """The text or JSON, without secrets; the very same object if there are none in it."""
+        """The text or JSON with secrets redacted; the same object if it contains none."""
         if not key_shape_detector().is_suspicious(data) and not any(secret in data for secret in self._secrets):
             return data
         redacted = self.stream().feed(data, final=True)
         return data if redacted == data else redacted
 
     def stream(self) -> "StreamRedactor":
-        """A redactor for one text that comes piece by piece."""
+        """A redactor for one text that arrives in pieces."""
         return StreamRedactor(self._detector)
 
     def redact_file(self, path: Path) -> None:
-        """The same for a file, in place. It takes some seconds for a hundred megabytes, so call it in a thread."""
+        """Redact a file in place. A hundred megabytes take several seconds, so call this in a thread."""
         stream = self.stream()
         with path.open("r+b") as file:
             if file.seek(0, 2) == 0:
@@ -82,9 +82,9 @@ def _longest_first(secrets: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def covered_values(message: str, secrets: Iterable[str]) -> str:
-    """A short message without these values: recognizable ones wherever they stand, others only as words.
+    """A short message with these values redacted: recognizable ones anywhere, others only as whole words.
 
-    The shortest are left alone: as a key they protect nothing, and without them the message could not be read.
+    The shortest values are kept: as keys they protect nothing, and redacting them would make the message unreadable.
     """
     for secret in sorted(secrets, key=len, reverse=True):
         if _is_recognisable(secret):
@@ -95,7 +95,7 @@ def covered_values(message: str, secrets: Iterable[str]) -> str:
 
 
 class StreamRedactor:
-    """One text that comes piece by piece. Joined, what `feed` and `finish` return is the redacted text."""
+    """Redacts one text that arrives in pieces. The results of `feed` and `finish`, joined, are the redacted text."""
 
     def __init__(self, secrets: "SecretDetector | None") -> None:
         self._stages = [_Stage(detector) for detector in (secrets, key_shape_detector()) if detector is not None]
@@ -103,11 +103,11 @@ class StreamRedactor:
 
     @property
     def held(self) -> int:
-        """How many characters were held back so far."""
+        """The number of bytes that are held back."""
         return sum(len(stage.held) for stage in self._stages)
 
     def feed(self, data: bytes, *, final: bool = False) -> bytes:
-        """What can be let through now; the very same object if nothing speaks against that."""
+        """The text that can be passed on now; the same object if none of it is held back or redacted."""
         if not self._is_holding:
             for stage in self._stages:
                 if stage.must_search(data):
@@ -121,11 +121,11 @@ class StreamRedactor:
         return data
 
     def finish(self) -> bytes:
-        """The text is complete: what was held back."""
+        """End the text; returns what was held back."""
         return self.feed(b"", final=True)
 
     def feed_text(self, text: str) -> str:
-        """The same for text, without halves of surrogate pairs, which no client could be sent."""
+        """Like `feed`, for `str`. Lone surrogates are replaced, because they cannot be sent to a client."""
         try:
             data = text.encode()
         except UnicodeEncodeError:
@@ -135,13 +135,13 @@ class StreamRedactor:
 
 
 class Undecided(Enum):
-    """What begins here may become a secret, or a longer one, with what comes next."""
+    """The next piece decides whether this is a secret, and how long it is."""
 
     UNDECIDED = "undecided"
 
 
 class Secret(msgspec.Struct, frozen=True):
-    """What stands from `start` up to `end` is one; where that is the end of the text, `rest` matches more of it."""
+    """A secret from `start` to `end`. If the text ends there, `rest` matches its continuation in the next piece."""
 
     start: int
     end: int
@@ -154,10 +154,10 @@ Classify = Callable[[Text, int, bool], Classification]
 
 
 class SecretDetector(msgspec.Struct, frozen=True):
-    """How some kinds of secrets are found in text.
+    """How to find some kinds of secrets in text.
 
-    `is_suspicious` is a quick search that may be wrong, but misses none. `heads` is a pattern of where one may begin;
-    `classify` decides at such a place. `beginnings` are the unfinished heads that the end of a text may hold.
+    `is_suspicious` is a quick search with false positives but no false negatives. `heads` matches where a secret may
+    begin, and `classify` decides at that position. `beginnings` are partial heads that a text may end with.
     `stand_alone` kinds never begin in the middle of a word.
     """
 
@@ -169,7 +169,7 @@ class SecretDetector(msgspec.Struct, frozen=True):
     stand_alone: bool
 
     def unfinished_at(self, text: Text, start: int) -> int:
-        """Where an unfinished beginning at the end of the text starts; the end of the text if there is none."""
+        """Where a partial head at the end of the text starts; the length of the text if there is none."""
         if not text.endswith(self.any_beginning):
             return len(text)
         for place in range(max(start, len(text) - LONGEST_BEGINNING), len(text)):
@@ -179,7 +179,7 @@ class SecretDetector(msgspec.Struct, frozen=True):
 
 
 def known_secret_detector(secrets: Sequence[bytes]) -> SecretDetector | None:
-    """Finds these secrets; a longer one must stand first, because it may hold a shorter one."""
+    """Finds these secrets. Longer ones must come first, because they may contain shorter ones."""
     if not secrets:
         return None
 
@@ -197,7 +197,7 @@ def known_secret_detector(secrets: Sequence[bytes]) -> SecretDetector | None:
 
 @cache
 def key_shape_detector() -> SecretDetector:
-    """Finds everything that has the shape of a well-known kind of key."""
+    """Finds everything that matches a well-known kind of key."""
 
     def classify(text: Text, place: int, final: bool) -> Classification:
         shape = next(shape for shape in SHAPES if text.startswith(shape.begins, place))
@@ -212,7 +212,7 @@ def key_shape_detector() -> SecretDetector:
 
 
 class _Stage:
-    """Redacts what one detector finds, and keeps what is undecided between two pieces."""
+    """Redacts what one detector finds, and keeps undecided text between pieces."""
 
     def __init__(self, detector: SecretDetector) -> None:
         self.detector = detector
@@ -221,7 +221,7 @@ class _Stage:
         self._before = b""
 
     def must_search(self, data: bytes) -> bool:
-        """Whether the piece may hold a secret or the beginning of one."""
+        """Whether the piece may contain a secret or the beginning of one."""
         if self.detector.is_suspicious(data):
             return True
         if not data.endswith(self.detector.any_beginning):
@@ -230,12 +230,12 @@ class _Stage:
         return self.detector.unfinished_at(text, len(self._before)) < len(text)
 
     def skip(self, data: bytes) -> None:
-        """Remember the end of a piece that was let through without a search."""
+        """Remember the end of a piece that was passed on without a search."""
         self._before = data[-LOOK_BACK:] if len(data) >= LOOK_BACK else (self._before + data)[-LOOK_BACK:]
 
     def feed(self, data: bytes, final: bool) -> bytes:
-        """What is decided of the text so far, redacted."""
-        # Redacted in place, so that what follows a secret is no tail of a word.
+        """The decided part of the text so far, redacted."""
+        # Redacted in place: after the asterisks, the text that follows a secret does not count as part of a word.
         text = bytearray(self._before + self.held + data)
         start = len(self._before)
         end = self._redact_decided(text, start, final)
@@ -244,7 +244,7 @@ class _Stage:
         return bytes(text[start:end])
 
     def _redact_decided(self, text: bytearray, place: int, final: bool) -> int:
-        """Redact all secrets that are decided; returns where the decided text ends."""
+        """Redact the decided secrets; returns where the decided text ends."""
         if self.rest is not None:
             place = self._redact(text, place, place, final)
         while self.rest is None and (found := re.compile(self.detector.heads).search(text, place)) is not None:
@@ -264,7 +264,7 @@ class _Stage:
         return len(text) if final else self.detector.unfinished_at(text, place)
 
     def _redact(self, text: bytearray, start: int, end: int, final: bool) -> int:
-        """Redact a secret as far as it goes; `rest` is left set if even that may not be all of it."""
+        """Redact a secret and its continuation in this piece; `rest` stays set if the next piece may continue it."""
         if self.rest is not None:
             if more := self.rest.match(text, end):
                 end = more.end()
@@ -289,9 +289,9 @@ def _detector(
 
 
 def _is_recognisable(secret: str) -> bool:
-    """Whether it cannot be taken for an ordinary word or number, which would then be missing everywhere.
+    """Whether it cannot be an ordinary word or number, which would then be redacted everywhere.
 
-    One that JSON would write differently is left out too: it has no single form to look for.
+    Secrets that JSON would escape are left out too: they have no single form to search for.
     """
     if (
         len(secret) < SHORTEST_SECRET

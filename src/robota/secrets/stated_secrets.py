@@ -1,6 +1,6 @@
-"""Secrets that a text gives away by what stands before them: `DB_PASSWORD=…`, `Authorization: Bearer …`, `//me:…@host`.
+"""Secrets recognized by the text before them: `DB_PASSWORD=…`, `Authorization: Bearer …`, `//me:…@host`.
 
-Looked for only in what leaves the machine: by this much guessing an ordinary word is covered now and then.
+Used only for data that leaves the machine: with this much guessing, an ordinary word is redacted now and then.
 """
 
 import re
@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from robota.secrets.named_values import names_secret
 
-# A name and its value in shell, YAML, JSON, also JSON in a string, or code; and the option of a command.
+# A name and its value in shell, YAML, JSON (also inside a string) or code; or a command-line option and its value.
 NAMED: Final = re.compile(
     r"(?<![A-Za-z0-9_.-])(?P<dashes>--?)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]{0,80}+)"
     r"(?:(?:\\?[\"'])?[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}|(?(dashes)[ \t]{1,4}|(?!)))"
     r"(?P<quote>\\?[\"'])?(?P<value>[^\s\"'\\,;(){}\[\]<>]++)(?![(\[])"
 )
-# Others are known by the words before them.
+# Secrets recognized by a fixed text before them.
 INTRODUCED: Final = (
     re.compile(r"(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{8,}+)"),
     re.compile(r"(?<=://)[^/@\s:]*+:(?P<value>[^/@\s]++)@"),
@@ -25,19 +25,19 @@ INTRODUCED: Final = (
     re.compile(r"\bhooks\.slack\.com/services/(?P<value>[A-Za-z0-9/]+)"),
     re.compile(r"\bdiscord(?:app)?\.com/api/webhooks/(?P<value>[A-Za-z0-9_/-]+)"),
 )
-# A short value is none, or is covered only where it stands: elsewhere the same letters are part of ordinary words.
+# Shorter values do not count as secrets: the same letters occur in ordinary words.
 SHORTEST_WITH_DIGIT: Final = 6
 SHORTEST_PLAIN: Final = 8
 CERTAINLY_LONG: Final = 16
 DEEPEST: Final = 200
-# A name in a program, or a reference to a place that holds the secret.
+# An identifier in code, or a reference to where the secret is stored.
 MEMBER: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 WORD: Final = re.compile(r"[A-Za-z_]+")
 REFERENCE: Final = ("$", "/", "./", "~", "%", "&")
 
 
 def stated_secrets(value: Any, depth: int = 0) -> Iterator[str]:
-    """The values in a text, or in the texts of a JSON value, that are said to be secret there."""
+    """The values in a text, or in the strings of a JSON value, whose context marks them as secret."""
     if isinstance(value, str):
         yield from _in_text(value)
     elif depth > DEEPEST:
@@ -64,7 +64,7 @@ def _in_text(text: str) -> Iterator[str]:
 
 
 def _is_credible(value: str, *, is_plain: bool) -> bool:
-    """Whether it can be a secret. `is_plain`: it is certainly a value, and not the name of one."""
+    """Whether the value can be a secret. `is_plain`: it is certainly a literal value, not an identifier."""
     if value.startswith(REFERENCE) or not any(each.isalnum() for each in value) or any(map(str.isspace, value)):
         return False
     if is_plain:

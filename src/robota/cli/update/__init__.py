@@ -1,1 +1,1 @@
-"""Whether a newer version is published: asked at most once a day."""
+"""Check for a newer release, at most once a day."""

@@ -1,6 +1,7 @@
-"""Whether there is a newer Robota: asked at most once a day, only by an interactive start, and never in the way.
+"""Check for a newer release of Robota: at most once a day, only in interactive sessions, and in the background.
 
-A start shows what was found before and looks again in the background; what that finds is for the next one.
+A session shows the cached result of an earlier check. If that is out of date, a new check runs in the background and
+its result is shown by the next session.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ PACKAGE: Final = "robota"
 CACHE_NAME: Final = "update-check.json"
 FRESH_MS: Final = 24 * 60 * 60 * 1000
 PATIENCE_S: Final = 1.5
-# By then the first screen stands; before, the look would share the processor with it.
+# By then the first screen is drawn; an earlier check would compete with it for the processor.
 LATER_S: Final = 1.0
 HOW_TO_UPDATE: Final = f"pip install --upgrade {PACKAGE}"
 QUIET_VARIABLES: Final = ("CI", "DO_NOT_TRACK")
@@ -37,7 +38,7 @@ FILE_VERSION: Final = rf"(?i){PACKAGE}-([0-9][^-\s\"'<>]*?)(?:-[^\"'<>\s]*\.whl|
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is remembered of the last look."""
+    """The cached result of the last check."""
 
     package_name: str
     checked_at: int
@@ -47,7 +48,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def check_now(env: Mapping[str, str]) -> int:
-    """`--check-update`: look, whatever was remembered, and say what was found."""
+    """`--check-update`: check now, regardless of the cache, and print the result."""
     checked = _look(env, load_settings(None, env).values.update_check, _now_ms())
     _store(env, checked)
     if checked.error_message is not None:
@@ -58,13 +59,13 @@ def check_now(env: Mapping[str, str]) -> int:
 
 
 def start_up_notice(env: Mapping[str, str], wanted: UpdateCheck) -> str | None:
-    """One line for an interactive start, or None. Waits for nobody."""
+    """A line to show in an interactive session, or None. Never blocks."""
     if not wanted.enabled or any(env.get(name, "") not in ("", "0", "false") for name in QUIET_VARIABLES):
         return None
     now_ms = _now_ms()
     checked = _stored(env)
     if checked is None or checked.current_version != VERSION or not 0 <= now_ms - checked.checked_at < FRESH_MS:
-        # Nobody waits for a daemon, so a silent index does not keep the process alive either.
+        # A daemon thread, so that an index that does not answer cannot keep the process alive.
         looking = Timer(LATER_S, lambda: _store(env, _look(env, wanted, now_ms)))
         looking.daemon = True
         looking.start()
@@ -72,13 +73,13 @@ def start_up_notice(env: Mapping[str, str], wanted: UpdateCheck) -> str | None:
 
 
 def newest(versions: Iterable[str]) -> str | None:
-    """The highest release; previews do not count."""
+    """The highest release, ignoring pre-releases."""
     released = [version for version in versions if re.fullmatch(RELEASE, version)]
     return max(released, key=_order, default=None)
 
 
 def versions_in(body: bytes) -> list[str]:
-    """The versions that a page of the simple index offers, in JSON or in HTML; withdrawn files are left out."""
+    """The versions on a page of the simple index, in JSON or HTML, without yanked files."""
     try:
         page = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -108,13 +109,13 @@ def _look(env: Mapping[str, str], wanted: UpdateCheck, now_ms: int) -> Checked:
 
 
 async def _page(env: Mapping[str, str], wanted: UpdateCheck) -> bytes:
-    # Most starts know already what they would find, and do not look.
+    # Most sessions use the cached result and never get here.
     from robota.cli.update.package_index import index_address
 
     index = index_address(env, wanted.index)
     if index is None:
         raise ConfigError("neither pip nor uv names a package index; set one with: robota config set updateCheck.index")
-    # Loads the HTTP client, which is slow.
+    # Slow: it imports the HTTP client.
     from robota.providers.fault import ProviderFault
     from robota.providers.http.client import Http
 
@@ -130,7 +131,7 @@ async def _page(env: Mapping[str, str], wanted: UpdateCheck) -> bytes:
 
 
 def _shown(index: str) -> str:
-    """The address without a name and a password."""
+    """The address without user name and password."""
     parts = urlsplit(index)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -148,7 +149,7 @@ def _notice(checked: Checked) -> str | None:
 
 
 def _order(version: str) -> tuple[Any, ...]:
-    """For comparing: the numbers, and a preview comes before its release."""
+    """A sort key: the numbers, with a pre-release before its release."""
     numbers = re.match(r"\d+(?:\.\d+)*", version)
     release = [int(part) for part in numbers[0].split(".")] if numbers else [0]
     while release and release[-1] == 0:

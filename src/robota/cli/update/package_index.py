@@ -1,4 +1,4 @@
-"""Which package index this person uses: a setting, else what pip or uv is set up with. None is written here."""
+"""Find the user's package index: from a setting, else from the configuration of uv or pip. There is no default."""
 
 import configparser
 import tomllib
@@ -14,7 +14,7 @@ VARIABLES: Final = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 
 
 def index_address(env: Mapping[str, str], chosen: str | None = None) -> str | None:
-    """The address of the simple index, without a slash at its end; None if nobody named one."""
+    """The address of the simple index without a trailing slash; None if none is configured."""
     named = (env.get(variable, "") for variable in VARIABLES)
     for address in (chosen or "", *named, *_from_files(env)):
         # uv lets an index have a name: NAME=URL
