@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.app.workspace_host import WorkspaceHost
+from robota.cli.shell_host import ShellHost
 from robota.cli.verb_command import run_family
 from robota.cli.verb_parser import family_parser, parsed_arguments
 from robota.commands.arguments import written
@@ -49,7 +49,7 @@ def example(workspace: Path) -> Family:
 
 @pytest.fixture
 def typed(example: Family, workspace: Path) -> SlashCommand:
-    return family_command(example, WorkspaceHost(LaunchOptions(cwd=workspace), {"HOME": str(workspace)}))
+    return family_command(example, ShellHost(LaunchOptions(cwd=workspace), {"HOME": str(workspace)}, is_json=False))
 
 
 def outcome(typed: SlashCommand, words: str) -> CommandOutcome | Refused:

@@ -1,6 +1,6 @@
 """What verbs can use in a shell: a workspace without a session."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
@@ -14,18 +14,14 @@ if TYPE_CHECKING:
     from robota.config.settings.load import Settings
     from robota.contracts.hook import LifecycleHooks
 
-Ask = Callable[[str, str, bool], bool]
-
 
 class WorkspaceHost:
     """The workspace of a sub-command of `robota`."""
 
-    def __init__(self, launch: LaunchOptions, env: Mapping[str, str], ask: Ask | None = None) -> None:
-        """`ask` shows a text and asks a question with a default; without it, nobody can be asked."""
+    def __init__(self, launch: LaunchOptions, env: Mapping[str, str]) -> None:
         self._launch = launch
-        self._ask = ask
+        self.cwd = launch.cwd
         self.env = env
-        self.session_id = None
 
     @cached_property
     def root(self) -> Path:
@@ -38,9 +34,6 @@ class WorkspaceHost:
     @cached_property
     def settings(self) -> "Settings":
         return settings_for(self._launch, self.root, self.env)
-
-    def ask(self, about: str, question: str, *, default: bool) -> bool | None:
-        return None if self._ask is None else self._ask(about, question, default)
 
     @asynccontextmanager
     async def lifecycle_hooks(self) -> "AsyncIterator[LifecycleHooks | None]":

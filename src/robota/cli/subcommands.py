@@ -7,7 +7,7 @@ SUBCOMMANDS = {
     "context": ("robota.cli.commands.context", "show what fills the context window of a session"),
     "state": ("robota.cli.commands.state", "show whether a session is running, or what it is waiting for"),
     "answer": ("robota.cli.run.answer", "answer the question a session is waiting on and continue it"),
-    "rewind": ("robota.cli.commands.rewind", "undo: restore files and conversation to an earlier point"),
+    "rewind": ("robota.commands.builtin.rewinding", "undo: restore files and conversation to an earlier point"),
     "bisect": ("robota.cli.commands.bisect", "find the tool call in a session that broke a test"),
     "intents": ("robota.commands.builtin.intents", "manage intents: what agents may work on in this repository"),
     "trace": (

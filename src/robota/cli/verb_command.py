@@ -3,23 +3,23 @@
 import asyncio
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from robota.app.workspace_host import WorkspaceHost
 from robota.cli.output import print_columns, print_json
-from robota.cli.questions import Cancelled, at_terminal, confirm
+from robota.cli.questions import at_terminal
+from robota.cli.shell_host import ShellHost
 from robota.cli.verb_parser import family_parser, parsed_arguments
 from robota.clients.render.command_text import command_text
 from robota.commands.arguments import written
 from robota.commands.verb import Answer, Family, RunsCommands, WrongArguments, execute
 from robota.config.launch_options import LaunchOptions
-from robota.protocol.slash_commands import CommandShown
+from robota.protocol.slash_commands import CommandShown, DiffShown
 from robota.protocol.views import TableView
+from robota.text.visible import visible
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -33,13 +33,8 @@ def run_family(family: Family, argv: Sequence[str]) -> int:
         arguments = parsed_arguments(options.verb, options)
         allowed = arguments.allowed_tools if isinstance(arguments, RunsCommands) else ()
         launch = LaunchOptions(cwd=options.cwd, allowed_tools=allowed, needs_model=False)
-        answer = asyncio.run(
-            execute(
-                options.verb,
-                WorkspaceHost(launch, os.environ, _ask if at_terminal() and not options.json else None),
-                arguments,
-            )
-        )
+        host = ShellHost(launch, os.environ, is_json=options.json)
+        answer = asyncio.run(execute(options.verb, host, arguments))
     except WrongArguments as problem:
         return _fail(str(problem), USAGE)
     except family.caught as error:
@@ -62,24 +57,14 @@ def _print(answer: Answer, arguments: msgspec.Struct) -> None:
     match answer.outcome:
         case CommandShown(view=TableView(columns=columns, rows=rows)):
             print_columns([columns, *rows])
+        case DiffShown(diff=diff):
+            print(visible(diff), end="")
         case outcome:
             print(command_text(outcome))
     given = written(arguments)
     for each in pending[:1]:
         added = shlex.join(word for word in written(each.arguments) if word not in given)
         print(f"robota: Not a terminal. {each.purpose}: {added}", file=sys.stderr)
-
-
-def _ask(about: str, question: str, default: bool) -> bool:
-    print(about)
-    # With its own handler, asyncio would only cancel the verb, which waits for the answer.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return confirm(question, default=default)
-    except Cancelled:
-        return False
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 def _fail(message: str, code: int) -> int:

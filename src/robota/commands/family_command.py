@@ -9,7 +9,7 @@ import msgspec
 from robota.commands.arguments import declared, hint_of, written
 from robota.commands.command import SlashCommand
 from robota.commands.typed_words import parse_typed
-from robota.commands.verb import Family, NeedsAgreement, Verb, WrongArguments, execute
+from robota.commands.verb import Family, NeedsAgreement, SessionRefused, Verb, WrongArguments, execute
 from robota.commands.verb_host import VerbHost
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
@@ -53,6 +53,8 @@ async def _run(family: Family, host: VerbHost, typed: str) -> CommandOutcome | R
         answer = await execute(found.verb, host, parse_typed(found.verb, found.rest))
     except WrongArguments as problem:
         return _wrong(str(problem), found.usage)
+    except SessionRefused as refusal:
+        return refusal.receipt
     except family.caught as error:
         return Refused(code=family.name, message=family.explain(error).message)
     return _choice(answer.pending[0], found.line) if answer.pending else answer.outcome

@@ -1,7 +1,7 @@
 """What slash commands need besides their session: its settings and services, and actions of the program."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
     from robota.commands.command import SlashCommand
+    from robota.commands.rewind_target import RewindTarget
     from robota.contracts.hook import LifecycleHooks
     from robota.engine.session.session import Session
     from robota.extensions.plugins.active import ActivePlugin
     from robota.knowledge.output_styles import OutputStyle
+    from robota.protocol.slash_commands import RewindShown
 
 
 class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,8 +73,18 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
     def session_id(self) -> str:
         return self.options.session_id
 
-    def ask(self, about: str, question: str, *, default: bool) -> bool | None:
+    @property
+    def wants_all(self) -> bool:
+        return True
+
+    def ask(self, about: "str | RewindShown", question: str = "", *, default: bool) -> bool | None:
         return None  # the user is asked by what a command returns
+
+    def rewinding(self, session: str | None, *, is_written: bool) -> "AbstractContextManager[RewindTarget]":
+        from robota.commands.rewind_target import OpenSessionRewind, RewindTarget
+
+        service = OpenSessionRewind(self.session.rewind)
+        return nullcontext(RewindTarget(session_id=self.session_id, service=service))
 
     def lifecycle_hooks(self) -> "AbstractAsyncContextManager[LifecycleHooks | None]":
         return nullcontext(self.services.hooks.lifecycle)  # the session closes them

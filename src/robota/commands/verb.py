@@ -14,6 +14,7 @@ import msgspec
 from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
 from robota.log.errors import LogError
+from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SubcommandInfo
 from robota.protocol.views import TableView, TextView, View
 
@@ -90,6 +91,14 @@ class Failure(msgspec.Struct, frozen=True):
 
 class WrongArguments(Exception):
     """The arguments do not make sense together. The message, for the user, says why. Nothing was changed."""
+
+
+class SessionRefused(Exception):
+    """The session of the conversation refused what the verb asked of it."""
+
+    def __init__(self, receipt: Refused) -> None:
+        super().__init__(receipt.message)
+        self.receipt = receipt
 
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)

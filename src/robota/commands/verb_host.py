@@ -1,15 +1,17 @@
 """What a verb can use, in a shell and in a conversation."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from robota.commands.builtin.intents import IntentAccess
     from robota.commands.builtin.memory import MemoryAccess
+    from robota.commands.rewind_target import RewindTarget
     from robota.config.settings.load import Settings
     from robota.contracts.hook import LifecycleHooks
+    from robota.protocol.slash_commands import RewindShown
 
 
 class VerbHost(Protocol):
@@ -39,8 +41,17 @@ class VerbHost(Protocol):
     @property
     def env(self) -> Mapping[str, str]: ...
 
-    def ask(self, about: str, question: str, *, default: bool) -> bool | None:
-        """Show `about` and ask the user; None if nobody can be asked."""
+    @property
+    def wants_all(self) -> bool:
+        """Whether an answer is read by a program or shown page by page, so that a long one need not be cut."""
+        ...
+
+    def ask(self, about: "str | RewindShown", question: str = "", *, default: bool) -> bool | None:
+        """Show `about` and ask the user; None if nobody can be asked. The question about a rewind follows from it."""
+        ...
+
+    def rewinding(self, session: str | None, *, is_written: bool) -> "AbstractContextManager[RewindTarget]":
+        """A session to look at or, with `is_written`, to rewind. In a conversation, it is always its own."""
         ...
 
     def lifecycle_hooks(self) -> "AbstractAsyncContextManager[LifecycleHooks | None]":

@@ -95,6 +95,37 @@ def test_without_a_user_to_ask_nothing_is_changed(robota: Robota) -> None:
     assert files(robota) == NEW
 
 
+@pytest.mark.parametrize(("answer", "after", "code"), [("y", "restored  a.txt", 0), ("n", "Nothing was changed.", 1)])
+def test_at_a_terminal_the_diff_is_shown_and_confirmed(robota: Robota, answer: str, after: str, code: int) -> None:
+    worked(robota)
+    with Terminal(robota, "rewind", "restore", "1") as terminal:
+        terminal.wait_for("+old")
+        terminal.answer("[y/N]", answer)
+        terminal.wait_for(after)
+        assert terminal.end() == code
+    assert files(robota) == (OLD if answer == "y" else NEW)
+
+
+@pytest.mark.parametrize(
+    "words", ["restore one", "restore 1 --files --conversation", "undo 1", "restore 1 --fast", "code", "fly"]
+)
+def test_invalid_words_of_a_conversation_change_nothing(robota: Robota, words: str) -> None:
+    worked(robota)
+    refused = robota("-c", "-p", f"/rewind {words}")
+    assert refused.code == 2 and "Usage: /rewind" in refused.stderr and files(robota) == NEW
+
+
+def test_the_line_of_a_preview_confirms_exactly_that(robota: Robota) -> None:
+    worked(robota)
+    shown = ok(robota("-c", "-p", "/rewind code 1"))
+    [line] = [line for line in shown.splitlines() if line.startswith("/rewind")]
+    (robota.workspace / "a.txt").write_text("mine\n")
+    assert robota("-c", "-p", line).code == 1 and (robota.workspace / "a.txt").read_text() == "mine\n"
+    (robota.workspace / "a.txt").write_text(NEW["a.txt"])
+    ok(robota("-c", "-p", line))
+    assert files(robota) == OLD
+
+
 def test_changes_of_the_user_since_then_are_saved_first(robota: Robota) -> None:
     worked(robota)
     (robota.workspace / "a.txt").write_text("mine\n")

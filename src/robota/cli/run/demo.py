@@ -18,12 +18,13 @@ import msgspec
 
 from robota.app.session import OpenSession, open_session
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands import rewind
 from robota.cli.commands.sessions import command as sessions
 from robota.cli.questions import at_terminal
 from robota.cli.run.conversation import can_draw, converse_here
+from robota.cli.verb_command import run_family
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
+from robota.commands.builtin import rewinding
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.protocol.permission_mode import PermissionMode
@@ -163,7 +164,7 @@ def _take_back_and_redo(project: Path) -> None:
     """Show that the fix can be undone and redone."""
     for words in (("list",), ("restore", "1", "--yes"), ("redo", "--yes")):
         print(f"\n$ robota rewind {' '.join(words)}", flush=True)
-        rewind.main([*words, "--cwd", str(project)])
+        run_family(rewinding.FAMILY, [*words, "--cwd", str(project)])
         if words != ("list",):
             print("\n$ git diff --stat")
             print(asyncio.run(_shell("git --no-pager diff --stat", project)) or "(no differences)")

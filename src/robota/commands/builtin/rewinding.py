@@ -1,70 +1,174 @@
-"""`/rewind`: lists the prompts of the session, shows what they changed, and restores earlier states."""
+"""The verbs of rewinding: what the prompts of a session changed, and restoring earlier states."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+import shlex
+from typing import Annotated, Final
 
-from robota.commands.command import SlashCommand, shown_diff, shown_text, wrong_arguments
-from robota.commands.host import CommandHost
+import msgspec
+
+from robota.commands.arguments import written
 from robota.commands.point_table import point_table
-from robota.commands.rewind_requests import BadRewindRequest, TypedRewind, confirmed_line, parse_rewind_request
-from robota.protocol.commands import ListRewindPoints, Refused, ShowRewindDiff
-from robota.protocol.rewind import PromptPoint
-from robota.protocol.slash_commands import (
-    CommandOutcome,
-    CommandShown,
-    RewindShown,
-    SlashCommandInfo,
-    SubcommandInfo,
-)
+from robota.commands.verb import Answer, Failure, Family, Option, Positional, Verb, WrongArguments, shown, told
+from robota.commands.verb_host import VerbHost
+from robota.contracts.rewind import RewindError
+from robota.log.errors import LogInUse
+from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
+from robota.protocol.rewind import RewindScope
+from robota.protocol.slash_commands import DiffShown, RewindShown
 
-INFO: Final = SlashCommandInfo(
-    name="rewind",
-    argument_hint="[list | diff [N] | restore N | undo | redo]",
-    description="restore files and conversation to an earlier point",
-    subcommands=(
-        SubcommandInfo(name="list", description="list the prompts of this session and the files they changed"),
-        SubcommandInfo(name="diff", argument_hint="[N]", description="show what prompt N changed, or all prompts"),
-        SubcommandInfo(
-            name="restore",
-            argument_hint="N|--call CALL [--files|--conversation|--only PATH|--dry-run]",
-            description="restore the state before prompt N, or before a tool call",
+SHOWN: Final = 50
+NUMBER: Final = "number of the prompt in the list"
+IN_USE: Final = "this session is open in another process. Nothing was changed. Use /rewind there, or close it."
+NOBODY: Final = "Not a terminal, so nobody can confirm. Nothing was changed. Use --yes or --dry-run"
+
+
+class OfSession(msgspec.Struct, frozen=True, kw_only=True):
+    """Which session is meant; in a conversation, its own."""
+
+    session: Annotated[
+        str | None,
+        Option(
+            "session id, id prefix, name or words (default: the newest with checkpoints)", "SESSION", only_in_shell=True
         ),
-        SubcommandInfo(name="code", argument_hint="N", description="restore only the files"),
-        SubcommandInfo(name="undo", description="undo the last restore"),
-        SubcommandInfo(name="redo", description="redo what undo reverted"),
+    ] = None
+
+
+class ListPrompts(OfSession, frozen=True, kw_only=True):
+    """How many prompts are listed."""
+
+    last: Annotated[
+        int | None, Option(f"only the newest N (default: {SHOWN}; with --json all)", "N", only_in_shell=True)
+    ] = None
+
+
+class DiffPrompts(OfSession, frozen=True, kw_only=True):
+    """A prompt, or all."""
+
+    number: Annotated[int | None, Positional("N", NUMBER)] = None
+
+
+class Rewinding(OfSession, frozen=True, kw_only=True):
+    """How a rewind is confirmed. `state` is the previewed state; nothing is changed in another one."""
+
+    dry_run: Annotated[bool, Option("show the exact diff and change nothing")] = False
+    yes: Annotated[bool, Option("do not ask for confirmation")] = False
+    state: Annotated[str, Option(hidden=True)] = ""
+
+
+class Restore(Rewinding, frozen=True, kw_only=True):
+    """What is restored."""
+
+    number: Annotated[int | None, Positional("N", NUMBER)] = None
+    call: Annotated[str | None, Option("restore the state before this tool call instead", "CALL")] = None
+    files: Annotated[bool, Option("restore only files", group="scope")] = False
+    conversation: Annotated[bool, Option("restore only the conversation", group="scope")] = False
+    only: Annotated[tuple[str, ...], Option("restore only this file or directory", "PATH", group="scope")] = ()
+
+
+class RestoreCode(Rewinding, frozen=True, kw_only=True):
+    """A prompt before which the files are restored."""
+
+    number: Annotated[int, Positional("N", NUMBER)]
+
+
+async def _list(host: VerbHost, wanted: ListPrompts) -> Answer:
+    if wanted.last is not None and wanted.last < 1:
+        raise WrongArguments("--last: the number must be at least 1.")
+    newest = SHOWN if wanted.last is None and not host.wants_all else wanted.last
+    with host.rewinding(wanted.session, is_written=False) as target:
+        points = await target.service.points(newest)
+    data = {"session": target.session_id, "prompts": points}
+    if not points:
+        return told("This session has no prompts.", data)
+    older = points[0].number - 1
+    notices = (f"{older:,} older prompts are not shown; --last N shows more.",) if older else ()
+    return msgspec.structs.replace(shown(point_table(points), data), notices=notices)
+
+
+async def _diff(host: VerbHost, wanted: DiffPrompts) -> Answer:
+    with host.rewinding(wanted.session, is_written=False) as target:
+        diff = await target.service.diff(wanted.number)
+    data = {"session": target.session_id, "diff": diff}
+    return Answer(outcome=DiffShown(diff=diff), data=data) if diff else told("Nothing has changed.", data)
+
+
+async def _restore(host: VerbHost, wanted: Restore) -> Answer:
+    scope = RewindScope.FILES if wanted.files else RewindScope.CONVERSATION if wanted.conversation else RewindScope.BOTH
+    request = RewindTo(number=wanted.number, call_id=wanted.call, scope=scope, only=wanted.only, state=wanted.state)
+    return await _rewind(host, "restore", wanted, request)
+
+
+async def _code(host: VerbHost, wanted: RestoreCode) -> Answer:
+    request = RewindTo(number=wanted.number, scope=RewindScope.FILES, state=wanted.state)
+    return await _rewind(host, "code", wanted, request)
+
+
+async def _undo(host: VerbHost, wanted: Rewinding) -> Answer:
+    return await _rewind(host, "undo", wanted, UndoRewind(state=wanted.state))
+
+
+async def _redo(host: VerbHost, wanted: Rewinding) -> Answer:
+    return await _rewind(host, "redo", wanted, RedoRewind(state=wanted.state))
+
+
+async def _rewind(host: VerbHost, verb: str, wanted: Rewinding, request: RewindRequest) -> Answer:
+    """Show what would happen, and do it if the user confirms. In a conversation, the line in the answer confirms."""
+    has_saved = False
+    with host.rewinding(wanted.session, is_written=not wanted.dry_run) as target:
+        if isinstance(request, RewindTo):
+            request = msgspec.structs.replace(request, only=tuple(map(target.relative, request.only)))
+        if wanted.dry_run or not wanted.yes:
+            preview = await target.service.preview(request)
+            if wanted.dry_run or preview.is_empty:
+                return Answer(outcome=RewindShown(result=preview), data=preview)
+            is_confirmed = host.ask(RewindShown(result=preview), default=False)
+            if is_confirmed is None:
+                line = f"/rewind {verb} {_confirmed(wanted, preview.state)}"
+                return _unconfirmed(host, RewindShown(result=preview, line=line))
+            if not is_confirmed:
+                return told("Nothing was changed.", is_well=False)
+            request = msgspec.structs.replace(request, state=preview.state)
+            has_saved = preview.saved_new_work
+        result = await target.service.carry_out(request)
+    # Work that was in no checkpoint was saved by the preview.
+    result = msgspec.structs.replace(result, saved_new_work=result.saved_new_work or has_saved)
+    return Answer(outcome=RewindShown(result=result, is_done=True), data=result)
+
+
+def _confirmed(wanted: Rewinding, state: str) -> str:
+    """The arguments that confirm a preview, for exactly the previewed state."""
+    return shlex.join(written(msgspec.structs.replace(wanted, yes=True, state=state)))
+
+
+def _unconfirmed(host: VerbHost, preview: RewindShown) -> Answer:
+    if host.session_id is None:
+        raise RewindError(NOBODY)
+    return Answer(outcome=preview)
+
+
+def _explain(error: Exception) -> Failure:
+    return Failure(IN_USE if isinstance(error, LogInUse) else f"{str(error).rstrip('.')}.")
+
+
+FAMILY: Final = Family(
+    name="rewind",
+    about="Restore the files and the conversation of a session to an earlier point.",
+    description="restore files and conversation to an earlier point",
+    default="list",
+    hint="[list | diff [N] | restore N | undo | redo]",
+    problems=(RewindError,),
+    explain=_explain,
+    verbs=(
+        Verb("list", "list the prompts of a session and what each changed", ListPrompts, _list),
+        Verb("diff", "show what a prompt changed (default: all prompts)", DiffPrompts, _diff),
+        Verb(
+            "restore",
+            "restore the state before a prompt or a tool call",
+            Restore,
+            _restore,
+            hint="N|--call CALL [--files|--conversation|--only PATH|--dry-run]",
+        ),
+        Verb("code", "restore only the files", RestoreCode, _code, hint="N", only_in_conversation=True),
+        Verb("undo", "undo the last restore", Rewinding, _undo, hint=""),
+        Verb("redo", "redo what undo reverted", Rewinding, _redo, hint=""),
     ),
 )
-
-
-def commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/rewind`. A restore is previewed first; the line in the preview executes it."""
-    session = host.session
-
-    async def rewind(arguments: str) -> CommandOutcome | Refused:
-        try:
-            request = parse_rewind_request(arguments)
-        except BadRewindRequest:
-            return wrong_arguments(INFO, "Invalid arguments for /rewind.")
-        match request:
-            case ListRewindPoints():
-                points = await session.rewind.points()
-                return points if isinstance(points, Refused) else _listed(points)
-            case ShowRewindDiff(number=number):
-                diff = await session.rewind.diff(number)
-                return diff if isinstance(diff, Refused) else shown_diff(diff, "Nothing has changed.")
-            case TypedRewind(is_confirmed=True):
-                done = await session.rewind.go(request.request)
-                return done if isinstance(done, Refused) else RewindShown(result=done, is_done=True)
-            case TypedRewind():
-                preview = await session.rewind.preview(request.request)
-                if isinstance(preview, Refused):
-                    return preview
-                is_offered = not request.is_dry_run and not preview.is_empty
-                line = confirmed_line(arguments, preview.state) if is_offered else None
-                return RewindShown(result=preview, line=line)
-
-    yield SlashCommand(info=INFO, run=rewind)
-
-
-def _listed(points: Sequence[PromptPoint]) -> CommandShown:
-    return CommandShown(view=point_table(points)) if points else shown_text("This session has no prompts.")
