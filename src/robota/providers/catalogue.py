@@ -1,4 +1,4 @@
-"""What is known of models: window, limits, abilities, price. The data is in catalogue.json."""
+"""Facts about models: context window, limits, abilities, price. The data is in catalogue.json."""
 
 import re
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.providers.pricing import Price
 
-# What a vendor appends to the name of a model without making it another one: a date, a version, a tag.
+# Suffixes of a model name that do not make it a different model: a date, a version, a tag.
 VARIANT: Final = r"(-(0|latest|\d{4,8}|\d{4}-\d{2}-\d{2}|preview(-[\d-]+)?)|[:@][\w.-]+)"
 OVERRIDES: Final = "models"
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One model, as catalogue.json and the settings write it; the defaults serve for one nobody has heard of."""
+    """One model, as written in catalogue.json and the settings. The defaults are used for unknown models."""
 
     context_window: int = 128_000
     max_output_tokens: int | None = None
@@ -29,7 +29,7 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts, and whether anybody knew them."""
+    """The facts about a model, and whether they are known or defaults."""
 
     facts: ModelFacts
     is_known: bool
@@ -41,7 +41,7 @@ class _Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def lookup(type: str, model: str, overrides: Mapping[str, Any] | None = None) -> ModelEntry:
-    """What is known of a model of a provider type. `overrides` has facts by model id, some or all, and wins."""
+    """The facts about a model of a provider type. `overrides` maps model ids to facts that take precedence."""
     found = _find(catalogue().models.get(type, {}), model) or _elsewhere(type, model)
     override = (overrides or {}).get(model)
     if override is None:
@@ -79,7 +79,7 @@ def _find(section: Mapping[str, ModelFacts], model: str) -> ModelFacts | None:
 
 
 def _elsewhere(type: str, model: str) -> ModelFacts | None:
-    """A model of another host is the same model, but what it costs here is not known."""
+    """The facts about the same model on another host, without its price, which may differ."""
     plain = model.rpartition("/")[2]
     for name, section in catalogue().models.items():
         found = _find(section, plain) if name != type else None

@@ -65,7 +65,7 @@ class CallArgumentsChunk(msgspec.Struct, frozen=True):
 
 
 class UsageChunk(msgspec.Struct, frozen=True):
-    """Tokens so far; a later one replaces an earlier one. `cost` is in US dollars, if the provider names it.
+    """Tokens so far; a later chunk replaces an earlier one. `cost` is in US dollars, if the provider reports it.
 
     `hour_writes` are the cached tokens that the server keeps for an hour, which cost more. `saved` is how much more it
     would have cost without a cache; None if the price is unknown.

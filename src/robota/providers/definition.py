@@ -36,7 +36,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     def input_room(self) -> int:
         """The tokens of the context window that are left for input."""
         reserved = self.max_output_tokens or USUAL_OUTPUT_TOKENS
-        # Some models allow output as large as the window; half of it must stay for input.
+        # Some models allow output as large as the window; half of the window must stay for input.
         return self.context_window - min(reserved, self.context_window // 2)
 
 
@@ -78,7 +78,7 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probed(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a probe: a line for a person, whether the server has the model, and the models it listed."""
+    """The result of a probe: a line for the user, whether the server has the model, and the models it listed."""
 
     text: str
     offers_model: bool = True
@@ -109,7 +109,7 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key_variable(self) -> str | None:
-        """The environment variable in which people keep the API key of this kind."""
+        """The environment variable that usually holds the API key for this kind."""
         written = [step.default for step in self.setup_steps if step.field == "apiKey"]
         for reference in (*written, self.defaults.get("apiKey")):
             if isinstance(reference, str) and reference.startswith(ENV_REFERENCE):

@@ -31,7 +31,7 @@ def current_profile(settings: Settings, env: Mapping[str, str]) -> Profile:
 def environment_profiles(settings: Settings, env: Mapping[str, str]) -> dict[str, Profile]:
     """A profile for each provider whose key is set, under the name of its type.
 
-    None where profiles are configured, also wrongly: a mistake in the settings must not choose another account.
+    Empty if profiles are configured, even invalid ones: a mistake in the settings must not select another account.
     """
     if settings.values.providers or profile_problem(settings) is not None:
         return {}

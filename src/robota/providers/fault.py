@@ -22,7 +22,7 @@ class FaultKind(StrEnum):
     SCRIPT = "script"
 
 
-# A fault of these kinds may be gone on the next try.
+# Faults of these kinds may be temporary.
 RETRYABLE = frozenset(
     {
         FaultKind.RATE_LIMIT,
@@ -36,10 +36,10 @@ RETRYABLE = frozenset(
 
 
 class ProviderFault(Exception):
-    """A request failed. The text says what happened and what to do, in words for a person.
+    """A request failed. The message tells the user what happened and what to do.
 
-    `reason` is the bare cause, for a line that says the rest itself. `most_retries` is set where there is little hope,
-    and then holds if it is less than what is usual.
+    `reason` is the bare cause, for messages that supply the rest. `most_retries` lowers the usual number of retries if
+    they are unlikely to help.
     """
 
     def __init__(
@@ -62,5 +62,5 @@ class ProviderFault(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request may work another time."""
+        """Whether the same request may succeed later."""
         return self.kind in RETRYABLE

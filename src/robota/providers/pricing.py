@@ -14,7 +14,7 @@ HOUR_WRITE_FACTOR: Final = 2
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """US dollars per million tokens. A cache price that is left out is that of plain input."""
+    """US dollars per million tokens. A missing cache price defaults to the input price."""
 
     input: float
     output: float
@@ -26,7 +26,7 @@ FREE: Final = Price(input=0, output=0)
 
 
 def cost(usage: Usage, price: Price | None, hour_writes: int = 0) -> float | None:
-    """US dollars for these tokens, of which `hour_writes` were cached for an hour; None if the price is unknown."""
+    """The cost of these tokens in US dollars, `hour_writes` of them cached for an hour; None if it is unknown."""
     if price is None:
         return None
     read = price.input if price.cache_read is None else price.cache_read
@@ -44,7 +44,7 @@ def cost(usage: Usage, price: Price | None, hour_writes: int = 0) -> float | Non
 class PricedProvider:
     """Adds costs to the replies of a provider that counts tokens but reports no cost.
 
-    The price is that of the requested model, and is looked up once per model.
+    The price of the requested model applies, and is looked up once per model.
     """
 
     def __init__(self, provider: Provider, price_of: Callable[[str], Price | None]) -> None:

@@ -1,4 +1,4 @@
-"""The `options` of a provider profile: what all may say, and how they are read."""
+"""The `options` of a provider profile: the common ones, and how they are read."""
 
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ Shape = TypeVar("Shape")
 
 
 class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What any profile may say of its model; the rest comes from the catalogue."""
+    """Facts that any profile may set for its model; the rest comes from the catalogue."""
 
     context_window: int | None = None
     max_output_tokens: int | None = None
@@ -20,7 +20,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ServerOptions(ModelOptions, frozen=True, kw_only=True, rename="camel"):
-    """What the profile of a server may say besides. `body` and `headers` are added to every request as they are."""
+    """Further options for profiles of servers. `body` and `headers` are added to every request unchanged."""
 
     headers: dict[str, str] = {}
     body: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from robota.providers.chunks import Provider
 from robota.providers.definition import CostSource, ProviderDefinition
 from robota.providers.pricing import FREE, Price, PricedProvider
 
-# In the order in which a person is offered them.
+# In the order shown to the user.
 PLACES: Final = {
     "anthropic": "robota.providers.kinds.anthropic:DEFINITION",
     "openai": "robota.providers.kinds.openai:DEFINITION",
@@ -35,7 +35,7 @@ PLACES: Final = {
 }
 ALIASES: Final = {"claude": "anthropic", "google": "gemini", "openai-compat": "openai-compatible"}
 
-# The fields of a profile by the names a person writes.
+# The fields of a profile by their names in the settings.
 FIELDS: Final = {field.encode_name: field.name for field in msgspec.structs.fields(Profile)}
 
 
@@ -50,17 +50,17 @@ def definition(type: str) -> ProviderDefinition:
 
 
 def canonical(type: str) -> str:
-    """A type's own name, if this is an alias of it."""
+    """The name of a type, with aliases resolved."""
     return ALIASES.get(type, type)
 
 
 def definitions() -> Sequence[ProviderDefinition]:
-    """All of them, for a list to choose from."""
+    """All definitions, for a list to choose from."""
     return [definition(type) for type in PLACES]
 
 
 def create(profile: Profile, env: Mapping[str, str] | None = None) -> Provider:
-    """A provider for this profile, or a `ConfigError` before anything is sent. `env` is where `$ENV:NAME` looks."""
+    """A provider for this profile; raises `ConfigError` before anything is sent. `env` resolves `$ENV:NAME`."""
     return open_provider(ready(profile, os.environ if env is None else env))
 
 
@@ -71,7 +71,7 @@ def open_provider(profile: Profile) -> Provider:
 
 
 def price_of(profile: Profile, model: str) -> Price | None:
-    """What a model of a profile costs; None if nobody knows."""
+    """The price of a model of a profile; None if it is unknown."""
     price = entry_of(profile, model).facts.price
     return FREE if price is None and definition(profile.type).cost_source is CostSource.FREE else price
 
@@ -117,7 +117,7 @@ def with_defaults(profile: Profile, kind: ProviderDefinition) -> Profile:
 
 
 def missing_fields(profile: Profile, kind: ProviderDefinition) -> list[str]:
-    """What the type requires and the profile lacks, by the names a person writes."""
+    """The required fields that the profile lacks, by their names in the settings."""
     required = [step.field for step in kind.setup_steps if step.required]
     if kind.requires_api_key and "apiKey" not in required:
         required.append("apiKey")

@@ -1,4 +1,4 @@
-"""When to ask again after a fault, and how long to wait before it. Pure: the caller waits and draws the numbers."""
+"""When to retry after a fault, and how long to wait first. Pure: the caller waits and supplies random numbers."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ JITTER: Final = 0.4
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How patient we are. `total_s` bounds the waiting of one request, all its retries together."""
+    """How often and how long to wait. `total_s` limits the total waiting time of one request."""
 
     max_retries: int = 8
     base_s: float = 0.5
@@ -22,7 +22,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RetryOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """`options.retry` of a profile, as a person writes it."""
+    """`options.retry` of a profile, as written in the settings."""
 
     max_retries: int = 8
     base_ms: float = 500.0
@@ -34,7 +34,7 @@ def delay(policy: RetryPolicy, attempt: int, fault: ProviderFault, waited_s: flo
     """Seconds to wait before the next try, or None to give up.
 
     `attempt` counts the retries already made, `waited_s` the seconds already waited; `random` is in 0..1.
-    A server that asks for more patience than is left is given up at once: waiting in vain looks like hanging.
+    If a server asks for a longer wait than is left, give up at once: waiting in vain looks like hanging.
     """
     remaining = policy.total_s - waited_s
     if not fault.retryable or attempt >= most_retries(policy, fault) or remaining <= 0:
@@ -48,7 +48,7 @@ def delay(policy: RetryPolicy, attempt: int, fault: ProviderFault, waited_s: flo
 
 
 def most_retries(policy: RetryPolicy, fault: ProviderFault) -> int:
-    """How often a request that failed so is made again at most."""
+    """The maximum number of retries after this fault."""
     return policy.max_retries if fault.most_retries is None else min(policy.max_retries, fault.most_retries)
 
 

@@ -71,7 +71,7 @@ class Http:
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, answer: "HttpAnswer"
     ) -> None:
-        """The whole life of one request, in a task of its own, so that reading never waits for who consumes."""
+        """Perform one request, in a separate task, so that a slow consumer never delays reading."""
         route = Route(url=url, idle_s=self.idle_s, connect_s=CONNECT_TIMEOUT_S)
         started = False
         try:
@@ -105,7 +105,7 @@ class Http:
             return self._client
 
     def without_secrets(self, fault: ProviderFault) -> ProviderFault:
-        """The same fault, fit to be shown and logged."""
+        """The same fault with secrets redacted, safe to show and log."""
         return ProviderFault(
             fault.kind,
             covered_values(fault.message, self._secrets),
@@ -117,7 +117,7 @@ class Http:
 
 
 class HttpAnswer:
-    """The bytes of one answer, in the order they came. Reads that pile up while nobody looks come out as one."""
+    """The bytes of one answer, in the order they arrived. Reads that accumulate before they are consumed are joined."""
 
     def __init__(self, draining: set[asyncio.Task[None]]) -> None:
         self._draining = draining
@@ -133,7 +133,7 @@ class HttpAnswer:
         self._task.add_done_callback(lambda _: self._news.set())
 
     async def put(self, data: bytes) -> None:
-        """Called by the exchange; waits while far more is unread than any reply holds."""
+        """Called by the exchange; waits while far more is unread than any reply contains."""
         self._reads.append(data)
         self._waiting += len(data)
         self._news.set()
@@ -159,7 +159,7 @@ class HttpAnswer:
         raise StopAsyncIteration
 
     def leave(self) -> None:
-        """Everything wanted is here. The rest is read in the background, so that the connection can be used again."""
+        """The caller needs no more data. The rest is read in the background, so that the connection can be reused."""
         task = self._task
         if task is None or task.done():
             _forget_outcome(task)
@@ -181,7 +181,7 @@ class HttpAnswer:
 
 
 def _forget_outcome(task: asyncio.Task[None] | None) -> None:
-    """Mark the outcome as seen, or asyncio complains of it at exit."""
+    """Mark the outcome as retrieved; otherwise asyncio logs a warning at exit."""
     if task is not None and not task.cancelled():
         task.exception()
 
@@ -190,7 +190,7 @@ async def _tls_context(scheme: str) -> ssl.SSLContext:
     if scheme == "https":
         # Reading the certificates of the system takes longer than a whole answer from a local server.
         return await asyncio.to_thread(httpx2.create_ssl_context)
-    # Never used; trusts nobody, should it ever be.
+    # Never used; if it ever were, it would trust no server.
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 

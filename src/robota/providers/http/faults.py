@@ -1,4 +1,4 @@
-"""From an answer that is not 200 to a `ProviderFault` that tells a person what to do."""
+"""Turn a response other than 200 into a `ProviderFault` with advice for the user."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ CONTEXT_TOO_LONG: Final = (
 UNPAID: Final = r"(?i)insufficient_quota|insufficient.{0,10}(balance|credit|funds)|billing_|credit balance is too low"
 # Some servers answer a wrong key with 400.
 BAD_KEY: Final = r"(?i)api.?key not valid|api_key_invalid|(invalid|incorrect).api.key"
-# Too long a reply was asked for, which a shorter conversation does not change.
+# The requested reply length is too large, which a shorter conversation does not change.
 REPLY_LIMIT: Final = r"(?i)number of output tokens"
 FILTERED: Final = r"(?i)content_filter|content_policy|content management policy"
 NO_MODEL: Final = r"(?i)model"
@@ -92,7 +92,7 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: bytes, now: f
 
 
 def fault_of_error_object(error: Any) -> ProviderFault:
-    """The fault for an error that came inside a reply which had started well."""
+    """The fault for an error inside a reply that had started normally."""
     text = msgspec.json.encode(error).decode("utf-8", "replace")
     status = _status_in(error)
     kind = _kind(status, text) if status is not None else _kind_by_words(text)
@@ -102,20 +102,20 @@ def fault_of_error_object(error: Any) -> ProviderFault:
 
 
 def _wait_sentence(wait_s: float | None) -> str:
-    """Names a wait that is too long to be sat out; a shorter one is shown while it lasts."""
+    """A sentence about a long wait; a short one is shown as a countdown instead."""
     if wait_s is None or wait_s < NAMED_WAIT_S:
         return ""
     return f" The server asks to wait about {duration_in_words(int(wait_s * 1000))} before the next request."
 
 
 def sentence(kind: FaultKind, said: str, status: int | None) -> str:
-    """What happened, what the server said, what to do."""
+    """Format what happened, the server's message, and what to do."""
     happened = f"{HAPPENED[kind]} (HTTP {status})" if status else HAPPENED[kind]
     return f"{happened}: {said.rstrip('. ')}. {ADVICE[kind]}" if said else f"{happened}. {ADVICE[kind]}"
 
 
 def server_message(text: str) -> str:
-    """The server's own words out of an error body, on one line and of bounded length."""
+    """The server's message from an error body, on one line and of limited length."""
     try:
         found = _words_in(msgspec.json.decode(text))
     except (msgspec.DecodeError, RecursionError):
@@ -140,7 +140,7 @@ def retry_after_s(headers: Mapping[str, str], text: str, now: float) -> float | 
 def _kind(status: int, text: str) -> FaultKind:
     if status in (400, 413, 422):
         refusal = _kind_of_refusal(text)
-        # Whoever says 413 and no more found the request too large, and only a shorter conversation changes that.
+        # A bare 413 means that the request is too large, and only a shorter conversation helps.
         is_bare = status == 413 and refusal is FaultKind.INVALID_REQUEST
         return FaultKind.CONTEXT_TOO_LONG if is_bare else refusal
     if status == 404:
@@ -161,7 +161,7 @@ def _kind_of_refusal(text: str) -> FaultKind:
 
 
 def _kind_by_words(text: str) -> FaultKind:
-    """For an error without a number. One that says nothing we know may pass, so it is worth a retry."""
+    """The kind of an error without a status. Unknown errors may be temporary, so they are worth a retry."""
     if re.search(UNPAID, text):
         return FaultKind.BILLING
     if "rate_limit" in text:
@@ -207,7 +207,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _seconds_until(date: str, now: float) -> float | None:
-    # Most servers say seconds; reading dates takes longer to load than all other faults.
+    # Imported here because most servers send seconds, and the date parser is slow to import.
     from email.utils import parsedate_to_datetime
 
     try:

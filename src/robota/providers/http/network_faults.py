@@ -1,4 +1,4 @@
-"""From what goes wrong on the way to a server to a `ProviderFault` that names the host and the reason."""
+"""Turn a network error into a `ProviderFault` that names the host and the reason."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ import msgspec
 
 from robota.providers.fault import FaultKind, ProviderFault
 
-# A server on this machine that is just being started listens soon; one that was not started never does.
+# A local server that is just starting will listen soon; one that was not started never will.
 RETRIES_IF_NOBODY_LISTENS: Final = 2
 PACKED_NUMBER: Final = re.compile(r"\[Errno (\d+)\]")
 REFUSED_ADDRESS: Final = (httpx2.UnsupportedProtocol, httpx2.InvalidURL, httpx2.LocalProtocolError, ValueError)
@@ -23,7 +23,7 @@ CHECK_URL: Final = "Check the baseURL of the provider profile."
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a request goes, and how long each step of it may take."""
+    """Where a request goes, and how long each of its steps may take."""
 
     url: str
     idle_s: float
@@ -31,7 +31,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The address without the parts that may hold a secret."""
+        """The address without the parts that may contain a secret."""
         try:
             parts = urlsplit(self.url)
         except ValueError:
@@ -57,7 +57,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fault_before_reply(error: Exception, route: Route) -> ProviderFault:
-    """Nothing of an answer has come."""
+    """The fault for an error before any part of the response arrived."""
     said = str(error) or type(error).__name__
     place = route.shown
     if isinstance(error, REFUSED_ADDRESS):
@@ -81,7 +81,7 @@ def fault_before_reply(error: Exception, route: Route) -> ProviderFault:
 
 
 def fault_in_reply(error: Exception, route: Route) -> ProviderFault:
-    """The answer had begun."""
+    """The fault for an error after the response had begun."""
     if isinstance(error, httpx2.TimeoutException):
         reason = f"the server sent nothing for {route.idle_s:g} s"
         text = f"The model server sent nothing for {route.idle_s:g} s in the middle of its reply. Retry."
@@ -131,13 +131,13 @@ def _unreachable(error: Exception, route: Route, via: str) -> ProviderFault:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What the system said, below what the libraries made of it."""
+    """The operating system's message, unwrapped from the libraries' exceptions."""
     faults = (_numbered(found) for found in _chain(error) if isinstance(found, OSError))
     return next((found for found in faults if found.errno is not None), error)
 
 
 def _numbered(error: OSError) -> OSError:
-    """The one error that every address of a host gave, which asyncio only writes into the text of another."""
+    """The error that all addresses of a host had in common; asyncio puts it only into the text of another exception."""
     numbers = set(PACKED_NUMBER.findall(str(error))) if error.errno is None else set()
     if len(numbers) != 1:
         return error

@@ -1,6 +1,6 @@
-"""HTTP/1.1 for httpx2, straight over asyncio: the pool it brings along takes longer to load than an answer to come.
+"""HTTP/1.1 for httpx2, directly on asyncio: importing the built-in pool takes longer than a response.
 
-It reaches a server directly. Through a proxy httpx2 goes by its own means.
+For direct connections only; with a proxy, httpx2 uses its own transport.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ KEEP_IDLE_S: Final = 5.0
 LARGEST_HEAD: Final = 100 * 1024
 WRITE_BYTES: Final = 128 * 1024
 READ_AHEAD: Final = 256 * 1024
-# How long one address of a server is tried alone before the next is tried beside it.
+# How long to try one address of a server before trying the next one in parallel.
 NEXT_ADDRESS_AFTER_S: Final = 0.25
 PORTS: Final = {"http": 80, "https": 443}
 Origin = tuple[str, str, int]
@@ -78,11 +78,11 @@ class SocketStream(asyncio.Protocol):
 
     @property
     def is_quiet(self) -> bool:
-        """Open, and nothing has come that nobody asked for."""
+        """Whether the connection is open and no unexpected data has arrived."""
         return not self._is_over and not self._received
 
     async def write(self, data: bytes, timeout_s: float | None) -> None:
-        """In pieces: what the system does not take at once, asyncio copies."""
+        """In pieces, because asyncio copies whatever the system does not accept at once."""
         whole = memoryview(data)
         async with asyncio.timeout(timeout_s):
             for start in range(0, len(data), WRITE_BYTES):
@@ -92,7 +92,7 @@ class SocketStream(asyncio.Protocol):
                     return
 
     async def read(self, timeout_s: float | None) -> bytes:
-        """What came since the last call, at least a byte; nothing at the end."""
+        """The data since the last call, at least one byte; empty at the end."""
         if not self._received and not self._is_over:
             self._news.clear()
             async with asyncio.timeout(timeout_s):
@@ -161,7 +161,7 @@ class HttpConnection:
         return self.socket.is_quiet and time.monotonic() - self._idle_since < KEEP_IDLE_S
 
     def is_ready_again(self) -> bool:
-        """Whether the answer was read to its end and the server waits for the next request."""
+        """Whether the response was read completely and the server waits for the next request."""
         if not self._http.our_state is self._http.their_state is h11.DONE or self._http.trailing_data[0]:
             return False
         self._http.start_next_cycle()
@@ -179,11 +179,11 @@ class HttpConnection:
             pieces = [data for event in events if (data := self._http.send(event))]
             # A short request goes out in one packet; a long one is not copied for that.
             for data in pieces if len(body) > WRITE_BYTES else [b"".join(pieces)]:
-                # Should the server hang up early, it may still have said why, and that is read next.
+                # If the server closes the connection early, it may have sent the reason first, which is read next.
                 await self.socket.write(data, timeout_s)
 
     async def head(self, timeout_s: float | None) -> h11.Response:
-        """The final response; what a server says before it is passed over."""
+        """The final response; informational ones before it are skipped."""
         while True:
             event = await self.next_event(timeout_s)
             if isinstance(event, h11.Response):
@@ -200,7 +200,7 @@ class HttpConnection:
 
 
 class ResponseBody(httpx2.AsyncByteStream):
-    """The body of a response as it comes. Read to its end it gives its connection back, else it drops it."""
+    """The body of a response as it arrives. If it is read completely, the connection is reused, else dropped."""
 
     def __init__(self, connection: HttpConnection, timeout_s: float | None, idle: list[HttpConnection]) -> None:
         self._connection: HttpConnection | None = connection
@@ -231,7 +231,7 @@ def _origin(url: httpx2.URL) -> Origin:
 
 
 class HttpxErrors:
-    """Around what may fail: tells it as httpx2 would. One is entered for every piece that comes from a server."""
+    """Translates errors into httpx2's. It is entered for every piece of data from a server, so it must be cheap."""
 
     def __init__(self, late: type[httpx2.HTTPError], broken: type[httpx2.HTTPError]) -> None:
         self._late = late

@@ -1,1 +1,1 @@
-"""One module a provider type: its definition and what is special about it."""
+"""One module per provider type: its definition and its peculiarities."""

@@ -51,7 +51,7 @@ async def probe(profile: Profile) -> Probed:
 
 
 def model_info(profile: Profile) -> ModelInfo:
-    """What is known of the profile's model."""
+    """The facts about the profile's model."""
     return catalogued(profile, UNHEARD_OF)
 
 
@@ -64,12 +64,12 @@ def _extra(options: AnthropicOptions) -> dict[str, Any]:
 def _cache_control(options: AnthropicOptions) -> dict[str, str] | None:
     if options.prompt_cache == "off":
         return None
-    # Five minutes is what the server does unless told otherwise, and older servers know nothing else.
+    # Five minutes is the server's default, and the only choice on older servers.
     return {"type": "ephemeral"} if options.prompt_cache == "5m" else {"type": "ephemeral", "ttl": "1h"}
 
 
 def _base(profile: Profile) -> str:
-    """With or without /v1 and /messages: people copy all of these."""
+    """With or without /v1 and /messages: users paste all of these forms."""
     base = (profile.base_url or "").strip().rstrip("/")
     return base.removesuffix("/messages").removesuffix("/v1").rstrip("/") + "/v1"
 

@@ -7,14 +7,14 @@ import msgspec
 from robota.providers.definition import CostSource, ProviderDefinition, SetupStep
 from robota.providers.kinds.openai_compatible import chat_client, list_models, model_info, probe
 
-# What a server on one's own machine gives a model unless told otherwise is far less than the model could take.
+# By default, local servers give a model a far smaller window than it supports.
 LOCAL_WINDOW = 32_768
 
 
 def hosted(
     *, type: str, name: str, description: str, url: str, key: str, model: str, options: dict[str, Any] | None = None
 ) -> ProviderDefinition:
-    """A service on the network. `key` is the environment variable in which people keep its key."""
+    """A service on the network. `key` is the environment variable that usually holds its key."""
     key_reference = f"$ENV:{key}"
     return ProviderDefinition(
         type=type,
@@ -36,7 +36,7 @@ def hosted(
 
 
 def on_this_machine(*, type: str, name: str, description: str, url: str) -> ProviderDefinition:
-    """A server that a person runs for themselves; it needs no key and is found at `url` if it is there."""
+    """A server that users run themselves; it needs no key and is detected at `url`."""
     return ProviderDefinition(
         type=type,
         display_name=name,
@@ -86,7 +86,7 @@ MISTRAL = hosted(
     url="https://api.mistral.ai/v1",
     key="MISTRAL_API_KEY",
     model="mistral-medium-latest",
-    # It reports usage unasked and refuses fields, call ids and orders of messages that others take.
+    # It reports usage by default, and rejects fields, call ids and message orders that others accept.
     options={"streamOptions": False, "shortCallIds": True, "userAfterTool": False},
 )
 

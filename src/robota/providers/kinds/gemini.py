@@ -20,9 +20,9 @@ THINKING_NAMES: Final = re.compile(r"gemini-(2\.5|[3-9]|\d\d)")
 
 
 class GeminiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
-    """`thinking` says whether the model can show its thoughts, where its name does not tell.
+    """`thinking` says whether the model can show its thoughts, if its name does not reveal it.
 
-    How much it thinks is set by `thinking_budget` in tokens, or by `thinking_level` for models that have levels.
+    `thinking_budget`, in tokens, limits how much it thinks; models with levels use `thinking_level` instead.
     """
 
     thinking: bool | None = None
@@ -61,7 +61,7 @@ async def probe(profile: Profile) -> Probed:
 
 
 def model_info(profile: Profile) -> ModelInfo:
-    """The server has a good limit of its own for the length of a reply, so only the profile's is sent."""
+    """The server has a sensible default for the length of a reply, so only the profile's limit is sent."""
     options = options_of(profile, GeminiOptions)
     return msgspec.structs.replace(catalogued(profile, UNHEARD_OF), max_output_tokens=options.max_output_tokens)
 

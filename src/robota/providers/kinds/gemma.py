@@ -50,14 +50,14 @@ class Gemma:
 
 
 class GemmaProjection:
-    """Turns the chunks of one reply into those that another model would have given."""
+    """Converts the chunks of one reply to the form that other models produce."""
 
     def __init__(self, offered: set[str]) -> None:
         self._text = GemmaParser(offered)
         self._calls = 0
 
     def project(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """The chunks to give instead of these."""
+        """The converted chunks."""
         batch = ChunkBatch()
         for chunk in chunks:
             match chunk:
@@ -91,7 +91,7 @@ class GemmaProjection:
         return FinishChunk("tool_use") if self._calls and chunk.reason == "end_turn" else chunk
 
 
-# It is found under its server's own type, so it has no address of its own to be found at.
+# Its server is detected under the server's own type, so it has no local address here.
 DEFINITION = msgspec.structs.replace(
     LMSTUDIO,
     type="gemma",

@@ -1,4 +1,4 @@
-"""The provider type `openai`: the Responses API, or Chat Completions for who asks for it."""
+"""The provider type `openai`: the Responses API, or Chat Completions on request."""
 
 import re
 from typing import Any, Final, Literal
@@ -17,14 +17,14 @@ from robota.providers.wire.responses.reply import responses_reply
 
 UNHEARD_OF: Final = ModelFacts(context_window=128_000, images=True)
 REASONING_NAMES: Final = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*-chat)")
-# What Chat Completions at OpenAI wants and servers that imitate it do not.
+# What Chat Completions at OpenAI requires and compatible servers do not.
 CHAT_DEFAULTS: Final = {"maxTokensField": "max_completion_tokens"}
 
 
 class OpenAiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
-    """`reasoning` says whether the model reasons, where its name does not tell.
+    """`reasoning` says whether the model reasons, if its name does not reveal it.
 
-    A summary of the reasoning has to be asked for, because some accounts are refused it.
+    A summary of the reasoning is opt-in, because some accounts may not request it.
     """
 
     api: Literal["responses", "chat"] = "responses"
@@ -61,7 +61,7 @@ async def probe(profile: Profile) -> Probed:
 
 
 def model_info(profile: Profile) -> ModelInfo:
-    """The server has a good limit of its own for the length of a reply, so only the profile's is sent."""
+    """The server has a sensible default for the length of a reply, so only the profile's limit is sent."""
     options = options_of(profile, OpenAiOptions)
     return msgspec.structs.replace(catalogued(profile, UNHEARD_OF), max_output_tokens=options.max_output_tokens)
 

@@ -19,10 +19,10 @@ LISTS_NOTHING: Final = frozenset({404, 405, 501})
 
 
 class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
-    """What `options` of a profile may say besides `ChatQuirks`.
+    """The `options` of a profile in addition to `ChatQuirks`.
 
-    `send_max_output` sends the catalogue's limit too: most servers have a good one of their own, and some refuse a
-    request whose limit does not fit the window.
+    `send_max_output` sends the catalogue's limit too: most servers have a sensible default, and some refuse a request
+    whose limit does not fit the window.
     """
 
     send_max_output: bool = False
@@ -41,7 +41,7 @@ def chat_client(profile: Profile) -> WireClient:
 
 
 async def probe(profile: Profile) -> Probed:
-    """Ask the server for its models, or, if it lists none, the model for a word."""
+    """Ask the server for its models or, if it lists none, the model for a one-word reply."""
     try:
         names = await list_models(profile)
     except ProviderFault as fault:
@@ -72,7 +72,7 @@ async def list_models(profile: Profile) -> list[str]:
 
 
 def model_info(profile: Profile) -> ModelInfo:
-    """What is known of the profile's model."""
+    """The facts about the profile's model."""
     options, info = options_of(profile, ChatOptions), catalogued(profile)
     if options.send_max_output:
         return info

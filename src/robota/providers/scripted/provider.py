@@ -1,4 +1,4 @@
-"""The provider type `scripted`: a model that says what a script tells it to, streamed like a real one."""
+"""The provider type `scripted`: a model whose replies come from a script, streamed like real ones."""
 
 import asyncio
 import re
@@ -194,7 +194,7 @@ def _model_info(profile: Profile) -> ModelInfo:
 
 
 class _ModelInfoOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    # A script says what comes next; a summary in between, which takes a turn of it, must be asked for.
+    # Huge by default, because a summary would use up a turn of the script; scripts must opt in to condensing.
     context_window: int = 1_000_000_000
     max_output_tokens: int | None = None
     native_tools: bool = True

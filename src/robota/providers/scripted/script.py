@@ -9,7 +9,7 @@ import msgspec
 
 from robota.providers.fault import FaultKind, ProviderFault
 
-# Beyond the faults every provider knows: a broken connection, an end without a closing, a reply that holds nothing.
+# In addition to the common faults: a broken connection, an end without a closing chunk, an empty reply.
 CUT: Final = "cut"
 EOF: Final = "eof"
 EMPTY: Final = "empty"
@@ -19,7 +19,7 @@ REPEAT_LIMIT: Final = 100_000
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A part of a script; a key it does not know is a mistake of the author."""
+    """A part of a script; an unknown key is an error."""
 
 
 class Expect(_Part, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Expect(_Part, frozen=True, kw_only=True):
 
 
 class ScriptedCall(_Part, frozen=True, kw_only=True):
-    """A tool call. `arguments` given as a string goes out as it is, broken or not."""
+    """A tool call. `arguments` given as a string is sent unchanged, valid or not."""
 
     name: str
     arguments: dict[str, Any] | str = {}
@@ -51,7 +51,7 @@ class ScriptedUsage(_Part, frozen=True, kw_only=True):
 
 
 class ScriptedFault(_Part, frozen=True, kw_only=True):
-    """What goes wrong, and after how many chunks; without `after` it strikes before the first."""
+    """A failure, and after how many chunks it occurs; without `after`, before the first."""
 
     kind: str
     status: int | None = None

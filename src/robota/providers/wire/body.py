@@ -1,4 +1,4 @@
-"""What the bodies of requests share in all wire formats: each piece is encoded once however often it is sent."""
+"""Shared by the request bodies of all wire formats: each piece is encoded once, however often it is sent."""
 
 import json
 import re
@@ -13,7 +13,8 @@ from robota.protocol.conversation import Turn
 from robota.providers.chunks import ModelRequest
 
 NAME_LENGTH: Final = 64
-# So many turns become one piece; at least as many of the newest stay single, because some formats mark those.
+# This many turns are joined into one piece. At least as many of the newest stay separate, because some formats mark
+# them.
 SETTLED_TURNS: Final = 64
 FORBIDDEN_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 # A turn and the one before it, which some formats need to name what a result belongs to.
@@ -21,7 +22,7 @@ EncodeTurn = Callable[[Turn, Turn | None], bytes]
 
 
 class RequestHead:
-    """Encodes everything before the turns (model, system prompt, tools), again only when it has changed."""
+    """Encodes everything before the turns (model, system prompt, tools), and again only if it has changed."""
 
     def __init__(self, encode: Callable[[ModelRequest], bytes]) -> None:
         self._encode = encode
@@ -46,17 +47,17 @@ class EncodedTurns(msgspec.Struct, frozen=True):
         """The body of a request. Its head has opened the list of turns, perhaps with something before the first."""
         first = b"" if head.endswith(b"[") else b","
         pieces = [*self.settled, *filter(None, self.newest)] or [b""]
-        # Before the join: after it, the whole body would be copied once more.
+        # Before the join, because afterwards it would copy the whole body again.
         pieces[0] = head + (first if pieces[0] else b"") + pieces[0]
         pieces[-1] += b"]}"
         return b",".join(pieces)
 
 
 class TurnFragments:
-    """Encodes each turn once, and joins old ones to pieces of many.
+    """Encodes each turn once, and joins old turns into large pieces.
 
-    Turns are immutable, and the same objects come back in the next request, so identity tells what was encoded. To put
-    a body together from thousands of small fragments takes longer than to copy it, so it is made of few large ones.
+    Turns are immutable, and the next request has the same objects, so encoded turns are recognized by identity. Joining
+    thousands of small fragments takes longer than copying the body, so it is made of a few large pieces.
     """
 
     def __init__(self, encode: EncodeTurn) -> None:
@@ -66,9 +67,9 @@ class TurnFragments:
         self._newest: list[bytes] = []
 
     def of(self, turns: tuple[Turn, ...]) -> EncodedTurns:
-        """The turns, encoded; from the first on that is new, or from shortly before it, they are encoded anew."""
+        """The encoded turns. Only turns from the first new one on, or from shortly before it, are encoded again."""
         known = len(self._turns)
-        # Nearly always all are known, and then one comparison of tuples, which looks at identity first, is enough.
+        # Usually all are known, and a single comparison of tuples, which checks identity first, is enough.
         if turns[:known] != self._turns:
             known = self._forget(sum(1 for _ in takewhile(bool, map(is_, self._turns, turns))))
         for place in range(known, len(turns)):
@@ -83,7 +84,7 @@ class TurnFragments:
         return len(self._turns)
 
     def _forget(self, known: int) -> int:
-        """Drop what comes after so many turns. Returns how many are left: of a large piece all turns are dropped."""
+        """Drop everything after the `known` turns. Returns how many are left: a large piece is dropped as a whole."""
         settled = min(len(self._settled), known // SETTLED_TURNS)
         if settled < len(self._settled):
             del self._settled[settled:]
@@ -94,16 +95,16 @@ class TurnFragments:
 
 
 def without(reserved: frozenset[str], extra: dict[str, Any] | None) -> dict[str, Any]:
-    """Further fields of a body, as a profile gives them, but none that we rely on."""
+    """Additional fields of a body from a profile, without the reserved ones."""
     return {key: value for key, value in (extra or {}).items() if key not in reserved}
 
 
 def encode_json(value: Any) -> bytes:
-    """The JSON of a value; what UTF-8 cannot carry is replaced."""
+    """The JSON of a value; characters that UTF-8 cannot encode are replaced."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        # Half a surrogate pair, from a file name or a broken tool: no JSON can carry it.
+        # A lone surrogate, from a file name or a broken tool: JSON cannot encode it.
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 

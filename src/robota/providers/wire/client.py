@@ -86,7 +86,7 @@ class WireClient:
 
 
 def _http_for(profile: Profile) -> "Http":
-    # Imported with the first request, because it takes long; without the garbage collector, because imports make no
+    # Imported with the first request, because it is slow; without the garbage collector, because imports make no
     # garbage.
     collects = gc.isenabled()
     gc.disable()
@@ -156,7 +156,7 @@ async def post_once(profile: Profile, url: str, headers: Mapping[str, str], body
 async def probe_model(profile: Profile, url: str, headers: Mapping[str, str]) -> Probed:
     """Request the model of the profile from the server, to check address, key and model.
 
-    Raises `ProviderFault` if the server cannot be used at all.
+    Raises `ProviderFault` if the server is unusable.
     """
     http = _http_for(profile)
     try:

@@ -1,8 +1,8 @@
 """Text that arrives damaged: UTF-16 pairs split over two events, lone halves of a pair, bytes that are not UTF-8.
 
 Strict JSON decoders refuse an event with any of these, and its text would be lost. Such an event is decoded once more
-with marks (characters of a private plane) in place of the halves. Two marks that meet in the text become their
-character again; every other one becomes a replacement character.
+with marks (characters of a private plane) in place of the halves. Two adjacent marks become their character again;
+every other mark becomes a replacement character.
 """
 
 import re
@@ -30,7 +30,7 @@ def decode_with_marks(decode: Callable[[bytes], T], payload: bytes) -> T:
 
 
 def without_marks(text: str) -> str:
-    """The text with marks joined to characters; one that stays alone becomes a replacement character."""
+    """The text with pairs of marks joined to characters; a lone mark becomes a replacement character."""
     halves, count = MARKS.subn(lambda mark: chr(ord(mark[0]) - MARK + HALF), text)
     return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if count else text
 
@@ -59,7 +59,7 @@ class HalfCharacterJoiner:
         return msgspec.structs.replace(chunk, **texts)
 
     def rest(self) -> dict[object, str]:
-        """Streams that ended with a first half, and what becomes of it. Nothing is held back afterwards."""
+        """Streams that ended with a first half, with its replacement. Nothing is held back afterwards."""
         held, self._held = self._held, {}
         return {stream: without_marks(half) for stream, half in held.items()}
 

@@ -1,7 +1,7 @@
-"""What a provider wants back untouched, kept in `ThinkingBlock.signature` under the name of who can read it.
+"""Data to send back to a provider unchanged, kept in `ThinkingBlock.signature` with the name of its owner.
 
-A reply may have to be carried on by another provider, or by the same one after a restart. So a seal is plain text,
-lives in the log with its block, and is never shown to a provider that did not write it.
+Another provider may continue the conversation, or the same one after a restart. So a seal is plain text, is logged with
+its block, and is never sent to a provider that did not write it.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import msgspec
 
 
 def seal(owner: str, content: Any) -> str:
-    """`owner` must not hold a colon."""
+    """`owner` must not contain a colon."""
     return f"{owner}:{msgspec.json.encode(content).decode()}"
 
 
@@ -26,5 +26,5 @@ def opened(owner: str, signature: str | None) -> Any:
 
 
 def is_sealed(signature: str) -> bool:
-    """Whether somebody's name is on it. Signatures that a server wrote are base64 and have no colon."""
+    """Whether it names an owner. Signatures written by a server are base64 and have no colon."""
     return ":" in signature

@@ -16,7 +16,7 @@ DONE: Final = b"[DONE]"
 CUT: Final = "The model server ended its reply without saying that it was complete, so it may be cut short. Retry."
 MAX_EVENT_BYTES: Final = 32 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
-LARGEST: Final = 2**53  # a larger number is no token count, and not every JSON parser can represent it
+LARGEST: Final = 2**53  # a larger number cannot be a token count, and not every JSON parser can represent it
 E_contra = TypeVar("E_contra", contravariant=True)
 E = TypeVar("E")
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -186,7 +186,7 @@ class WireReply(Generic[E]):
         try:
             return self._decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # Hardly any server sends such text, and every start would pay for the import.
+            # Imported here because hardly any server sends such text.
             from robota.providers.wire.half_characters import HalfCharacterJoiner, decode_with_marks
 
             try:
@@ -209,7 +209,7 @@ class WireReply(Generic[E]):
 
 
 def _not_a_reply(body: bytes) -> ProviderFault:
-    """The fault for a response with status 200 that is no reply: an error object, or another kind of server."""
+    """The fault for a response with status 200 that is not a reply: an error object, or another kind of server."""
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -264,7 +264,7 @@ class SseFrames:
         return _payloads(blocks)
 
     def finish(self) -> list[bytes]:
-        """What an event without its closing empty line held; some servers end so."""
+        """The payload of a last event without its empty line, which some servers omit."""
         tail, self._tail = self._tail, b""
         return _payloads([tail])
 

@@ -26,9 +26,9 @@ MESSAGE_END: Final = b"}]}"
 
 
 class AnthropicBody:
-    """Encodes requests of one conversation. `extra` holds further fields, as the profile's options give them.
+    """Encodes requests of one conversation. `extra` holds additional fields from the profile's options.
 
-    `cache_control` is the mark that tells the server to keep everything up to it; None sets no marks.
+    `cache_control` is the mark that makes the server cache everything before it; None sets no marks.
     """
 
     def __init__(self, extra: dict[str, Any] | None = None, cache_control: dict[str, str] | None = None) -> None:
@@ -64,7 +64,7 @@ class AnthropicBody:
 
 
 def encode_turn(turn: Turn) -> bytes:
-    """The message of a turn; empty if nothing of it is sent. Ends with its last block."""
+    """The message of a turn, ending with its content; empty if there is nothing to send."""
     blocks = _assistant(turn) if isinstance(turn, AssistantTurn) else _user(turn)
     if not blocks:
         return b""
@@ -88,7 +88,7 @@ def _assistant(turn: AssistantTurn) -> list[dict[str, Any]]:
                 blocks.append({"type": "tool_use", "id": block.id, "name": safe_name(block.name), "input": block.input})
             case _:
                 assert_never(block)
-    # Thoughts alone are no answer, and the server refuses them.
+    # The server refuses a message that consists only of thoughts.
     return blocks if any(block["type"] in ("text", "tool_use") for block in blocks) else []
 
 
@@ -118,7 +118,7 @@ def _result(result: ToolResultBlock) -> dict[str, Any]:
 
 
 def _text(text: str) -> list[dict[str, Any]]:
-    """The server refuses text that shows nothing."""
+    """The server refuses blank text."""
     return [{"type": "text", "text": text}] if text.strip() else []
 
 

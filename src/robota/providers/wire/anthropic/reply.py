@@ -171,7 +171,7 @@ class _MessagesParser:
         batch.thinking(text)
 
     def _take_usage(self, raw: Any, batch: ChunkBatch) -> None:
-        """Counts are running totals; what an event does not mention stays as it was."""
+        """Counts are running totals; those that an event omits are unchanged."""
         usage = read_counts(raw, _Usage)
         if usage is None:
             return
@@ -192,7 +192,7 @@ class _MessagesParser:
             reason = "tool_use" if self._calls else "end_turn"
         last = next(reversed(self._calls.values()), None)
         if reason == "max_tokens" and last is not None and not last.has_arguments:
-            # Cut before its first argument, it would pass for a call that has none.
+            # If it was cut off before its first argument, it would look like a call without arguments.
             batch.arguments(last.place, "{")
         batch.add(FinishChunk(reason))
         self.complete = True

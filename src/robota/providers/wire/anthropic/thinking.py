@@ -1,7 +1,7 @@
 """Thinking of the Messages API: gathered from a reply, kept in one block, sent back as it came.
 
 One stretch of reasoning is one `ThinkingBlock`, but the server may have sent it as several blocks, some of them
-redacted, each with a signature over exactly its own text. A lone signature is kept as it is; several are sealed
+redacted, each with a signature over exactly its own text. A single signature is kept unchanged; several are sealed
 together with the length of the text that belongs to each.
 """
 

@@ -28,7 +28,7 @@ AFTER_RESULTS: Final = "I have the results."
 class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Differences between servers that speak the Chat Completions format.
 
-    `reasoning_field` names the field in which a server wants the reasoning of its calls back.
+    `reasoning_field` names the field for sending the reasoning of calls back to the server.
     `short_call_ids` have nine letters or digits. `user_after_tool` is false where a tool result must be followed by an
     assistant message before a user message.
     """
@@ -70,7 +70,7 @@ class ChatBody:
 
 
 def encode_turn(turn: Turn, quirks: ChatQuirks) -> bytes:
-    """The messages of one turn, separated by commas; empty if nothing of it is sent."""
+    """The messages of one turn, separated by commas; empty if there is nothing to send."""
     messages = _assistant(turn, quirks) if isinstance(turn, AssistantTurn) else _user(turn, quirks)
     return b",".join(encode_json(message) for message in messages)
 
@@ -122,7 +122,7 @@ def _user(turn: UserTurn, quirks: ChatQuirks) -> list[dict[str, Any]]:
 
 
 def _text_and_images(turn: UserTurn, results: Iterable[ToolResultBlock]) -> str | list[dict[str, Any]]:
-    """The content of a user message; a plain string if possible, because many servers accept nothing else."""
+    """The content of a user message; a plain string if possible, the only form that many servers accept."""
     words = [block.text for block in turn.content if isinstance(block, TextBlock) and block.text]
     parts: list[dict[str, Any]] = []
     for result in results:

@@ -96,7 +96,7 @@ class _ChatParser:
             batch.add(_usage_chunk(usage))
 
     def take_whole(self, event: _Event, batch: ChunkBatch) -> bool:
-        """One object instead of a stream; some servers know nothing else."""
+        """Parse one object instead of a stream; some servers do not support streaming."""
         self.take(event, batch)
         if event.choices:
             self.finish(batch)
@@ -113,7 +113,7 @@ class _ChatParser:
         if self._is_refusal:
             reason = "content_filter"
         elif reason in ("end_turn", "tool_use"):
-            # Servers disagree on this one; what was called is what counts.
+            # Servers disagree about this value, so the actual calls decide.
             reason = "tool_use" if self._calls.any else "end_turn"
         batch.add(FinishChunk(reason))
         self.complete = True
@@ -163,7 +163,7 @@ def _usage_chunk(usage: _Usage) -> UsageChunk:
 
 
 class CallPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """What one delta says of a call; an empty string means that it says nothing."""
+    """The part of a call in one delta; a field that the delta omits is an empty string."""
 
     index: int | None
     id: str
@@ -188,10 +188,10 @@ class _OpenCall(msgspec.Struct):
 
 
 class CallAssembly:
-    """Gives every call a place of its own (0, 1, 2 …) and announces it as soon as its name is known.
+    """Numbers the calls (0, 1, 2 …) and announces each as soon as its name is known.
 
-    A call whose name comes late is held back until then; one that never gets a name is announced without
-    it at the end, so that the model is told of its mistake rather than ignored.
+    A call whose name comes late is held back until then. One that never gets a name is announced without it at the end,
+    so that the model gets an error instead of no result.
     """
 
     def __init__(self) -> None:
@@ -242,7 +242,7 @@ class CallAssembly:
 
 
 def _is_another(piece: CallPiece, known: _OpenCall) -> bool:
-    """Some servers give every call of a reply the index 0; the id tells them apart."""
+    """Some servers give every call of a reply the index 0; they are distinguished by id."""
     return bool(piece.id and known.id and piece.id != known.id and piece.name)
 
 

@@ -25,7 +25,7 @@ WANTS_SIGNATURES: Final = re.compile(r"(models/)?gemini-([3-9]|\d\d)")
 
 
 class GeminiBody:
-    """Encodes requests of one conversation. `extra` holds further fields, as the profile's options give them.
+    """Encodes requests of one conversation. `extra` holds additional fields from the profile's options.
 
     `thinks` says which models can show their thoughts; the others refuse to be asked.
     """
@@ -67,7 +67,7 @@ class GeminiBody:
 
 
 def encode_turn(turn: Turn, previous: Turn | None, signs: bool) -> bytes:
-    """The content of a turn; empty if nothing of it is sent. `signs` is for models that want every call signed."""
+    """The content of a turn; empty if there is nothing to send. `signs` is for models that require signed calls."""
     parts = _assistant(turn, signs) if isinstance(turn, AssistantTurn) else _user(turn, previous)
     if not parts:
         return b""
@@ -77,7 +77,7 @@ def encode_turn(turn: Turn, previous: Turn | None, signs: bool) -> bytes:
 def _function(tool: ToolSpec) -> dict[str, Any]:
     parameters = gemini_schema(tool.schema)
     fields = {"name": tool.name, "description": tool.description}
-    # An object without properties is refused; without parameters it is a function that takes none.
+    # The server refuses an object without properties; a function without arguments has no `parameters`.
     return {**fields, "parameters": parameters} if parameters.get("properties") else fields
 
 
@@ -120,14 +120,14 @@ def _call(call: ToolUseBlock, signature: str) -> dict[str, Any]:
 
 
 def _sign_first_call(parts: list[dict[str, Any]]) -> None:
-    """Of calls that were made together, the server signs the first and asks for that signature only."""
+    """The server signs only the first of several parallel calls, and requires only that signature."""
     first = next((part for part in parts if "functionCall" in part), None)
     if first is not None:
         first.setdefault("thoughtSignature", NOT_SIGNED)
 
 
 def _user(turn: UserTurn, previous: Turn | None) -> list[dict[str, Any]]:
-    """Results come first; their pictures stand beside them, because not every model takes pictures inside."""
+    """Results come first, followed by their images as separate parts: not every model accepts images in results."""
     calls = previous.tool_uses if isinstance(previous, AssistantTurn) else ()
     names = {call.id: safe_name(call.name) for call in calls}
     results: list[dict[str, Any]] = []

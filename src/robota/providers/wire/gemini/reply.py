@@ -72,7 +72,7 @@ def gemini_reply() -> WireReply[_Event]:
 
 
 class _GeminiParser:
-    """Nothing marks the end but the end of the connection, so a reply is never complete before it."""
+    """Only the end of the connection marks the end, so a reply is never complete before it."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -127,7 +127,7 @@ class _GeminiParser:
 
     def _think(self, text: str, signature: str | None, batch: ChunkBatch) -> None:
         if self._thoughts is None:
-            # Told at once, so that these thoughts do not pass under the seal of earlier ones.
+            # Emitted first, so that these thoughts are not attributed to the signature of earlier ones.
             self._keep(batch)
         batch.thinking(text)
         if signature:
@@ -147,7 +147,7 @@ class _GeminiParser:
 
 
 def _usage(usage: _Usage) -> Usage:
-    """Cached tokens are counted as sent; thoughts are counted apart but paid as output."""
+    """Cached tokens are included in the input; thoughts are counted separately but billed as output."""
     sent = max(0, (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0))
     cached = max(0, min(usage.cached_content_token_count or 0, sent))
     return Usage(

@@ -1,4 +1,4 @@
-"""JSON Schema cut down to what Gemini takes for the parameters of a function."""
+"""Reduce JSON Schema to what Gemini accepts for the parameters of a function."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -56,7 +56,7 @@ def _reduced(schema: Any, root: Schema, within: frozenset[str]) -> dict[str, Any
 
 
 def _resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], frozenset[str]]:
-    """Without `$ref`, `allOf`, `oneOf` and `null`, and the references that were followed. What stands beside wins."""
+    """The schema without `$ref`, `allOf`, `oneOf` and `null`, and the references followed. Sibling keys win."""
     found, references = _without_null(schema), set[str]()
     while "$ref" in found or "allOf" in found:
         parts = _list(found.pop("allOf", None))
@@ -71,7 +71,7 @@ def _resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], frozenset[s
 
 
 def _joined(first: Schema, second: Schema) -> dict[str, Any]:
-    """Both hold; where they speak of the same, the first wins."""
+    """The two schemas merged; the first wins on conflicts."""
     joined = {**second, **first}
     if "properties" in joined:
         joined["properties"] = {**_object(second.get("properties")), **_object(first.get("properties"))}
@@ -94,7 +94,7 @@ def _without_const(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_null(schema: Schema) -> dict[str, Any]:
-    """`null` among types or choices becomes `nullable`; a choice that is left alone simply holds."""
+    """`null` among types or choices becomes `nullable`; a single remaining choice is inlined."""
     plain = dict(schema)
     choices = _list(plain.pop("oneOf", None)) or _list(plain.pop("anyOf", None))
     if isinstance(plain.get("type"), list):
@@ -110,7 +110,7 @@ def _without_null(schema: Schema) -> dict[str, Any]:
 
 
 def _are_words(values: Any) -> bool:
-    """The server takes choices among words only."""
+    """The server accepts enums of strings only."""
     return bool(_list(values)) and all(isinstance(value, str) for value in values)
 
 
@@ -121,7 +121,7 @@ def _type_of(value: Any) -> str:
 
 
 def _object(value: Any) -> Schema:
-    """Servers of others supply schemas too, and not everything in them is what it should be."""
+    """Third-party servers supply schemas too, and these may contain invalid values."""
     return value if isinstance(value, Mapping) else {}
 
 

@@ -1,7 +1,7 @@
-"""Thought signatures of Gemini: each belongs to one part of a reply and must come back on that very part.
+"""Thought signatures of Gemini: each belongs to one part of a reply and must be sent back with that part.
 
-A signature is kept in a `ThinkingBlock` beside the part it belongs to: `next` is that of the call which follows,
-`last` that of the end of the text before (its last `length` characters), `own` that of the thought itself.
+A signature is kept in a `ThinkingBlock` next to its part: `next` signs the call that follows, `last` the end of the
+text before (its last `length` characters), `own` the thought itself.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from robota.protocol.conversation import ThinkingBlock
 from robota.providers.wire.opaque_signatures import opened, seal
 
 OWNER: Final = "gemini"
-# Gemini 3 refuses a call without a signature; this one it takes for calls that another model made.
+# Gemini 3 refuses a call without a signature, but accepts this one for calls made by another model.
 NOT_SIGNED: Final = "skip_thought_signature_validator"
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-# Gemma 4 has a quote mark of its own, FunctionGemma another; both also write JSON strings now and then.
+# Gemma 4 and FunctionGemma each have a special quote mark; both also write JSON strings now and then.
 QUOTES: Final = ('<|"|>', "<escape>")
 HEAD: Final = re.compile(r"\s*call:\s*([\w.-]+)\s*(?=\{)")
 SPACE: Final = re.compile(r"\s*")
@@ -24,7 +24,7 @@ class GemmaCall(msgspec.Struct, frozen=True):
 
 
 def parse_call(text: str) -> GemmaCall | None:
-    """The call, or None if this is not a whole one and nothing else."""
+    """The call; None unless the text is exactly one complete call."""
     head = HEAD.match(text)
     if head is None:
         return None
@@ -36,7 +36,7 @@ def parse_call(text: str) -> GemmaCall | None:
 
 
 class _NotAValueError(Exception):
-    """The text breaks off, or goes on in no way we know."""
+    """The text is incomplete or malformed."""
 
 
 def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
@@ -99,7 +99,7 @@ def _quoted(text: str, at: int) -> tuple[str, int] | None:
 
 
 def _bare(text: str, at: int) -> tuple[Any, int]:
-    """A number, true, false or null; any other word is taken as the text it is."""
+    """A number, true, false or null; any other word is a string."""
     found = BARE.match(text, at)
     assert found is not None
     word = found[0].strip()

@@ -1,4 +1,4 @@
-"""Takes Gemma's text apart while it streams: what a person may read, what it thought, what it calls."""
+"""Split Gemma's text while it streams into the answer, its thoughts, and its calls."""
 
 from collections.abc import Collection
 from typing import Final
@@ -9,7 +9,7 @@ from robota.providers.wire.gemma.call import QUOTES, GemmaCall, parse_call
 
 CHANNEL, END_OF_CHANNEL = "<|channel>", "<channel|>"
 CALLS: Final = {"<|tool_call>": "<tool_call|>", "<start_function_call>": "<end_function_call>"}
-# Marks of the chat template that say nothing to a person.
+# Marks of the chat template that are not shown to the user.
 DROPPED: Final = ("<turn|>", "<end_of_turn>", "<eos>")
 OPENINGS: Final = (CHANNEL, *CALLS, *DROPPED)
 VISIBLE_CHANNEL: Final = "final"
@@ -17,7 +17,7 @@ LONGEST_CHANNEL_NAME: Final = 24
 
 
 class GemmaAnswer(msgspec.Struct, frozen=True):
-    """Text that a person may read."""
+    """Text for the user."""
 
     text: str
 
@@ -32,9 +32,9 @@ GemmaPiece = GemmaAnswer | GemmaThought | GemmaCall
 
 
 class GemmaParser:
-    """Feed it text as it comes. A mark that may have begun is held back until it is clear.
+    """Feed it text as it arrives. A possible beginning of a mark is held back until it is decided.
 
-    A call is one only if its tool was `offered` and all of it is there; otherwise it stays the text it was.
+    A call counts only if its tool was `offered` and it is complete; otherwise it stays text.
     """
 
     def __init__(self, offered: Collection[str]) -> None:
@@ -52,7 +52,7 @@ class GemmaParser:
         return pieces
 
     def finish(self) -> list[GemmaPiece]:
-        """What was held back, now that nothing follows."""
+        """End the text; returns what was held back."""
         held, self._held = self._held, ""
         if self._inside in CALLS:
             return [self._call(held, "")]
@@ -61,7 +61,7 @@ class GemmaParser:
         return _said(held, GemmaAnswer)
 
     def _step(self, pieces: list[GemmaPiece]) -> bool:
-        """Take one stretch of text off what is held. False if more must come first."""
+        """Process one stretch of the held text. False if that needs more text."""
         if not self._inside:
             return self._outside(pieces)
         return self._in_channel(pieces) if self._inside == CHANNEL else self._in_call(pieces)
@@ -113,7 +113,7 @@ class GemmaParser:
 
 
 def _first_mark(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
-    """Where the first mark stands and which it is; without one, where a mark that is not whole may have begun."""
+    """The position of the first mark, and the mark; if there is none, where a partial mark at the end may begin."""
     found = [(place, mark) for mark in marks if (place := text.find(mark)) >= 0]
     if found:
         return min(found)

@@ -22,10 +22,10 @@ RESERVED: Final = frozenset({"model", "input", "instructions", "tools", "stream"
 
 
 class ResponsesBody:
-    """Encodes requests of one conversation. `extra` holds further fields, as the profile's options give them.
+    """Encodes requests of one conversation. `extra` holds additional fields from the profile's options.
 
-    Nothing is stored at the server, so a model that reasons has to hand out its reasoning, encrypted, for us to keep.
-    `reasons` says which models do; the others refuse to be asked.
+    Nothing is stored on the server, so a reasoning model must return its reasoning, encrypted, for us to keep.
+    `reasons` says which models can; the others reject the request.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ResponsesBody:
 
 
 def encode_turn(turn: Turn) -> bytes:
-    """The items of one turn, separated by commas; empty if nothing of it is sent."""
+    """The items of one turn, separated by commas; empty if there is nothing to send."""
     items = _assistant(turn) if isinstance(turn, AssistantTurn) else _user(turn)
     return b",".join(map(encode_json, items))
 
@@ -89,7 +89,7 @@ def _call(call: ToolUseBlock) -> dict[str, Any]:
 
 
 def _user(turn: UserTurn) -> list[dict[str, Any]]:
-    """Results come first, because they must follow the calls; words and pictures come after them."""
+    """Results come first, because they must follow the calls; text and images come after them."""
     items: list[dict[str, Any]] = []
     content: list[dict[str, Any]] = []
     for block in turn.content:

@@ -162,7 +162,7 @@ class _ResponsesParser:
             reason = "content_filter"
         last = next(reversed(self._calls.values()), None)
         if stopped and last is not None and not last.has_arguments:
-            # Cut before its first argument, it would pass for a call that has none.
+            # If it was cut off before its first argument, it would look like a call without arguments.
             batch.arguments(last.place, "{")
         batch.add(FinishChunk(reason))
         self.complete = True
@@ -177,7 +177,7 @@ def _fault(error: Any) -> ProviderFault:
 
 
 def _usage(usage: _Usage) -> Usage:
-    """The server counts what its cache gave and took as input, and reasoning as output."""
+    """The server includes cached tokens in the input, and reasoning in the output."""
     details = usage.input_tokens_details or _Cached()
     sent = max(0, usage.input_tokens or 0)
     read = max(0, min(details.cached_tokens or 0, sent))

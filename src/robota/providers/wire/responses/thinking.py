@@ -1,7 +1,7 @@
 """Reasoning of the Responses API: encrypted by the server, kept in the block that shows its summary, sent back.
 
 One stretch of reasoning is one `ThinkingBlock`, however many items the server made of it. Only what the server needs
-to decrypt an item is kept: the summary is what the person read, and the model does not need it.
+to decrypt an item is kept: the summary is for the user, and the model does not need it.
 """
 
 from typing import Any, Final
