@@ -178,7 +178,7 @@ async def cleared(stage: Stage) -> None:
 
 @pytest.mark.parametrize("stopped", [interrupted, cleared])
 def test_nothing_is_held_while_the_person_is_next(workspace: Path, stopped: Callable[[Stage], Awaitable[None]]) -> None:
-    """The state machine of the seed: a task that is cleared, or begins anew, has no intent."""
+    """A task that is cleared or begins again has no intent."""
     intents(workspace)
     home = workspace.parent / "robota-home"
 

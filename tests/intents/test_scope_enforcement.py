@@ -39,7 +39,6 @@ def test_nothing_is_changed_before_an_intent_is_selected(workspace: Path) -> Non
 
 
 def test_the_selected_intent_is_told_and_opens_its_scope(workspace: Path) -> None:
-    """The seed's first diagram."""
     intents(workspace)
     context, _ = results(workspace, SELECT, write("src/auth/token.py"))
     assert context.startswith("<intent_context>")

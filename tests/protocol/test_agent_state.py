@@ -1,4 +1,4 @@
-"""The state of an agent, read from its messages: the seed's rules, and the tracker that must agree with them."""
+"""The state of an agent, computed from its messages, and the incremental tracker that must agree with it."""
 
 from typing import Any
 

@@ -35,8 +35,8 @@ class Message(OpenValue, frozen=True, kw_only=True):
     is_protected: bool | None = None
     api_protocol: str | None = None
     is_answered: bool | None = None
-    # Beyond the seed: the tool call of the row, the typed ask, why it is asked with suggested rules, the fault of a
-    # failed request, and whether the row was interrupted.
+    # Beyond the seed protocol: the tool call of the row, the typed ask, why it is asked with suggested rules, the
+    # fault of a failed request, and whether the row was interrupted.
     call_id: str | None = None
     asked: Ask | None = None
     verdict: ApprovalVerdict | None = None

@@ -86,7 +86,7 @@ class Probed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of provider, by the contract of the seed.
+    """A kind of provider: how it is presented, set up and created, and what is known about its models.
 
     `local_address` is the base URL where a server of this kind listens if it runs on this machine. `api_protocol` is
     the name in request rows for the vendor's way of counting tokens.

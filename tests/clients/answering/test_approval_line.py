@@ -65,7 +65,7 @@ def approval(text: str = "npm test", **fields: Any) -> ApprovalAsk:
 
 
 def seed(kind: str, text: str | None = None) -> Any:
-    """An ask of an engine that knows only the seed's form."""
+    """An ask of an engine that knows only the seed protocol."""
     return ask_of(Message(ts=7, type="ask", ask=kind, text=text))
 
 

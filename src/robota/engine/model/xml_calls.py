@@ -211,7 +211,7 @@ def _accepts(schema: Mapping[str, Any], kind: str) -> bool:
 
 
 class XmlCallFormat:
-    """The seed's XML form, for models that have no function calling."""
+    """Calls as XML in the text, for models that have no function calling."""
 
     def offered(self, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
         return ()

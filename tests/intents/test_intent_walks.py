@@ -1,4 +1,4 @@
-"""The three diagrams of the seed with real processes: at a terminal, where a person answers, and headless."""
+"""Selecting an intent, being refused, and changing its status, each at a terminal and in print mode."""
 
 import json
 
