@@ -2,7 +2,7 @@
 
 import json
 
-from tests.cli.scripts import call, script
+from tests.cli.scripts import call, script, trust
 from tests.harness.cli import Finished, Robota
 from tests.harness.terminal import Terminal
 from tests.intents.project import INTENTS, SELECT, intents, traced, write
@@ -94,6 +94,7 @@ def test_set_back_in_the_middle_of_a_headless_run(robota: Robota) -> None:
     back = f"sed -i '0,/IN_PROGRESS/s//BLOCKED/' {directory / 'active_intents.yaml'}"
     hook = {"matcher": "write_to_file", "hooks": [{"type": "command", "command": back}]}
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"hooks": {"PostToolUse": [hook]}}))
+    trust(robota)  # the hook names a file of the workspace
     done = robota("-p", "go", *EDITS, "--output-format", "json")
     assert "BLOCKED" in (directory / "active_intents.yaml").read_text()
     assert [record["files"][0]["path"] for record in traced(robota.workspace)] == ["src/auth/a.py"]
