@@ -1,4 +1,4 @@
-"""One module a tool, with its description for the model beside it.
+"""Built-in tools: one module per tool, next to its description for the model.
 
-May use contracts and what is below; decides no permission.
+May use contracts and below; does not decide about permissions.
 """

@@ -1,4 +1,4 @@
-"""How a tool presents itself: its description to the model, and what a person is asked."""
+"""How a tool presents itself: its description for the model, and its question for the user."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from robota.contracts.tool import Preview, Unseen
 from robota.protocol.views import View
 from robota.protocol.wire import Value
 
-# A hook that looks after edits must not miss one because the model used another tool for it.
+# A hook for edits must not miss one because the model used a different tool.
 CLAUDE_CODE_EDITS: Final = ("Edit", "MultiEdit")
 
 
@@ -44,5 +44,5 @@ class SayTool(Value, frozen=True, kw_only=True):
 
 
 def tool_ask(action: SayTool, view: View | None = None, unseen: Unseen | None = None) -> Preview:
-    """The preview of a call that a person approves with yes or no."""
+    """The preview of a call that the user approves with yes or no."""
     return Preview(ask="tool", text=msgspec.json.encode(action).decode(), view=view, unseen=unseen)

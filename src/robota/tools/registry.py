@@ -1,4 +1,4 @@
-"""The built-in tools, how they are found by name, and the JSON Schema a model is given for each."""
+"""The built-in tools, lookup by name, and the JSON Schemas that the model gets."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -13,8 +13,8 @@ from robota.contracts.tool import AnyTool
 REFERENCE = "#/$defs/"
 SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 SHELL_TOOL: Final = "execute_command"
-# Where each stands, and what it is called besides its id: so much is known before any of them is loaded.
-# In a fixed order, because a provider caches the prompt only as long as the list of tools stays the same.
+# Each tool's package and its other names, available without importing any tool. The order is fixed, because a provider
+# caches the prompt only as long as the list of tools stays the same.
 PLACES: Final = {
     "read_file": ("files", "Read"),
     "list_files": ("files", "List"),
@@ -37,18 +37,18 @@ PLACES: Final = {
 
 
 def builtin_names() -> dict[str, str]:
-    """Every name that a built-in tool answers to, with its id. Loads none of them."""
+    """Every name of a built-in tool, mapped to its id. Imports none of them."""
     others = {name: id for id, (_, *names) in PLACES.items() for name in names}
     return {**others, **{id: id for id in PLACES}}
 
 
 def builtin_tools() -> tuple[AnyTool, ...]:
-    """The tools themselves. They are loaded with the first task, not with the first screen."""
+    """Import the tools. This happens with the first task, not with the first screen."""
     return tuple(import_module(f"robota.tools.{room}.{id}").TOOL for id, (room, *_) in PLACES.items())
 
 
 def by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
-    """Every name a tool answers to: its id, its aliases, its label. An id is never taken over by another tool."""
+    """Every name of a tool: its id, its aliases, its label. A tool's id is never overridden by another tool's alias."""
     known = tuple(tools)
     names: dict[str, AnyTool] = {}
     for tool in known:
@@ -62,32 +62,32 @@ def by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
 
 
 def schema_of(tool: AnyTool) -> dict[str, Any]:
-    """The JSON Schema of a tool's parameters, in one piece and closed."""
+    """The JSON Schema of a tool's parameters, self-contained and without additional properties."""
     if tool.schema is not None:
         return tool.schema
     return _written_schemas().get(written_name(tool)) or made_schema(tool)
 
 
 def written_name(tool: AnyTool) -> str:
-    """Under which its schema is written down: that of its parameters, which no other tool has."""
+    """The key of a tool's stored schema: the name of its parameter type, which is unique."""
     return f"{tool.params.__module__}.{tool.params.__qualname__}"
 
 
 @cache
 def _written_schemas() -> dict[str, dict[str, Any]]:
-    """Those of the built-in tools, as `make reference` wrote them: making them costs every start some milliseconds."""
+    """The schemas of the built-in tools from `make reference`; generating them would slow down every start."""
     return msgspec.json.decode(SCHEMAS.read_bytes(), type=dict[str, dict[str, Any]])
 
 
 def made_schema(tool: AnyTool) -> dict[str, Any]:
-    """The same, made from the types of the parameters."""
+    """The JSON Schema, generated from the parameter type."""
     document = msgspec.json.schema(tool.params)
     schema: dict[str, Any] = _inlined(document, document.get("$defs", {}))
     return schema
 
 
 def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
-    """The node with references replaced by what they mean. Parameters are never recursive."""
+    """The node with references inlined. Parameters are never recursive."""
     if isinstance(node, list):
         return [_inlined(item, definitions) for item in node]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Start, read, write to, stop and list commands that go on in the background."""
+"""Start, read, write to, stop and list commands that keep running in the background."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -69,7 +69,7 @@ class BackgroundProcessParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: BackgroundProcessParams, context: ToolContext) -> Prepared:
-    """What will be started, or done to which process."""
+    """Describe what will be started, or done to which process."""
     return Prepared(preview=_preview(params), run=lambda: _run(params, context))
 
 
@@ -87,14 +87,14 @@ def _preview(params: BackgroundProcessParams) -> Preview:
 
 
 def effects_of(params: BackgroundProcessParams) -> frozenset[Effect]:
-    """Looking is reading; ending what we started steers the task; everything else runs something."""
+    """Reading output only reads; stopping our own process is task control; everything else executes something."""
     if params.action in ("read", "list"):
         return frozenset({Effect.READ})
     return frozenset({Effect.TALK if params.action == "stop" else Effect.EXECUTE})
 
 
 def touches(params: BackgroundProcessParams) -> Touches:
-    """Only a start has a command to judge. What is sent is input for a program, not words of a shell."""
+    """Only `start` has a command for policy to check. What is sent is input for a program, not shell code."""
     if params.action != "start":
         return Touches()
     return Touches(command=params.command, paths=(params.cwd,) if params.cwd else ())
@@ -193,7 +193,7 @@ async def _news(process: "BackgroundProcess", context: ToolContext, wait_s: floa
 
 
 async def _with_new_ports(result: ToolResult, process: "BackgroundProcess", context: ToolContext) -> ToolResult:
-    """Tell of ports that were opened since the last look, and offer the first one to the person, once."""
+    """Report ports that were opened since the last check, and offer to forward the first one, once."""
     ports = context.processes.ports
     opened = await ports.new_ports() if ports is not None and process.ending is None else ()
     if not opened:
@@ -218,7 +218,7 @@ def _result(process: "BackgroundProcess", lines: list[str], output: str) -> Tool
 
 
 async def _state(process: "BackgroundProcess", context: ToolContext) -> list[str]:
-    """Whether it runs or how it ended; a long output of one that ended is kept, once."""
+    """Whether the process is running or how it ended. The long output of an ended process is stored once."""
     if process.ending is not None:
         lines = [f"{process.id} has ended.", *how_it_ended(process.ending)]
         return [*lines, *await _keep_whole(process, context)]

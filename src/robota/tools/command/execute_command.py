@@ -109,7 +109,7 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
 
 
 def _access(params: ExecuteCommandParams) -> SandboxAccess:
-    """The extra sandbox access of this command. All but git's own data was approved by the person."""
+    """The additional sandbox access of this command. Everything except git's own data was approved by the user."""
     return SandboxAccess(
         git_data="git" in params.command and _writes_git_data(params.command),
         hosts=tuple(entry for entry in params.opened if not entry.startswith("/")),

@@ -1,4 +1,4 @@
-"""Page through or search the kept output of a command."""
+"""Page through or search the stored output of a command."""
 
 import asyncio
 from pathlib import Path
@@ -51,19 +51,19 @@ class ReadCommandOutputParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: ReadCommandOutputParams, context: ToolContext) -> Prepared:
-    """Which part of which output will be shown; it is read by the run."""
+    """Describe the part of the output that will be shown; `run` reads it."""
     what = f"search {printable_name(params.search)}" if params.search else f"from byte {params.offset or 0:,}"
     preview = tool_ask(SayTool(tool="readCommandOutput", path=printable_name(params.artifact_id), reason=what))
     return Prepared(preview=preview, run=lambda: _read(params, context))
 
 
 def touches(params: ReadCommandOutputParams) -> Touches:
-    """Nothing of the workspace: kept outputs lie beside the log."""
+    """Nothing in the workspace: stored outputs are next to the log."""
     return Touches()
 
 
 async def _read(params: ReadCommandOutputParams, context: ToolContext) -> ToolResult:
-    # Loaded with the first output that is read.
+    # Imported when the first output is read.
     from robota.workspace.output.page import read_page
 
     path = _file(params.artifact_id, context)

@@ -1,4 +1,4 @@
-"""What a model is told of a command: its output, shortened, how it ended, and where the whole output is kept."""
+"""Reports the result of a command to the model: shortened output, exit status, and where the full output is stored."""
 
 import re
 from collections import deque
@@ -14,14 +14,14 @@ from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.process.ending import Ending, StopReason
 
 MAX_CHARACTERS: Final = 30_000
-# A line that does not fit is cut in two only if leaving it out would waste more than this.
+# A line that does not fit is only cut in two if dropping it would waste more than this.
 WASTE_CHARACTERS: Final = 2_000
 QUESTION_ENDS: Final = (":", "?", ">", "]", ")")
 NO_INPUT: Final = (
     "Nobody can type the answer: pass it as an option (such as --yes), pipe it in, "
     "or start the command with background_process and use its action send."
 )
-# What programs say when a wall stops them; of a machine without walls hardly ever.
+# Error messages of programs that the sandbox has blocked; without a sandbox they are rare.
 WORDS_OF_THE_SANDBOX: Final = (
     "Read-only file system",
     "Network is unreachable",
@@ -31,12 +31,12 @@ WORDS_OF_THE_SANDBOX: Final = (
     "EROFS",
     "ENETUNREACH",
     "EAI_AGAIN",
-    # Where keys are kept is hidden inside.
+    # The sandbox hides the directories that contain keys.
     "gpg failed to sign the data",
 )
-# What they say then too, but also for many other reasons.
+# Error messages that the sandbox also causes, but that have many other causes.
 WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
-# What they say of a name that must not come into being: an empty directory stands there, in which nothing can be made.
+# Error messages about a reserved name: the sandbox puts an empty directory there, and nothing can be created in it.
 WORDS_OF_A_KEPT_NAME: Final = ("Permission denied", "Is a directory", "EACCES", "EISDIR")
 SANDBOX_NOTE: Final = (
     "The command ran in a sandbox: it can write only in the workspace and reach only allowed hosts. If that is why "
@@ -57,7 +57,7 @@ WHY_STOPPED: Final = {
 
 
 class RepeatedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line with its ending, and how many times it comes in a row."""
+    """A line with its ending, and how often it is repeated in a row."""
 
     line: str
     count: int = 1
@@ -74,7 +74,7 @@ class RepeatedLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shortened(head: str, tail: str, total: int) -> str:
-    """`head` and `tail` are what is at hand of a text of `total` characters; the middle may be missing."""
+    """Shorten a text of `total` characters; `head` and `tail` are its available parts, without the middle."""
     if total == len(head) + len(tail):
         first = last = _runs(head + tail)
         whole = "".join(run.shown for run in first)
@@ -89,7 +89,7 @@ def shortened(head: str, tail: str, total: int) -> str:
 
 
 def last_lines(text: str, count: int) -> str:
-    """The last lines, as far as there is room for them."""
+    """The last lines, as many as fit."""
     lines = text.split("\n")
     wanted = lines[-count - 1 :] if text.endswith("\n") else lines[-count:]
     end, _ = _from_end(_runs("\n".join(wanted)), MAX_CHARACTERS)
@@ -97,7 +97,7 @@ def last_lines(text: str, count: int) -> str:
 
 
 def how_it_ended(ending: Ending, timeout_s: float | None = None) -> list[str]:
-    """One sentence a line; the first has the exit code or the signal."""
+    """How a command ended, one sentence per line; the first has the exit code or the signal."""
     result = f"signal {ending.signal}" if ending.signal is not None else f"exit code {ending.exit_code}"
     if ending.stopped_for is not None:
         after = f" after {timeout_s:g} s" if ending.stopped_for is StopReason.TIME_OUT and timeout_s else ""
@@ -114,14 +114,14 @@ def how_it_ended(ending: Ending, timeout_s: float | None = None) -> list[str]:
 
 
 def seems_to_have_asked(ending: Ending, last_text: str) -> bool:
-    """Whether it failed right after printing what looks like a question, because it read the end of its input."""
+    """Whether the command failed after printing an apparent question, because it had no input to read."""
     if ending.exit_code in (0, None) or ending.stopped_for is not None or last_text.endswith("\n"):
         return False
     return last_text.rstrip(" ").endswith(QUESTION_ENDS)
 
 
 def was_stopped_by_the_sandbox(ending: Ending, output: str, refused: Sequence[str] = ()) -> bool:
-    """Whether it failed after hosts were refused to it, or in words that hardly anything but the sandbox causes."""
+    """Whether the command failed after being refused hosts, or with a message that hardly anything else causes."""
     if refused and ending.exit_code not in (0, None):
         return True
     return _failed_saying(WORDS_OF_THE_SANDBOX, ending, output) or (
@@ -130,15 +130,15 @@ def was_stopped_by_the_sandbox(ending: Ending, output: str, refused: Sequence[st
 
 
 def may_be_the_sandbox(ending: Ending, output: str) -> bool:
-    """Whether it failed with words that the sandbox makes programs say, among other things."""
+    """Whether the command failed with a message that the sandbox may have caused."""
     return _failed_saying(WORDS_OF_A_REFUSAL, ending, output)
 
 
 async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str | None, str]:
-    """Move the file beside the log. Returns its name there, if that worked, and a sentence for the model."""
+    """Move the output file next to the log. Returns its name there, or None, and a sentence for the model."""
     size = _size(file)
     if size is None:
-        # A call that was cancelled while the file was being moved could not say where it went.
+        # An earlier call that moved the file was cancelled before it could report the name.
         return None, "The full output is no longer available."
     name = await context.keep_file(file)
     if _size(file) is not None:
@@ -148,7 +148,7 @@ async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tup
 
 
 def how_to_look(name: str) -> str:
-    """How the model can read a kept output."""
+    """How the model can read a stored output."""
     return f'Read it with read_command_output {{"artifact_id": "{name}"}}.'
 
 
@@ -180,7 +180,7 @@ def _runs(text: str) -> deque[RepeatedLine]:
 
 
 def _from_beginning(runs: deque[RepeatedLine], room: int) -> tuple[str, int]:
-    """Take runs while there is room. Returns what to show and how many characters of the output that is."""
+    """Take runs of lines while they fit. Returns the text to show and the number of output characters it covers."""
     shown: list[str] = []
     characters = 0
     while runs and len(runs[0].shown) <= room:

@@ -1,6 +1,7 @@
-"""What a person is offered after a command failed because of the sandbox: to open only what it lacked, if known.
+"""Offers the user a retry after the sandbox made a command fail, with only the missing access if that is known.
 
-Nothing that has run is run again where the rest of the command can be told; where it cannot, the offer says so.
+Parts that have already run are not repeated if the rest of the command can be isolated; otherwise the offer says that
+they would be.
 """
 
 import re
@@ -28,7 +29,7 @@ SHOWN_CHARACTERS: Final = 100
 
 
 class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that the sandbox stopped. `refused` are the sentences about hosts, `parts` what of it was started."""
+    """A command that the sandbox stopped. `refused` are sentences about refused hosts, `parts` what was started."""
 
     arguments: dict[str, Any]
     command: str
@@ -40,7 +41,7 @@ class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def second_try(failed: FailedCommand) -> Alternative:
-    """The narrowest way to make the call again."""
+    """The retry with the least additional access."""
     rest = failed.parts.rest if failed.parts is not None else None
     if rest is not None and writes_git_data(rest) and OF_GIT in failed.output:
         return _offered(failed, {}, "on its own, because git may change its data")
@@ -67,7 +68,7 @@ def _what_ran(parts: StartedParts | None) -> str:
 
 
 def _missing(failed: FailedCommand) -> tuple[str, ...]:
-    """Hosts and directories that it named when it failed, if the sandbox can be opened for all of them."""
+    """The hosts and directories in its error messages, if the sandbox can be opened for all of them."""
     hosts = [found[1] for sentence in failed.refused if (found := REFUSED_HOST.search(sentence))]
     hosts = hosts or UNKNOWN_HOST.findall(failed.output)
     places = [place for line in failed.output.splitlines() if READ_ONLY.search(line) for place in _directories(line)]
@@ -78,7 +79,7 @@ def _missing(failed: FailedCommand) -> tuple[str, ...]:
 
 
 def _directories(line: str) -> list[str]:
-    """The nearest directory that exists, for the first path in a message."""
+    """The nearest existing directory for the first path in a message."""
     found = PATH.search(line)
     if found is None:
         return []

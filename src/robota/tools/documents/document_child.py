@@ -1,4 +1,4 @@
-"""Reads a document in a process of its own, which is this module run with a format and a number of lines."""
+"""Reads a document in a separate process, which runs this module with a format and a number of lines."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ class DocumentText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def document_lines(kind: DocumentFormat, data: bytes, most: int) -> list[str]:
-    """The first lines of a document; `UnreadableDocument` also if it takes too much time or memory."""
+    """The first lines of a document. Raises `UnreadableDocument`, also if reading takes too much time or memory."""
     try:
         printed = await run_module(
             "robota.tools.documents.document_child", (kind, str(most)), data, timeout_s=TIMEOUT_S
@@ -46,7 +46,7 @@ def _read(kind: str, data: bytes, most: int) -> DocumentText:
 
 
 def _reader(kind: str) -> Callable[[bytes], Iterator[str]]:
-    # Each kind needs a library of its own.
+    # Each format needs a different library.
     if kind == "pdf":
         from robota.tools.documents.pdf import pdf_lines
 
@@ -63,7 +63,7 @@ def _reader(kind: str) -> Callable[[bytes], Iterator[str]]:
 def _main() -> None:
     limit_this_process()
     text = _read(sys.argv[1], sys.stdin.buffer.read(), int(sys.argv[2]))
-    # A lone surrogate cannot be written down.
+    # A lone surrogate cannot be encoded.
     lines = [line.encode("utf-8", "replace").decode() for line in text.lines]
     sys.stdout.buffer.write(msgspec.json.encode(msgspec.structs.replace(text, lines=lines)))
 

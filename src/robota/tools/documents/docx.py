@@ -14,7 +14,7 @@ BREAKS = {f"{WORD}tab": "\t", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBr
 
 
 def docx_lines(data: bytes) -> Iterator[str]:
-    """A paragraph or a row of a table a line."""
+    """One line for each paragraph or table row."""
     with opened_zip(data) as archive:
         try:
             body = fromstring(archive.read("word/document.xml")).find(f"{WORD}body")

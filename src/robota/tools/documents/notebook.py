@@ -1,4 +1,4 @@
-"""The cells of a notebook and the text that they printed."""
+"""The cells of a notebook and their text output."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def notebook_lines(data: bytes) -> Iterator[str] | None:
-    """None if it is no proper notebook: then its text must be seen to be mended."""
+    """The text of a notebook; None if it is malformed, so that its source is shown and can be repaired."""
     try:
         notebook = msgspec.json.decode(data, type=Notebook)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What the readers of documents share: the error for one that cannot be read, and opening one that is a ZIP file."""
+"""Shared by the document readers: the error for unreadable documents, and opening ZIP-based ones."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,17 +7,17 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
 
 MAX_XML_BYTES = 64 * 1024 * 1024
-# Pictures and the like are packed already: only what shrank a lot can become much more than it seems.
+# Images and the like are already compressed: only a high compression ratio can hide a huge document.
 LARGE_RATIO = 10
 
 
 class UnreadableDocument(Exception):
-    """The file is damaged, encrypted or too large to be opened."""
+    """The file is damaged, encrypted or too large to open."""
 
 
 @contextmanager
 def opened_zip(data: bytes) -> Iterator[ZipFile]:
-    """An Office document, unless it would unpack to far more than it seems."""
+    """Open an Office document, unless its text would unpack to more than the limit."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             size = sum(entry.file_size for entry in archive.infolist() if _counts(entry))
@@ -29,5 +29,5 @@ def opened_zip(data: bytes) -> Iterator[ZipFile]:
 
 
 def _counts(entry: ZipInfo) -> bool:
-    """Any part can be named as a sheet by another, whatever it is called."""
+    """Any part may be referenced as a sheet, regardless of its name."""
     return entry.filename.endswith((".xml", ".rels")) or entry.file_size > LARGE_RATIO * entry.compress_size

@@ -9,13 +9,13 @@ from pypdf.errors import PyPdfError
 
 from robota.tools.documents.opening import UnreadableDocument
 
-# What a library of many hands raises on bytes that are no proper PDF.
+# What the library raises on bytes that are not a valid PDF.
 BROKEN = (PyPdfError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, NotImplementedError)
 
 
 def pdf_lines(data: bytes) -> Iterator[str]:
-    """The lines of each page, after a line with its number."""
-    # Its remarks on odd files would go to the terminal of the person.
+    """The lines of each page, each page preceded by a line with its number."""
+    # Its warnings about odd files would appear in the user's terminal.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(BytesIO(data))

@@ -1,4 +1,4 @@
-"""The values of a spreadsheet: a heading for each sheet, then a line for each row that holds something."""
+"""The values of a spreadsheet: a heading for each sheet, then a line for each row that is not empty."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, time
@@ -12,12 +12,12 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from robota.tools.documents.opening import UnreadableDocument, opened_zip
 
-# What openpyxl raises on a file that is no proper workbook.
+# What openpyxl raises on a file that is not a valid workbook.
 BROKEN = (InvalidFileException, ParseError, DefusedXmlException, ValueError, KeyError, TypeError, AttributeError)
 
 
 def xlsx_lines(data: bytes) -> Iterator[str]:
-    """Cells are parted by tabs; a formula shows the value it had when the file was saved."""
+    """Cells are separated by tabs; a formula shows the value it had when the file was saved."""
     with opened_zip(data):
         try:
             workbook = load_workbook(BytesIO(data), read_only=True, data_only=True)

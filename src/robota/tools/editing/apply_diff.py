@@ -15,7 +15,7 @@ class ApplyDiffParams(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prepare(params: ApplyDiffParams, context: ToolContext) -> Prepared:
     """The file with all blocks applied."""
-    # Comparing costs imports that a task without an edit need not pay for.
+    # Imported here because a task without edits does not need it.
     from robota.tools.editing.change import prepared_change
     from robota.tools.editing.diff_draft import changed_by_diff
 

@@ -1,4 +1,4 @@
-"""Add, change, move and delete several files by one patch."""
+"""Add, change, move and delete several files with one patch."""
 
 import asyncio
 import re
@@ -35,8 +35,8 @@ class ApplyPatchParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
-    """What becomes of each file."""
-    # Worked out with parts that a task without an edit need not load.
+    """The outcome for each file."""
+    # Imported here because a task without edits does not need it.
     from robota.tools.editing.change import unseen_part
     from robota.tools.editing.patch_draft import draft_patch, hunk_choice
 
@@ -62,7 +62,7 @@ def touches(params: ApplyPatchParams) -> Touches:
 
     try:
         operations = read_patch(params.patch)
-    except BadPatch:  # it will not run, but a rule about a file that it names shall still hold
+    except BadPatch:  # it will not run, but rules about the files it names still apply
         return Touches(paths=paths_named(params.patch))
     return Touches(paths=tuple(path for operation in operations for path in paths_of(operation)))
 
@@ -74,7 +74,7 @@ async def _apply(drafts: "Sequence[FileDraft]", view: View, files: Files) -> Too
     size = sum(len(draft.after or b"") for draft in drafts)
     changes = [change for draft in drafts for change in draft.changes]
     await written_off_the_loop(lambda: make_changes(files, changes), size)
-    # Another process looks at the new texts, and may take its time.
+    # The syntax check of the new texts runs in another process and may be slow.
     return ToolResult(content=await asyncio.to_thread(_report, drafts), view=view)
 
 
@@ -103,7 +103,7 @@ def _entry(draft: "FileDraft") -> dict[str, Any]:
 
 
 def _combined(drafts: "Sequence[FileDraft]") -> str:
-    """One difference is shown as it is; several each get a line with what happens to which file."""
+    """A single diff is shown unchanged; several diffs each get a line with the operation and the file."""
     if len(drafts) == 1:
         return drafts[0].difference.unified
     return "".join(

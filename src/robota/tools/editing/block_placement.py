@@ -1,6 +1,6 @@
-"""Where in a file the blocks of a diff belong, and the edits they mean.
+"""Where in a file the blocks of a diff belong, and the edits that they make.
 
-Every block is looked for in the file as it is before the call, so that line numbers keep their meaning.
+All blocks are located in the original file, so that line numbers keep their meaning.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ IDENTICAL = "Its SEARCH and REPLACE parts are identical, so it changes nothing."
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """A block, the lines of the file that it means, as indices, and what it changes in them.
+    """A block, the range of lines that it matches (as indices), and its edits.
 
-    What it only repeats is left alone. `passed_over` says how it differs from what is there.
+    Unchanged lines are not touched. `passed_over` says how the block differs from the text in the file.
     """
 
     number: int
@@ -35,7 +35,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unplaced(msgspec.Struct, frozen=True, kw_only=True):
-    """A block that cannot be applied, and why. `is_missing` asks for the nearest text to be shown."""
+    """A block that cannot be applied, and why. With `is_missing`, the nearest text should be shown."""
 
     block: DiffBlock
     reason: str
@@ -43,7 +43,7 @@ class Unplaced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to understand a block."""
+    """One interpretation of a block."""
 
     search: tuple[str, ...]
     replace: tuple[str, ...]
@@ -52,7 +52,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def place_blocks(lines: SearchedLines, blocks: Sequence[DiffBlock]) -> tuple[list[Placed], list[Unplaced]]:
-    """Each block with its place, or with the reason why it has none; blocks that overlap have none."""
+    """Locate each block, or explain why it cannot be placed; overlapping blocks cannot."""
     outcomes = [_place(lines, block) for block in blocks]
     placed = sorted((each for each in outcomes if isinstance(each, Placed)), key=lambda each: each.start)
     unplaced = [each for each in outcomes if isinstance(each, Unplaced)]
@@ -97,7 +97,7 @@ def _placed(lines: SearchedLines, block: DiffBlock, reading: Reading, start: int
 
 
 def _attempts(block: DiffBlock) -> Iterator[tuple[Reading, Match]]:
-    """From the strictest to the loosest. Text that is there as written is never taken for something else."""
+    """From strictest to loosest, so that an exact match always wins."""
     written = Reading(search=block.search, replace=block.replace, hint=block.start_line)
     unnumbered = _without_numbers(block)
     readings = [written, unnumbered] if unnumbered else [written]
@@ -111,7 +111,7 @@ def _attempts(block: DiffBlock) -> Iterator[tuple[Reading, Match]]:
 
 
 def _without_blank_edges(block: DiffBlock) -> Reading | None:
-    """The block without the blank lines around its SEARCH part, which may be there for looks; None if it has none."""
+    """The block without blank lines around its SEARCH part, which may be cosmetic; None if it has none."""
     written = [bool(line.strip()) for line in block.search]
     before, after = written.index(True), written[::-1].index(True)
     if not before and not after:
@@ -128,7 +128,7 @@ def _without_blank_edges(block: DiffBlock) -> Reading | None:
 
 
 def _without_numbers(block: DiffBlock) -> Reading | None:
-    """The block as copied from a listing: every line of the search begins with its number."""
+    """The block as if copied from a listing: every SEARCH line starts with its number."""
     found = [NUMBERED.match(line) for line in block.search]
     if not all(found):
         return None
@@ -142,7 +142,7 @@ def _without_numbers(block: DiffBlock) -> Reading | None:
 
 
 def _with_fewer_numbers(block: DiffBlock) -> Reading:
-    """The last resort: numbers are removed from whichever lines have one."""
+    """The last resort: remove line numbers from all lines that have one."""
     return Reading(
         search=tuple(unnumbered(line) for line in block.search),
         replace=tuple(unnumbered(line) for line in block.replace),
@@ -152,7 +152,7 @@ def _with_fewer_numbers(block: DiffBlock) -> Reading:
 
 
 def _overlapping(placed: Sequence[Placed], blocks: Mapping[int, DiffBlock]) -> Iterator[Unplaced]:
-    """Those of the blocks, sorted by their place, that begin before an earlier one ends."""
+    """The blocks, sorted by position, that begin before an earlier one ends."""
     if not placed:
         return
     furthest = placed[0]
@@ -173,7 +173,7 @@ def _window(reading: Reading) -> tuple[int, int | None]:
 
 
 def _chosen(places: Sequence[int], hint: int | None, match: Match) -> int | None:
-    """The place that is meant: the only one, the one named, or of exact ones the nearest to the line named."""
+    """Choose a match: the only one, the one at the hinted line, or among exact matches the nearest to it."""
     if len(places) == 1:
         return places[0]
     if hint is None:

@@ -26,7 +26,7 @@ LARGE = 1024 * 1024
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A prepared change. `over` is the file as it was read, or None for a new file.
+    """A prepared change. `over` is the original file, or None for a new file.
 
     The decoded text is not stored: it is large, and only choosing hunks would need it again.
     """
@@ -61,7 +61,7 @@ def changed_file(path: str, source: SourceText, spans: list[TextSpan], remark: s
 
 
 def checked_new_text(source: SourceText, spans: list[TextSpan]) -> str:
-    """A remark on new text that looks like a placeholder; raises `ToolError` if lines would be lost."""
+    """A remark on new text that resembles a placeholder; raises `ToolError` if lines would be lost."""
     try:
         return check_new_text(source, [source.trimmed(span) for span in spans])
     except UnmeantText as problem:
@@ -69,7 +69,7 @@ def checked_new_text(source: SourceText, spans: list[TextSpan]) -> str:
 
 
 def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
-    """The change as a prepared call; `action` is the seed's word for changing an existing file."""
+    """The change as a prepared call; `action` names the change of an existing file in the protocol."""
     view, over = change.difference.view, change.over
     preview = tool_ask(
         SayTool(
@@ -113,7 +113,7 @@ async def off_the_loop(work: Callable[[], T], size: int) -> T:
 
 
 async def written_off_the_loop(work: Callable[[], T], size: int) -> T:
-    """Run a write in the same way. It is awaited even after a cancellation, so that it cannot go on unnoticed."""
+    """Run a write in the same way. It is awaited even after a cancellation, so that it cannot continue unnoticed."""
     if size < LARGE:
         return work()
     working = asyncio.ensure_future(asyncio.to_thread(work))
@@ -133,7 +133,7 @@ def size_of(files: Files, path: str) -> int:
 
 
 def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[LineEdit]:
-    """The chosen hunks of a diff, counted from 0, as edits of the lines that were there."""
+    """The chosen hunks of a diff, counted from 0, as edits of the original lines."""
     for number, hunk in enumerate(view.hunks):
         if number in chosen:
             start = hunk.old_start if hunk.old_count else hunk.old_start + 1
@@ -142,7 +142,7 @@ def hunk_edits(view: DiffView, chosen: Collection[int]) -> Iterator[LineEdit]:
 
 
 def _written(change: FileChange, files: Files) -> str:
-    """Write it, unless the file has changed in the meantime; the report for the model."""
+    """Write the change, unless the file has been modified in the meantime. Returns the report for the model."""
     if change.over is None:
         _require_absent(change.path, files)
     return _report(change, files.write(change.path, change.data, over=change.over))

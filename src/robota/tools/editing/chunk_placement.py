@@ -1,6 +1,6 @@
-"""Where in a file the chunks of a patch belong, and the edits they mean.
+"""Where in a file the chunks of a patch belong, and the edits that they make.
 
-Chunks stand in the order of the file: each is looked for below the one before it.
+Chunks are in file order: each is searched for below the previous one.
 """
 
 from bisect import bisect_right
@@ -18,9 +18,9 @@ IN_ORDER = "Chunks must be in the order of the file."
 
 
 class PlacedChunk(msgspec.Struct, frozen=True, kw_only=True):
-    """A chunk, the lines of the file that it means, as indices, and the edits that it makes there.
+    """A chunk, the range of lines that it matches (as indices), and its edits.
 
-    Lines that stay are left alone, as they stand in the file. `passed_over` says how it differs from what is there.
+    Context lines keep the text of the file. `passed_over` says how the chunk differs from the text in the file.
     """
 
     number: int
@@ -31,7 +31,7 @@ class PlacedChunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnplacedChunk(msgspec.Struct, frozen=True, kw_only=True):
-    """A chunk that cannot be applied, and why. `sought` are the lines that are not there, if that is why."""
+    """A chunk that cannot be applied, and why. `sought` are the lines that were not found, if that is the reason."""
 
     number: int
     reason: str
@@ -39,7 +39,7 @@ class UnplacedChunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Ambiguous(Exception):
-    """More than one place fits."""
+    """The chunk matches in more than one place."""
 
 
 class _NoContext(Exception):
@@ -47,7 +47,7 @@ class _NoContext(Exception):
 
 
 def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[PlacedChunk], list[UnplacedChunk]]:
-    """Each chunk with its place, or with the reason why it has none."""
+    """Locate each chunk, or explain why it cannot be placed."""
     placed: list[PlacedChunk] = []
     unplaced: list[UnplacedChunk] = []
     below = 0
@@ -55,7 +55,7 @@ def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[Pl
         outcome = _place(lines, chunk, below)
         if isinstance(outcome, PlacedChunk):
             placed.append(outcome)
-            # What is appended to the file says nothing about where the next chunk is.
+            # A chunk that appends to the file says nothing about the position of the next one.
             is_appended = outcome.start == outcome.end and outcome.start == lines.count
             below = below if is_appended else outcome.end
         else:
@@ -96,7 +96,7 @@ def _placed(lines: SearchedLines, chunk: Chunk, start: int, match: Match = Match
 
 
 def _readings(chunk: Chunk) -> list[Chunk]:
-    """The chunk as written, and without the empty lines at its end, which may be no part of it."""
+    """The chunk as written, and without trailing empty lines, which may not belong to it."""
     if not 0 < chunk.spare_blanks < len(chunk.lines):
         return [chunk]
     return [chunk, msgspec.structs.replace(chunk, lines=chunk.lines[: -chunk.spare_blanks])]
@@ -105,7 +105,7 @@ def _readings(chunk: Chunk) -> list[Chunk]:
 def _found(
     lines: SearchedLines, readings: Sequence[Chunk], contexts: Sequence[int] | None, below: int
 ) -> PlacedChunk | None:
-    """The chunk at its place: the only one, or with a context, if it is there exactly, the first below that."""
+    """Place the chunk at its only match or, with a context and an exact match, at the first one below the context."""
     first = below if contexts is None else max(below, contexts[0] + 1)
     for match, chunk in product(Match, readings):
         old = _old(chunk.lines)
@@ -128,7 +128,7 @@ def _on_the_context_line(
 
 
 def _place_of_addition(chunk: Chunk, contexts: Sequence[int] | None, below: int, count: int) -> int:
-    """Lines that only come: below their context, or at the end of the file."""
+    """The position of a chunk that only adds lines: below its context, or at the end of the file."""
     if contexts is None or chunk.at_end:
         return count
     if len(contexts) > 1:
@@ -142,9 +142,9 @@ def _place_of_addition(chunk: Chunk, contexts: Sequence[int] | None, below: int,
 
 
 def _context_places(lines: SearchedLines, contexts: Sequence[str], below: int) -> list[int] | None:
-    """Where the innermost context stands; None if the chunk names none.
+    """The lines that match the innermost context; None if the chunk has no context.
 
-    It is looked for below the chunk before, then in the whole file: two chunks may be in the same function.
+    The search starts below the previous chunk, then covers the whole file: two chunks may be in the same function.
     """
     if not contexts:
         return None
@@ -158,12 +158,12 @@ def _context_places(lines: SearchedLines, contexts: Sequence[str], below: int) -
 
 
 def _innermost(lines: SearchedLines, contexts: Sequence[str], start: int) -> list[int]:
-    """Where the last context stands below the one before it, and so on, from `start` on."""
+    """The lines from `start` that match the last context below the one before it, and so on."""
     places = _line_places(lines, contexts[0], start)
     for context in contexts[1:]:
         if not places:
             break
-        # Below each outer place only the first counts; what follows belongs to something else.
+        # Only the first match below each outer line counts; later ones belong to something else.
         places = _first_below_each(_line_places(lines, context, places[0] + 1), places)
     return places
 
@@ -178,7 +178,7 @@ def _line_places(lines: SearchedLines, text: str, start: int) -> list[int]:
 
 
 def _first_below_each(places: Sequence[int], uppers: Sequence[int]) -> list[int]:
-    """Of all places the first below each of `uppers`, before the next of these."""
+    """The first place below each of `uppers`, if it comes before the next of them."""
     firsts: list[int] = []
     for upper, following in zip(uppers, [*uppers[1:], None], strict=True):
         index = bisect_right(places, upper)

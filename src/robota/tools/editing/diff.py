@@ -1,4 +1,4 @@
-"""The difference between two texts, for people (a view) and for the ask (unified text)."""
+"""The difference between two texts, as a view for users and as unified text for the ask."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ from robota.workspace.text.source import TextSpan, common_prefix, common_suffix
 
 CONTEXT_LINES = 3
 
-# Above this much work a careful comparison takes seconds; one big replacement is true as well.
+# Above this limit an exact comparison takes seconds; a single large replacement is also correct.
 MAX_WORK = 500_000
 
-# A difference is shown, logged and sent as a whole, so there is an end to it; nobody reads that much.
+# A diff is shown, logged and sent as a whole, so its size is limited; no reader needs more.
 MAX_SHOWN_CHARACTERS = 1_000_000
 
 Opcode = tuple[str, int, int, int, int]
@@ -25,8 +25,8 @@ Opcode = tuple[str, int, int, int, int]
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A change as a view and as unified text.
 
-    `unseen`: only the beginning of a very large one is shown, without so many lines; the numbers in the view are those
-    of all of it.
+    `unseen` is the number of changed lines that are omitted from a very large diff; the totals in the view include
+    them.
     """
 
     view: DiffView
@@ -35,9 +35,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines from one change to another, a few around them included; and how many come before, old and new.
+    """Neighbouring changes with a few lines around them, and the number of lines above, old and new.
 
-    `unseen` counts lines removed and added further down that there is no room for.
+    `unseen` counts the removed and added lines that did not fit.
     """
 
     old_above: int
@@ -48,7 +48,7 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def difference(path: str, old: str | None, new: str) -> Difference:
-    """How `new` differs from `old`; `old` is None if there was no file."""
+    """How `new` differs from `old`, which is None for a new file."""
     before = old or ""
     head = common_prefix(before, new)
     tail = common_suffix(before, new, min(len(before), len(new)) - head)
@@ -59,7 +59,7 @@ def difference(path: str, old: str | None, new: str) -> Difference:
 def difference_by(
     path: str, text: str, index: LineIndex, spans: Sequence[TextSpan], *, is_new: bool = False
 ) -> Difference:
-    """What replacing some stretches of `text` changes. Only the lines around them are looked at."""
+    """The diff of replacing some spans of `text`. Only the lines around them are compared."""
     regions = list(_regions(text, index, sorted(spans, key=lambda span: span.start)))
     hunks = [_hunk(group, region) for region in regions for group in _groups(_opcodes(region.before, region.after))]
     kinds = [line.kind for hunk in hunks for line in hunk.lines]
@@ -102,14 +102,14 @@ def _regions(text: str, index: LineIndex, spans: list[TextSpan]) -> Iterator[Reg
 
 
 def _beginning(text: str, room: int) -> str:
-    """As many whole lines as there is room for, or a part of the first if it alone is longer."""
+    """As many whole lines as fit, or a part of the first line if even that is too long."""
     if len(text) <= room:
         return text
     return text[: text.rfind("\n", 0, room) + 1 or room]
 
 
 def _changed_lines(old: str, new: str) -> tuple[int, int]:
-    """How many lines go and come: one by one if there are as many as before, else all of them."""
+    """The numbers of removed and added lines: compared one by one if the counts are equal, otherwise all lines."""
     counts = [text.count("\n") + (bool(text) and not text.endswith("\n")) for text in (old, new)]
     if counts[0] != counts[1]:
         return counts[0], counts[1]
@@ -122,7 +122,7 @@ def _changed_lines(old: str, new: str) -> tuple[int, int]:
 
 
 def _neighbourhoods(text: str, spans: list[TextSpan]) -> Iterator[tuple[int, int, list[TextSpan]]]:
-    """From where to where the lines are that changes, in order, could be shown with, and the changes among them."""
+    """The ranges of `text` to show, each with the changes inside it. The changes must be in order."""
     at: tuple[int, int] | None = None
     inside: list[TextSpan] = []
     for span in spans:
@@ -167,7 +167,7 @@ def _opcodes(before: list[str], after: list[str]) -> list[Opcode]:
 
 
 def _work(before: list[str], after: list[str]) -> int:
-    """About how many pairs of equal lines the comparison looks at each time it searches."""
+    """Roughly how many pairs of equal lines the comparison examines in each search."""
     often = Counter(after)
     return len(after) + sum(often[line] for line in before)
 

@@ -1,17 +1,17 @@
-"""A diff made of SEARCH/REPLACE blocks: its text becomes blocks, or an error that says which marker is wrong.
+"""Parses a diff of SEARCH/REPLACE blocks, or reports which marker is wrong.
 
-The markers stand at the beginning of a line of their own:
+Each marker is on a separate line and starts in the first column:
 
     <<<<<<< SEARCH
-    :start_line:12        (optional; :end_line: is read too)
+    :start_line:12        (optional; :end_line: is accepted, too)
     -------               (optional)
-    the lines that are there
+    the lines in the file
     =======
-    the lines that shall be there
+    the lines that replace them
     >>>>>>> REPLACE
 
-A line of the file that looks like a marker is written with a backslash before it. If the first marker of a block has
-another number of angle brackets, the others have as many characters, and lines with fewer are text.
+A line of the file that could be mistaken for a marker is escaped with a backslash. If the first marker of a block has a
+different number of angle brackets, the other markers must have the same length, and shorter ones are text.
 """
 
 import re
@@ -37,7 +37,7 @@ ESCAPED = re.compile(r"\\(\\*(?:<<<<<<<|=======|>>>>>>>|-------|:start_line:|:en
 
 
 class DiffBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines to find and what they become. `number` counts the blocks of a diff from 1."""
+    """Lines to find, and their replacement. `number` counts the blocks of a diff from 1."""
 
     number: int
     search: tuple[str, ...]
@@ -46,11 +46,11 @@ class DiffBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BadDiff(Exception):
-    """The diff cannot be read. The text is written for the model."""
+    """The diff cannot be parsed. The text is written for the model."""
 
 
 class BlockSection(Enum):
-    """Where in the diff a line stands."""
+    """The section of a diff that a line is in."""
 
     OUTSIDE = "outside"
     IN_SEARCH = "in SEARCH"
@@ -65,12 +65,12 @@ AFTER = {
 
 
 class Markers(msgspec.Struct, frozen=True, kw_only=True):
-    """The markers of a block, by the number of characters that its first one has."""
+    """The markers of a block, which are as long as its first one."""
 
     length: int = USUAL_LENGTH
 
     def ending(self, place: BlockSection) -> str:
-        """The marker that ends a place."""
+        """The marker that ends a section."""
         match place:
             case BlockSection.OUTSIDE:
                 return f"{'<' * self.length} SEARCH"
@@ -80,7 +80,7 @@ class Markers(msgspec.Struct, frozen=True, kw_only=True):
                 return f"{'>' * self.length} REPLACE"
 
     def of(self, line: str) -> str | None:
-        """The marker that a line is, or the whole line if it only looks like one."""
+        """The marker on this line, or the whole line if it only resembles one; None for text."""
         text = line.rstrip()
         if text == f"{self.ending(BlockSection.OUTSIDE)}>":
             return text[:-1]
@@ -89,7 +89,7 @@ class Markers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_blocks(diff: str) -> tuple[DiffBlock, ...]:
-    """The blocks of a diff, in its order. What stands between blocks is passed over."""
+    """Parse the blocks of a diff, in order. Text between blocks is ignored."""
     lines = diff.replace("\r\n", "\n").split("\n")
     place, markers = BlockSection.OUTSIDE, Markers()
     parts: dict[BlockSection, list[str]] = {each: [] for each in BlockSection}
@@ -138,7 +138,7 @@ def _misplaced(found: str, markers: Markers, place: BlockSection, number: int, l
 
 
 def _blocks_are_complete(markers: Markers, lines: Sequence[str]) -> bool:
-    """Whether the counts fit together, so that a marker too many is rather a line of the file."""
+    """Whether the marker counts are consistent, so that an extra marker is probably a line of the file."""
     found = [markers.of(line) for line in lines]
     searches, separators, replaces = (found.count(markers.ending(place)) for place in BlockSection)
     return searches == replaces and separators >= searches
@@ -155,7 +155,7 @@ def _block(number: int, search: list[str], replace: list[str]) -> DiffBlock:
 
 
 def _header(search: list[str], number: int) -> tuple[int | None, list[str]]:
-    """The start line that a SEARCH part begins with, if it does, and its lines after that."""
+    """The start line at the beginning of a SEARCH part, if there is one, and the lines after it."""
     start_line, rest = None, search
     first = next((line for line in search if line.strip()), "")
     if first.startswith((*LINE_MARKS, RULE)) and not search[0].strip():

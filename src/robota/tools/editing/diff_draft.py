@@ -1,4 +1,4 @@
-"""What a diff of SEARCH/REPLACE blocks makes of a file, worked out but not written."""
+"""Applies a diff of SEARCH/REPLACE blocks to a file without writing it."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from robota.workspace.text.source import read_source
 
 
 def changed_by_diff(files: Files, path: str, diff: str) -> FileChange:
-    """The file with all blocks applied, or a `ToolError` that reports every block that cannot be."""
+    """The file with all blocks applied. Raises a `ToolError` that reports every block that cannot be applied."""
     try:
         blocks = read_blocks(diff)
     except BadDiff as error:
@@ -56,7 +56,7 @@ def _report(unplaced: Unplaced, lines: Sequence[str]) -> str:
     report = f"Block {unplaced.block.number}: {unplaced.reason}"
     if not unplaced.is_missing:
         return report
-    # Only a failed edit needs the library for comparing texts.
+    # Imported here because only failed edits need the library for comparing texts.
     from robota.tools.editing.nearest_text import nearest_text
 
     return f"{report}\n{nearest_text(lines, unplaced.block.search)}"

@@ -1,4 +1,4 @@
-"""Replace a piece of text in a file, or make a new file."""
+"""Replace a piece of text in a file, or create a new file."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,10 +27,10 @@ class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:
     """The file with the text replaced, or the new file."""
-    # Comparing costs an import that a task without an edit need not pay for.
+    # Imported here because a task without edits does not need it.
     from robota.tools.editing.change import off_the_loop, prepared_change, size_of
 
-    # One place is found and shown in a moment, even in a large file.
+    # Finding and showing a single place is fast, even in a large file.
     size = size_of(context.files, params.path) if params.replace_all else len(params.new_string)
     change = await off_the_loop(lambda: _change(params, context.files), size)
     return prepared_change(change, context.files, "appliedDiff")

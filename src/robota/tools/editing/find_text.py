@@ -1,4 +1,4 @@
-"""Where the text that a model quotes stands in a file: exactly, else almost exactly if that is in one place only."""
+"""Finds text that a model quotes in a file: exactly, or else approximately if there is only one such place."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ WHITESPACE = re.compile(r"(\s+)")
 
 
 class FoundText(msgspec.Struct, frozen=True, kw_only=True):
-    """The replacements to make, how many times the text was found, and how if not exactly."""
+    """The replacements to make, the number of matches, and how a match was inexact."""
 
     spans: list[TextSpan]
     count: int = 1
@@ -24,7 +24,7 @@ class FoundText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
-    """The text stands in several places and only one was wanted. `lines` are the first of them."""
+    """The text occurs more than once, but a single match was required. `lines` are the first matches."""
 
     lines: list[int]
     count: int
@@ -32,20 +32,20 @@ class Ambiguous(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unclear(msgspec.Struct, frozen=True, kw_only=True):
-    """The text stands at one place but is indented so differently that the indentation of new lines cannot be told."""
+    """The only match is indented so differently that the indentation of new lines is unclear."""
 
     line: int
 
 
 class NearMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the text stands nearly, and the replacements to make there; None if their indentation is unclear."""
+    """An approximate match, and the replacements to make there; None if their indentation is unclear."""
 
     start: int
     spans: list[TextSpan] | None
 
 
 def find_text(text: str, old: str, new: str, *, everywhere: bool) -> FoundText | Ambiguous | Unclear | None:
-    """Replacing `old` by `new` in `text`; None if it is not there. All are plain text with `\\n` endings."""
+    """Replace `old` with `new` in `text`; None if it is not found. All are plain text with `\\n` endings."""
     first = text.find(old)
     is_only_one = first >= 0 and text.find(old, first + len(old)) < 0
     if is_only_one:
@@ -82,7 +82,7 @@ def _occurrences(text: str, old: str) -> Iterator[int]:
 def _replacements(text: str, old: str, new: str, count: int) -> list[TextSpan]:
     if count <= MANY:
         return [TextSpan(start=start, end=start + len(old), new=new) for start in _occurrences(text, old)]
-    # A million values would take a gigabyte, so all of them become one.
+    # A million spans would take a gigabyte, so they are merged into one.
     start, end = text.find(old), text.rfind(old) + len(old)
     return [TextSpan(start=start, end=end, new=text[start:end].replace(old, new))]
 
@@ -92,7 +92,7 @@ def _line_numbers(text: str, positions: Iterable[int]) -> list[int]:
 
 
 def _by_look(_text: str, there: PlainText, old: str, new: str) -> list[NearMatch]:
-    """Characters that look alike taken for one another; what `new` keeps of `old` is not touched."""
+    """Treat look-alike characters as equal; text that `new` keeps from `old` is not changed."""
     return [
         NearMatch(start=there.original(at), spans=replaced(there, at, old, new))
         for at in _occurrences(there.plain, plain(old))
@@ -100,7 +100,7 @@ def _by_look(_text: str, there: PlainText, old: str, new: str) -> list[NearMatch
 
 
 def _by_lines(text: str, there: PlainText, old: str, new: str) -> list[NearMatch]:
-    """Whole lines, whatever blanks they begin and end with."""
+    """Match whole lines, ignoring leading and trailing whitespace."""
     quoted, replacement = _without_common_edges(old, new, "\n")
     wanted = [line.strip() for line in plain(quoted).split("\n")]
     if not any(wanted):
@@ -112,7 +112,7 @@ def _by_lines(text: str, there: PlainText, old: str, new: str) -> list[NearMatch
 
 
 def _without_common_edges(old: str, new: str, blanks: str) -> tuple[str, str]:
-    """Both without the blanks that `old` has at its ends, as far as `new` has them too."""
+    """Both texts without the leading and trailing blanks of `old`, as far as `new` has them, too."""
     core = old.strip(blanks)
     before = old[: len(old) - len(old.lstrip(blanks))]
     after = old[len(before) + len(core) :]
@@ -135,13 +135,13 @@ def _place_of_lines(lines: list[str], at: int, old: list[str], new: str) -> Near
     if new:
         return NearMatch(start=start, spans=_line_spans(start, there, old, new.split("\n")))
     end = start + sum(len(line) + 1 for line in there) - 1
-    if at + len(old) < len(lines):  # the lines go, and so does the last of their endings
+    if at + len(old) < len(lines):  # the lines are removed together with their last line ending
         end += 1
     return NearMatch(start=start, spans=[TextSpan(start=start, end=end, new="")])
 
 
 def _line_spans(start: int, there: list[str], old: list[str], new: list[str]) -> list[TextSpan] | None:
-    """The lines `there`, which begin at `start`, with what changes in them; None if the indentation is unclear."""
+    """The lines `there`, which begin at `start`, with the changes applied; None if the indentation is unclear."""
     lines: list[str] = []
     done = 0
     try:
@@ -155,7 +155,7 @@ def _line_spans(start: int, there: list[str], old: list[str], new: list[str]) ->
 
 
 def _by_words(text: str, there: PlainText, old: str, new: str) -> list[NearMatch]:
-    """The same words with other blanks between them, on as many lines."""
+    """Match the same words with different spacing, on the same number of lines."""
     quoted, replacement = _without_common_edges(old, new, "\n")
     if not quoted.strip():
         return []
@@ -172,7 +172,7 @@ def _place_of_words(text: str, start: int, end: int, old: str, new: str) -> Near
     if not text[line_start:start].strip():
         spans = _line_spans(line_start, text[line_start:end].split("\n"), old.split("\n"), new.split("\n"))
         return NearMatch(start=start, spans=spans)
-    # It begins within a line, where there is no indentation; the other lines must have theirs.
+    # The match begins within a line, so only the lines after it have an indentation, which must be equal.
     inner = old.lstrip()
     new = new.removeprefix(old[: len(old) - len(inner)])
     is_even = [indentation_of(line) for line in text[start:end].split("\n")[1:]] == [

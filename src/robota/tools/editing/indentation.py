@@ -1,7 +1,7 @@
-"""How new lines are indented where a model's quotation is indented otherwise than the file.
+"""Indents new lines when a model quotes the file with a different indentation.
 
-The lines that a quotation and the file have in common tell which indentation of the file each one of the quotation
-means. New lines are indented by that. Where it cannot be told, the edit is refused rather than guessed.
+Each line of the quotation maps its indentation to the one that the same line has in the file. New lines are indented
+with this mapping. If it is ambiguous, the edit is refused instead of guessing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,16 +14,16 @@ UNCLEAR = (
     "Its indentation differs from the file in more than one way, so the indentation of the new lines is unclear. "
     "Copy the lines with their exact indentation from the file."
 )
-# Above this many pairs of lines comparing takes seconds; then the lines are replaced as a whole.
+# Above this many pairs of lines the comparison takes seconds, so all lines are replaced.
 MAX_PAIRS = 4_000_000
 
 
 class UnclearIndentation(Exception):
-    """How new lines shall be indented cannot be told."""
+    """The indentation of the new lines cannot be determined."""
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
-    """The quoted lines from index `start` up to but not including `end` become `new_lines`."""
+    """The quoted lines from index `start` up to, but not including, `end` become `new_lines`."""
 
     start: int
     end: int
@@ -41,9 +41,9 @@ MARGIN = Meaning(quoted="", actual="")
 
 
 def rewritten(there: Sequence[str], old: Sequence[str], new: Sequence[str]) -> Iterator[Rewritten]:
-    """What changes in the lines `there` when `old`, the quotation of them, becomes `new`.
+    """The changes to the lines `there` when `old`, which quotes them, becomes `new`.
 
-    Lines that `new` keeps of `old` are left alone, as they stand in the file.
+    Lines that `new` keeps from `old` are not touched.
     """
     indentation = Indentation(old, there)
     for tag, start, end, first, last in _changes(old, new):
@@ -52,7 +52,7 @@ def rewritten(there: Sequence[str], old: Sequence[str], new: Sequence[str]) -> I
 
 
 class Indentation:
-    """Translates indentation of a quotation into that of the file."""
+    """Translates the indentation of a quotation into that of the file."""
 
     def __init__(self, quoted: Sequence[str], there: Sequence[str]) -> None:
         self._meanings = [
@@ -61,12 +61,12 @@ class Indentation:
         ]
         known = [meaning for meaning in self._meanings if meaning is not None]
         self._differs = any(meaning.quoted != meaning.actual for meaning in known)
-        # Texts are often stripped as a whole: then the first line says nothing about the others.
+        # Quotations are often stripped as a whole: then the first line says nothing about the others.
         only_first_differs = len(known) > 1 and all(meaning.quoted == meaning.actual for meaning in known[1:])
         self._clear = _unambiguous(known[1:] if only_first_differs else known)
 
     def of_file(self, new: Sequence[str], start: int, end: int) -> tuple[str, ...]:
-        """New lines that take the place of the quoted lines `start` to `end`, indented as the file is."""
+        """The new lines that replace the quoted lines `start` to `end`, indented as in the file."""
         if not self._differs:
             return tuple(new)
         is_line_for_line = len(new) == end - start
@@ -89,7 +89,7 @@ class Indentation:
         return meant + line[len(own) :]
 
     def _of_same(self, own: str, replaced: range) -> str | None:
-        """What quoted lines with the same indentation mean: all of them, or else those next to the place."""
+        """The indentation in the file of equally indented quoted lines: of all of them, or else of the nearest."""
         same = [at for at, meaning in enumerate(self._meanings) if meaning is not None and meaning.quoted == own]
         inside = [at for at in same if at in replaced]
         around = [*[at for at in same if at < replaced.start][-1:], *[at for at in same if at >= replaced.stop][:1]]
@@ -102,12 +102,12 @@ class Indentation:
         return None
 
     def _shifted(self, own: str) -> str | None:
-        """As much more or less than the quoted lines as in the quotation, if they all agree about it."""
+        """Indent relative to the quoted lines as in the quotation, if all of them give the same result."""
         results = {_shift(own, meaning) for meaning in self._clear}
         return results.pop() if len(results) == 1 else None
 
     def _scaled(self, own: str) -> str | None:
-        """By the steps in which both are indented, as with two blanks for four, or a tab for eight."""
+        """Convert the indentation unit, for example two spaces to four, or eight spaces to a tab."""
         known = self._clear if len(self._clear) > 1 else [MARGIN, *self._clear]
         steps = {_step(outer, inner) for outer, inner in pairwise(known)}
         step = steps.pop() if len(steps) == 1 else None
@@ -120,12 +120,12 @@ class Indentation:
 
 
 def indentation_of(line: str) -> str:
-    """The blanks that a line begins with."""
+    """The leading whitespace of a line."""
     return line[: len(line) - len(line.lstrip())]
 
 
 def _unambiguous(meanings: Sequence[Meaning]) -> list[Meaning]:
-    """Those whose quoted indentation means only one of the file, the outermost first."""
+    """The mappings for which a quoted indentation has only one counterpart in the file, outermost first."""
     by_quoted: dict[str, set[str]] = {}
     for meaning in meanings:
         by_quoted.setdefault(meaning.quoted, set()).add(meaning.actual)
@@ -148,7 +148,7 @@ def _shift(own: str, meaning: Meaning) -> str | None:
 
 
 def _step(outer: Meaning, inner: Meaning) -> Meaning | None:
-    """By what the second is indented more than the first; None if it is not, in either."""
+    """The additional indentation of the inner line; None unless it is deeper in both quotation and file."""
     is_deeper = inner.quoted.startswith(outer.quoted) and inner.actual.startswith(outer.actual)
     step = Meaning(quoted=inner.quoted[len(outer.quoted) :], actual=inner.actual[len(outer.actual) :])
     return step if is_deeper and step.quoted and step.actual else None

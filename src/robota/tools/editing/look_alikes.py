@@ -1,4 +1,4 @@
-"""Characters that models take for one another: typographic, full-width, and those composed in another way."""
+"""Characters that models confuse: typographic ones, full-width ones, and other Unicode compositions."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from unicodedata import is_normalized, normalize
 from robota.workspace.text.source import TextSpan, common_prefix, common_suffix
 
 FULL_WIDTH = [*range(0xFF01, 0xFF10), *range(0xFF1A, 0xFF21), *range(0xFF3B, 0xFF41), *range(0xFF5B, 0xFF5F)]
-# One character for one character, so that positions stay the same.
+# One character maps to one character, so that positions stay the same.
 LOOK_ALIKES = {
     **{chr(code): chr(code - 0xFEE0) for code in FULL_WIDTH},
     **dict.fromkeys("‘’‚‛′`´", "'"),
@@ -21,17 +21,17 @@ LOOK_ALIKES = {
 }
 PLAIN = str.maketrans(LOOK_ALIKES)
 TOKEN = re.compile(r"[\w\u0300-\u036f]+|\s+|[^\w\s]+")
-# Above this many pairs of tokens comparing takes seconds; then the text between the common ends is replaced.
+# Above this many pairs of tokens the comparison takes seconds, so everything between the common ends is replaced.
 MAX_PAIRS = 1_000_000
 
 
 def plain(text: str) -> str:
-    """The text with composed characters, and plain ones for those that only look like them."""
+    """The text in composed form (NFC), with look-alikes replaced by plain characters."""
     return normalize("NFC", text).translate(PLAIN)
 
 
 class PlainText:
-    """The plain form of a text, and where in the text a place of that form is."""
+    """The plain form of a text, with a mapping of positions back to the original."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -39,10 +39,10 @@ class PlainText:
         self.plain = plain(text)
 
     def original(self, position: int) -> int:
-        """The place in the text of a place in its plain form."""
+        """The position in the original text of a position in the plain form."""
         if self._is_composed:
             return position
-        # Composing never joins lines, so only one line has to be gone through.
+        # Composition never crosses line breaks, so a single line is enough.
         line = self.plain.count("\n", 0, position)
         column = position - (self.plain.rfind("\n", 0, position) + 1)
         start = self._line_starts[line]
@@ -55,7 +55,7 @@ class PlainText:
 
 
 def replaced(there: PlainText, at: int, old: str, new: str) -> list[TextSpan]:
-    """What changes when `old`, which stands at place `at` of the plain form, becomes `new`: nothing that both share."""
+    """The spans that change when `old`, found at `at` in the plain form, becomes `new`, without their common parts."""
     return [
         TextSpan(start=there.original(at + start), end=there.original(at + end), new=piece)
         for start, end, piece in _changes(old, new)
@@ -63,7 +63,7 @@ def replaced(there: PlainText, at: int, old: str, new: str) -> list[TextSpan]:
 
 
 def _before(line: str, columns: int) -> int:
-    """How many characters of a line make up so many composed ones."""
+    """How many characters of the line make up this many composed ones."""
     if not columns:
         return 0
     composed, cluster = 0, ""
@@ -78,7 +78,7 @@ def _before(line: str, columns: int) -> int:
 
 
 def _changes(old: str, new: str) -> Iterator[tuple[int, int, str]]:
-    """The stretches of the plain form of `old` that become something else."""
+    """The spans of the plain form of `old` that change, with their new text."""
     tokens, others = TOKEN.findall(old), TOKEN.findall(new)
     ends = _ends(tokens)
     if len(tokens) * len(others) > MAX_PAIRS or ends[-1] != len(plain(old)):

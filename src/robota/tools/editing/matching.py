@@ -1,4 +1,4 @@
-"""Finding lines in a file: exactly, or a little less so. Which of several places is meant is for the caller to say."""
+"""Finds lines in a file, exactly or approximately. The caller chooses among several matches."""
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
@@ -8,7 +8,7 @@ from robota.workspace.text.source import SourceText
 
 
 class Match(Enum):
-    """How alike lines must be, strictest first. The value says what a looser match passed over."""
+    """How closely lines must match, strictest first. The value says what a looser match ignored."""
 
     EXACT = ""
     TRAILING_BLANKS = "trailing spaces differ"
@@ -20,7 +20,7 @@ LOOSE = tuple(match for match in Match if match is not Match.EXACT)
 
 
 class SearchedLines:
-    """The lines of one file, each form of them computed once, and only if it is looked at."""
+    """The lines of a file. Each normalized form is computed once, on demand."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
@@ -31,24 +31,24 @@ class SearchedLines:
         return self._source.index.line_count
 
     def between(self, first: int, end: int) -> list[str]:
-        """The lines from `first` up to but not including `end`."""
+        """The lines from `first` up to, but not including, `end`."""
         return self._source.index.lines(first, end)
 
     def places(self, wanted: Sequence[str], match: Match, start: int = 0, end: int | None = None) -> list[int]:
-        """Where in `lines[start:end]` the wanted lines stand, as indices of the first of them."""
+        """The indices in `lines[start:end]` at which the wanted lines begin."""
         if not wanted:
             return []
         found = self._places_as_written(wanted) if match is Match.EXACT else self._places(wanted, match)
         return [at for at in found if at >= start and (end is None or at + len(wanted) <= end)]
 
     def beginning_with(self, text: str, start: int) -> list[int]:
-        """The lines from `start` on whose text begins with this, blanks and quotes apart."""
+        """The lines from `start` that begin with this text, ignoring spacing and the style of quotes."""
         wanted = fold(text)
         form = self._form(Match.CHARACTERS)
         return [at for at in range(start, len(form)) if form[at].startswith(wanted)]
 
     def _places_as_written(self, wanted: Sequence[str]) -> Iterator[int]:
-        """A search through the text, because splitting it into its lines takes several times as long."""
+        """Searches the whole text, because splitting it into lines takes several times as long."""
         text, block = self._source.text, "\n".join(wanted)
         is_finished = text.endswith("\n")
         if text.startswith(f"{block}\n") or (text == block and text and not is_finished):
@@ -78,12 +78,12 @@ class SearchedLines:
 
 
 def fold(line: str) -> str:
-    """A line reduced to what it says: plain punctuation, single blanks, none at the ends."""
+    """A normalized line: plain punctuation, single spaces, none at the ends."""
     return " ".join(plain(line).replace("…", "...").split())
 
 
 def numbers(places: Sequence[int]) -> str:
-    """Places as line numbers for a sentence."""
+    """Line indices as line numbers for a sentence."""
     shown = ", ".join(str(place + 1) for place in places[:10])
     return shown if len(places) <= 10 else f"{shown} and {len(places) - 10} more"
 

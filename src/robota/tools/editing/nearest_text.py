@@ -1,4 +1,4 @@
-"""What stands in a file instead of lines that are not there: a paragraph that a model can act on."""
+"""Describes the text in a file that is nearest to lines that were not found, for the model."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ SHOWN_CHARACTERS = 500
 
 
 class Nearest(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines `first` to `last`, counted from 1, and how much of 100 they are alike."""
+    """Lines `first` to `last`, counted from 1, and their similarity in percent."""
 
     first: int
     last: int
@@ -20,11 +20,11 @@ class Nearest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def nearest_text(lines: Sequence[str], wanted: Sequence[str]) -> str:
-    """How alike the nearest lines are, and these lines with their numbers."""
+    """The similarity of the nearest lines, and these lines with their numbers."""
     near = _nearest_lines(list(lines), list(wanted))
     if near is None:
         return "Nothing in the file resembles it."
-    percent = min(near.percent, 99)  # what is not the same is never wholly alike
+    percent = min(near.percent, 99)  # text that differs is never 100 % alike
     shown = range(near.first, min(near.last, near.first + SHOWN_LINES - 1) + 1)
     return "\n".join(
         [
@@ -36,7 +36,7 @@ def nearest_text(lines: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def _nearest_lines(lines: list[str], wanted: list[str]) -> Nearest | None:
-    """As many lines as are wanted, or those at the end; None if nothing resembles them at all."""
+    """The most similar range with as many lines as wanted; None if nothing is similar."""
     if not lines or not any(line.strip() for line in wanted):
         return None
     text = "\n".join(wanted)[:MAX_COMPARED]
@@ -51,7 +51,7 @@ def _nearest_lines(lines: list[str], wanted: list[str]) -> Nearest | None:
 
 
 def _starts(lines: list[str], wanted: list[str]) -> set[int]:
-    """Where to look: every place that puts the most telling line upon one that is like it."""
+    """Candidate positions: those that align the longest wanted line with a similar line of the file."""
     telling = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
     alike = process.extract(wanted[telling], lines, scorer=fuzz.ratio, limit=CANDIDATES)
     last_start = max(0, len(lines) - len(wanted))

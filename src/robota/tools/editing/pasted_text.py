@@ -1,7 +1,7 @@
-"""New text that a model cannot mean as it stands: a placeholder for code that it left out, line numbers of a listing.
+"""Detects new text that a model did not intend: placeholders for omitted code, or line numbers from a listing.
 
-Where lines of the file would be lost to it, the edit is refused. Where it only comes in addition, the result says so.
-Lines that the file has already are never in question.
+If lines of the file would be lost, the edit is refused. If the text is only added, the result mentions it. Lines that
+are already in the file are not checked.
 """
 
 import re
@@ -14,7 +14,7 @@ from robota.workspace.text.source import SourceText, TextSpan
 
 NUMBERED = re.compile(r"\s*(\d+)\s+\|(?!\|)(?: |$)(.*)")
 
-# Most texts hold nothing of this, and are not looked at any closer. No model writes more than this in one call.
+# A quick filter: most texts contain none of this. No model writes more than this in one call.
 HINT = re.compile(
     r"\.\.\.|…|rest of|existing|previous|remaining|original|unchanged|omitted|same|\d[ \t]+\|", re.IGNORECASE
 )
@@ -22,18 +22,18 @@ MAX_CHECKED = 200_000
 
 
 class UnmeantText(Exception):
-    """The new text is not what shall stand in the file. The text is written for the model."""
+    """The new text is not what the model intended to write. The message is written for the model."""
 
 
 class _NewLines(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole lines that an edit brings and takes."""
+    """The whole lines that an edit adds and removes."""
 
     coming: list[str]
     going: list[str]
 
 
 def check_new_text(source: SourceText, spans: Iterable[TextSpan]) -> str:
-    """What to say of new text that looks pasted; "" if nothing. Raises `UnmeantText` if lines would be lost to it."""
+    """A remark on new text that appears pasted, or "". Raises `UnmeantText` if lines would be lost."""
     suspicious = [span for span in spans if _is_suspicious(span.new)]
     if not suspicious:
         return ""
@@ -47,7 +47,7 @@ def check_new_text(source: SourceText, spans: Iterable[TextSpan]) -> str:
 
 
 def remark_on_new_file(content: str) -> str:
-    """What to say of a new file that looks pasted; "" if nothing."""
+    """A remark on a new file that appears pasted, or ""."""
     if not _is_suspicious(content):
         return ""
     written = [line for line in content.split("\n") if line.strip()]
@@ -58,12 +58,12 @@ def remark_on_new_file(content: str) -> str:
 
 
 def is_placeholder(line: str) -> bool:
-    """Whether a line stands for text that was left out, such as `# ... rest of the code ...`."""
+    """Whether a line is a placeholder for omitted text, such as `# ... rest of the code ...`."""
     return _placeholder().fullmatch(line) is not None
 
 
 def unnumbered(line: str) -> str:
-    """The line without the number of a listing, if it has one."""
+    """The line without its listing number, if it has one."""
     match = NUMBERED.match(line)
     return match[2] if match else line
 
@@ -88,7 +88,7 @@ def _whole_lines(text: str, span: TextSpan) -> _NewLines:
 
 
 def _refuse_numbers(coming: Sequence[str], known: set[str]) -> None:
-    """Numbers before lines of this very file come from a listing of it."""
+    """Numbers in front of lines that are in the file come from a listing of it."""
     numbered = [line for line in coming if NUMBERED.match(line) and line.strip() not in known]
     of_file = [line for line in numbered if unnumbered(line).strip() and unnumbered(line).strip() in known]
     if of_file and 2 * len(of_file) >= len(numbered) and not any(NUMBERED.match(line) for line in known):
@@ -123,7 +123,7 @@ def _shown(line: str) -> str:
 
 @cache
 def _placeholder() -> re.Pattern[str]:
-    """A whole line: the beginning of a comment, the words with dots or brackets around them, the end of the comment."""
+    """Matches a whole line: comment start, the words with dots or brackets around them, comment end."""
     thing = (
         r"(?:code|file|content|function|class|method|implementation|logic|import|line|body|module|component|script"
         r"|test|setting|config|configuration|block|section)(?:s|es)?"

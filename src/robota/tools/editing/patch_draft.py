@@ -1,4 +1,4 @@
-"""A patch worked out on all its files but not written: what `apply_patch` shows and then does."""
+"""Applies a patch to all its files without writing: what `apply_patch` shows and then does."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -23,10 +23,10 @@ from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_sour
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of one file. `operation` is the word for it in the result.
+    """The outcome for one file.
 
-    `loose` tells of chunks that were not matched exactly, `remark` of new text that looks pasted. `file` is there if
-    its text is changed.
+    `operation` is the word for it in the result. `loose` describes chunks that were not matched exactly, `remark` new
+    text that appears pasted. `file` is set if the text is changed.
     """
 
     path: str
@@ -42,11 +42,11 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Unusable(Exception):
-    """One operation cannot be done. The text is a paragraph of the report."""
+    """An operation that cannot be done. The text is a paragraph of the report."""
 
 
 def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
-    """All operations worked out, or a `ToolError` that reports each that cannot be done."""
+    """Apply all operations. Raises a `ToolError` that reports each one that cannot be done."""
     try:
         operations = read_patch(patch)
     except BadPatch as error:
@@ -64,7 +64,7 @@ def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
 
 
 def hunk_choice(draft: FileDraft, files: Files) -> Callable[[Collection[int]], Prepared] | None:
-    """How to make only some hunks of a patch to one file; None if the file is not merely changed."""
+    """How to apply only some hunks of a patch to one file; None if the file is not merely changed."""
     file = draft.file
     if file is None or draft.moved_to is not None or draft.difference.unseen:
         return None
@@ -164,7 +164,7 @@ def _updated(files: Files, operation: UpdateFile) -> FileDraft:
 
 
 def _moved_link(files: Files, operation: UpdateFile, link: LinkData, target: str) -> FileDraft:
-    """A link that gets another name. It goes on saying the same, as with `mv`."""
+    """Rename a symlink. Its target stays the same, as with `mv`."""
     path = operation.path
     if operation.chunks:
         raise _Unusable(
@@ -192,7 +192,7 @@ def _loosely(path: str, chunk: PlacedChunk) -> str:
 
 
 def _check_free(files: Files, path: str, advice: str) -> None:
-    """A file comes only where nothing is, and only where the model may look."""
+    """A file is only created where nothing exists and where the model has access."""
     try:
         files.read(path, max_bytes=0)
     except Missing:
@@ -210,7 +210,7 @@ def _encoded(path: str, text: str) -> bytes:
 
 
 def _twice_named(files: Files, operations: Sequence[Operation]) -> Iterator[str]:
-    """No file may be named twice, not even by two names for it."""
+    """No file may appear twice, not even under two names."""
     first: dict[Path, str] = {}
     for path in (path for operation in operations for path in paths_of(operation)):
         try:
@@ -226,7 +226,7 @@ def _report(path: str, unplaced: UnplacedChunk, lines: Sequence[str]) -> str:
     report = f"{path!r}, chunk {unplaced.number}: {unplaced.reason}"
     if not unplaced.sought:
         return report
-    # Only a failed edit needs the library for comparing texts.
+    # Imported here because only failed edits need the library for comparing texts.
     from robota.tools.editing.nearest_text import nearest_text
 
     return f"{report}\n{nearest_text(lines, unplaced.sought)}"

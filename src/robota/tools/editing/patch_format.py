@@ -1,4 +1,4 @@
-"""The `*** Begin Patch` format: its text becomes operations on files, or an error that names the line."""
+"""Parses the `*** Begin Patch` format into file operations, or reports an error with the line."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,22 +14,22 @@ MOVE = "*** Move to:"
 END_OF_FILE = "*** End of File"
 
 HEREDOC = re.compile(r"(?:apply_patch\s+)?<<-?\s*(['\"]?)(\w+)\1")
-# Models trained on other diffs write line ranges into the header of a chunk; they are no text to look for.
+# Models trained on other diffs write line ranges into the header of a chunk; these are not text to search for.
 LINE_RANGE = re.compile(r"-\d+(?:,\d+)? \+\d+(?:,\d+)? @@ ?")
 NAMED_PATH = re.compile(r"\s*\*\*\* (?:Add File|Delete File|Update File|Move to):(.*)")
 
 
 class PatchLine(msgspec.Struct, frozen=True, kw_only=True):
-    """`mark` is a blank for a line that stays, `-` for one that goes and `+` for one that comes."""
+    """`mark` is a space for a context line, `-` for a removed line and `+` for an added line."""
 
     mark: str
     text: str
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
-    """One change. `contexts` are the lines after `@@`, outermost first; `number` counts in its file from 1.
+    """One change. `contexts` are the lines after `@@`, outermost first; `number` counts from 1 within the file.
 
-    The last `spare_blanks` lines are blank and stay: lines of the file, or only room before what follows.
+    The last `spare_blanks` lines are blank context: either lines of the file, or only spacing before what follows.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Make a new file."""
+    """Create a file."""
 
     path: str
     lines: tuple[str, ...]
@@ -53,7 +53,7 @@ class DeleteFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Change a file, and move it if `move_to` says so."""
+    """Change a file, and move it to `move_to` if that is set."""
 
     path: str
     chunks: tuple[Chunk, ...]
@@ -64,11 +64,11 @@ Operation = AddFile | DeleteFile | UpdateFile
 
 
 class BadPatch(Exception):
-    """The patch cannot be read. The text is written for the model."""
+    """The patch cannot be parsed. The text is written for the model."""
 
 
 def read_patch(patch: str) -> tuple[Operation, ...]:
-    """The operations of a patch, in its order."""
+    """Parse the operations of a patch, in order."""
     lines = _without_heredoc(patch.replace("\r\n", "\n").strip("\n \t").split("\n"))
     if lines[0].strip() != BEGIN:
         raise BadPatch(f"The first line of the patch must be '{BEGIN}', not {lines[0]!r}.{_UNTOUCHED}")
@@ -81,13 +81,13 @@ def read_patch(patch: str) -> tuple[Operation, ...]:
 
 
 def paths_named(patch: str) -> tuple[str, ...]:
-    """Every path that a patch names, also of one that cannot be read as a whole."""
+    """Every path in a patch, even if the patch cannot be parsed completely."""
     found = (NAMED_PATH.fullmatch(line) for line in patch.replace("\r\n", "\n").split("\n"))
     return tuple(dict.fromkeys(match[1].strip() for match in found if match and match[1].strip()))
 
 
 def paths_of(operation: Operation) -> tuple[str, ...]:
-    """The paths that one operation is about."""
+    """The paths of one operation."""
     if isinstance(operation, UpdateFile) and operation.move_to is not None:
         return (operation.path, operation.move_to)
     return (operation.path,)
@@ -104,7 +104,7 @@ def _without_heredoc(lines: list[str]) -> list[str]:
 
 
 class _PatchReader:
-    """Goes through the lines once; `_at` is the line that is read next."""
+    """Parses the lines in one pass; `_at` is the next line."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -112,7 +112,7 @@ class _PatchReader:
 
     def operations(self) -> Iterator[Operation]:
         while self._skip_blank():
-            # Between sections nothing else can stand, so a header may be indented here.
+            # Only headers can appear between sections, so they may be indented here.
             header = self._next().lstrip()
             if header.startswith(ADD):
                 yield self._added(self._path(header, ADD))
@@ -179,7 +179,7 @@ class _PatchReader:
         return self._lines[self._at] if self._at < len(self._lines) else None
 
     def _at_header(self) -> bool:
-        """A header begins at the margin; with a blank before it, it would be a line of a file."""
+        """A header starts in the first column; after a space it would be a context line."""
         return (self._peek() or "").startswith("***")
 
     def _next(self) -> str:
@@ -187,7 +187,7 @@ class _PatchReader:
         return self._lines[self._at - 1]
 
     def _skip_blank(self) -> bool:
-        """Whether there is anything left after blank lines."""
+        """Whether anything is left after blank lines."""
         while (line := self._peek()) is not None and not line.strip():
             self._at += 1
         return self._peek() is not None

@@ -19,8 +19,8 @@ class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:
-    """The new file, or the difference between the file and what it shall be."""
-    # Comparing costs an import that a task without a write need not pay for.
+    """The new file, or the diff between the existing file and its new content."""
+    # Imported here because a task without writes does not need it.
     from robota.tools.editing.change import off_the_loop, prepared_change
 
     change = await off_the_loop(lambda: _change(params, context.files), len(params.content))

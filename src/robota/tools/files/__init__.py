@@ -1,1 +1,1 @@
-"""Tools that look at files: read, list, glob, grep."""
+"""Tools that read: read, list, glob, grep."""

@@ -26,7 +26,7 @@ class GlobParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: GlobParams, context: ToolContext) -> Prepared:
-    """What will be looked for; the search itself is left to the run."""
+    """Describe the search; `run` performs it."""
     action = SayTool(
         tool="listFilesRecursive", path=printable_name(params.path), content=printable_name(params.pattern)
     )
@@ -39,7 +39,7 @@ def touches(params: GlobParams) -> Touches:
 
 
 async def _find(params: GlobParams, context: ToolContext) -> ToolResult:
-    # Loaded with the first search.
+    # Imported with the first search.
     from robota.workspace.search.names import MAX_INSPECTED, find_names
     from robota.workspace.search.pattern import PathPattern
 

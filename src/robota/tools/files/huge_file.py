@@ -1,4 +1,4 @@
-"""Lines from the middle of a file that is too large to be read as a whole: read piece by piece, nothing is held."""
+"""Reads lines from a file that is too large to load, piece by piece and in constant memory."""
 
 import asyncio
 from typing import Final
@@ -11,27 +11,27 @@ from robota.text.visible import printable_name
 from robota.workspace.text.encoding import BYTE_ORDER_MARKS, decode
 
 PIECE_BYTES: Final = 4 * 1024 * 1024
-# What is kept of a line; more is never shown.
+# How much of a line is kept; more is never shown.
 MOST_OF_A_LINE: Final = 16 * 1024
-# A few seconds of reading. Who wants to look further into a file has better tools.
+# A few seconds of reading. Other tools are better for looking further into a file.
 MOST_BYTES: Final = 4 * 1024 * 1024 * 1024
 MOST_KEPT_BYTES: Final = 1024 * 1024
 UTF_8_MARK: Final = b"\xef\xbb\xbf"
 
 
 class HugeFileLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Some lines; `total` is how many the file has, if its end was reached."""
+    """Some lines; `total` is the number of lines in the file, if its end was reached."""
 
     lines: list[str]
     total: int | None
 
 
 async def lines_of_huge_file(files: Files, path: str, first: int, count: int) -> HugeFileLines:
-    """The lines from `first` on, at most `count`, and no more than can be shown."""
+    """The lines from `first`, at most `count`, limited to what can be shown."""
     window = _Window(first, count)
     place, stamp = 0, None
     while not window.is_full:
-        # A piece at a time, so that others get their turn and a cancelled call ends here.
+        # One piece at a time, so that other tasks can run and a cancelled call ends here.
         part = await asyncio.to_thread(files.read_part, path, place, PIECE_BYTES)
         if stamp not in (None, part.stamp):
             raise ToolError(f"{printable_name(path)!r} changed while it was read. Try again.")
@@ -61,12 +61,12 @@ def _check_text(path: str, start: bytes) -> None:
 
 
 class _Window:
-    """Counts lines and keeps those that are wanted."""
+    """Counts lines and keeps the requested ones."""
 
     def __init__(self, first: int, count: int) -> None:
         self._first = first
         self._count = count
-        self._number = 1  # of the line that `_line` is the beginning of
+        self._number = 1  # of the line that starts with `_line`
         self._line = bytearray()
         self._has_rest = False  # whether the last line has any byte, kept or not
         self._lines: list[bytes] = []
@@ -92,7 +92,7 @@ class _Window:
         self._has_rest = bool(rest) or (self._has_rest and not whole)
 
     def end(self) -> int:
-        """The file has ended; how many lines it has."""
+        """Finish at the end of the file. Returns its number of lines."""
         if not self._has_rest:
             return self._number - 1
         self._end_line()

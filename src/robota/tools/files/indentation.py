@@ -10,7 +10,7 @@ HEADER_MARKS = ("#", "//", "--", "/*", "*", "'''", '"""', "@")
 
 
 class IndentationBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for around `anchor` (counted from 1). `levels` 0 means all the way out."""
+    """The block to find around `anchor` (counted from 1). `levels` 0 means out to the outermost level."""
 
     anchor: int
     levels: int = 0
@@ -19,7 +19,7 @@ class IndentationBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def block_around(lines: list[str], block: IndentationBlock, budget: int) -> tuple[int, int]:
-    """The first and last line, counted from 1, of the block; never more than `budget` lines."""
+    """The first and last line of the block, counted from 1; never more than `budget` lines."""
     levels = _levels(lines)
     anchor = block.anchor - 1
     lowest = 0 if block.levels == 0 else max(0, levels[anchor] - block.levels)
@@ -34,7 +34,7 @@ def block_around(lines: list[str], block: IndentationBlock, budget: int) -> tupl
 
 
 class _Side:
-    """The edge of the block that moves away from the anchor, up or down."""
+    """One edge of the block, which moves away from the anchor, up or down."""
 
     def __init__(
         self, lines: list[str], levels: list[int], anchor: int, step: int, lowest: int, block: IndentationBlock
@@ -62,7 +62,7 @@ class _Side:
             return False
         if self._block.siblings:
             return True
-        if self._has_outermost:  # beyond it is another block; only what is written about this one belongs to it
+        if self._has_outermost:  # beyond it is another block; only comments about this one belong to it
             return self._levels[at] == self._lowest and self._is_header(at)
         self._has_outermost = self._levels[at] == self._lowest
         return True
@@ -72,7 +72,7 @@ class _Side:
 
 
 def _levels(lines: list[str]) -> list[int]:
-    """The indentation of each line in steps; a blank line counts as the line above it."""
+    """The indentation level of each line; a blank line has that of the line above."""
 
     def level(above: int, line: str) -> int:
         if not line.strip():

@@ -24,7 +24,7 @@ class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: ListFilesParams, context: ToolContext) -> Prepared:
-    """What will be listed; the directory is read by the run."""
+    """Describe what will be listed; `run` reads the directory."""
     action = "listFilesRecursive" if params.recursive else "listFilesTopLevel"
     preview = tool_ask(SayTool(tool=action, path=printable_name(params.path)))
     return Prepared(preview=preview, run=lambda: _list(params, context))
@@ -48,13 +48,13 @@ async def _list(params: ListFilesParams, context: ToolContext) -> ToolResult:
 
 
 def _tree_order(entry: str) -> list[tuple[bool, list[tuple[int, str]]]]:
-    """A directory before what is in it, directories before files, and `2.txt` before `10.txt`."""
+    """Sort a directory before its content, directories before files, and `2.txt` before `10.txt`."""
     *above, name = entry.removesuffix("/").split("/")
     return [*((False, _numerically(part)) for part in above), (not entry.endswith("/"), _numerically(name))]
 
 
 def _numerically(name: str) -> list[tuple[int, str]]:
-    """Text and numbers by turns; what is no number counts as none."""
+    """Alternating text and numbers, with -1 in place of a number for text."""
     return [(int(part) if place % 2 and len(part) < 20 else -1, part) for place, part in enumerate(DIGITS.split(name))]
 
 

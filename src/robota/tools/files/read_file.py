@@ -85,7 +85,7 @@ class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Some lines of a text, from line `first` on; `total` is None if the end was not reached."""
+    """Some lines of a text, starting with line `first`; `total` is None if the end was not reached."""
 
     first: int
     lines: list[str]
@@ -97,7 +97,7 @@ class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A document from which text can be extracted. `first_lines` returns at most so many lines of it."""
+    """A document from which text can be extracted. `first_lines` returns at most the given number of lines."""
 
     kind: str
     first_lines: Callable[[int], Awaitable[list[str]]]
@@ -137,7 +137,7 @@ async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
 
 
 async def _slice_of_huge_file(params: ReadFileParams, context: ToolContext) -> ToolResult:
-    # Imported here because it is hardly ever needed.
+    # Imported here because it is rarely needed.
     from robota.tools.files.huge_file import lines_of_huge_file
 
     first = params.offset or 1
@@ -276,7 +276,7 @@ def image_type(data: bytes) -> str | None:
 
 
 def open_document(path: str, data: bytes) -> Document | None:
-    """The document in the file; None if it is not a document format that is supported."""
+    """The document in the file; None if the format is not supported."""
     suffix = PurePath(path).suffix.lower()
     if data.startswith(b"%PDF-"):
         return _foreign("PDF", "pdf", data)

@@ -52,7 +52,7 @@ class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: SearchFilesParams, context: ToolContext) -> Prepared:
-    """What will be searched for, and where; the search itself is left to the run."""
+    """Describe what will be searched for, and where; `run` performs the search."""
     filters = ", ".join(filter(None, (params.file_pattern, params.file_type)))
     action = SayTool(tool="searchFiles", path=printable_name(params.path), content=params.regex, reason=filters or None)
     return Prepared(preview=tool_ask(action), run=lambda: _search(params, context))
@@ -64,7 +64,7 @@ def touches(params: SearchFilesParams) -> Touches:
 
 
 async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult:
-    # Loaded with the first search.
+    # Imported with the first search.
     from robota.workspace.search.content import Query, search
     from robota.workspace.search.pattern import PathPattern
 
@@ -86,7 +86,7 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
 
 
 def _left_out(files: Files, place: Path) -> Callable[[str], bool]:
-    """What the search passes over: what is kept from the model, and secrets unless a person was asked about them."""
+    """What the search skips: files hidden from the model, and secrets unless the searched path is one."""
     if files.is_secret(str(place.relative_to(files.root))):
         return files.is_ignored
     return lambda path: files.is_ignored(path) or files.is_secret(path)
@@ -129,7 +129,7 @@ def _notes(found: "ContentSearchResult", left_out: int) -> list[str]:
 
 
 def _rendered(file: "FoundFile") -> str:
-    """Neighbouring lines together, a rule between groups that are apart."""
+    """Group neighbouring lines, with a separator between groups."""
     width = len(str(file.lines[-1].number))
     rows = [f"# {printable_name(file.path)}"]
     last = file.lines[0].number - 1
@@ -142,7 +142,7 @@ def _rendered(file: "FoundFile") -> str:
 
 
 def _within_budget(blocks: list[str]) -> tuple[list[str], int]:
-    """As many whole files as there is room for, but at least one; how many were left out."""
+    """As many whole files as fit, at least one, and the number of omitted files."""
     room = MAX_CHARACTERS
     for count, block in enumerate(blocks):
         room -= len(block)

@@ -1,4 +1,4 @@
-"""Ask the person a question, with answers to choose from."""
+"""Ask the user a question, with suggested answers."""
 
 from typing import Annotated
 

@@ -13,7 +13,7 @@ STATUS = {"x": "completed", "X": "completed", "-": "in_progress", "~": "in_progr
 
 
 def parse_checklist(text: str) -> tuple[TodoItem, ...]:
-    """The items in order; lines that are no items are passed over."""
+    """The items in order; other lines are ignored."""
     matches = (ITEM.match(line.strip()) for line in text.splitlines())
     items = tuple(TodoItem(content=found[2].strip(), status=STATUS[found[1]]) for found in matches if found)
     if text.strip() and not items:

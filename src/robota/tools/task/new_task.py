@@ -1,4 +1,4 @@
-"""Hand a piece of work to a task of its own."""
+"""Delegate work to a separate task."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ class NewTaskParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: NewTaskParams, context: ToolContext) -> Prepared:
-    """The work to hand over; the engine starts the task."""
+    """The work to delegate; the engine starts the task."""
     from robota.tools.task.checklist import as_rows, parse_checklist
 
     todos = parse_checklist(params.todos or "")

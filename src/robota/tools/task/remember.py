@@ -1,4 +1,4 @@
-"""Propose something to be remembered in later sessions."""
+"""Propose something to remember in later sessions."""
 
 from typing import Annotated, Literal
 
@@ -29,7 +29,7 @@ class RememberParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: RememberParams, context: ToolContext) -> Prepared:
-    """What is to be proposed; the engine keeps it."""
+    """The proposal; the engine stores it."""
     action = SayTool(tool="remember", content=params.text)
 
     async def run() -> ToolResult:

@@ -25,7 +25,7 @@ class SkillParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: SkillParams, context: ToolContext) -> Prepared:
-    """The skill to be followed; the engine knows the skills."""
+    """The skill to follow; the engine knows the skills."""
     action = SayTool(tool="skill", content=f"{params.skill} {params.args}".strip())
 
     async def run() -> ToolResult:

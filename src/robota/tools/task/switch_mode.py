@@ -1,4 +1,4 @@
-"""Ask to go on in another mode."""
+"""Ask to continue in another mode."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ class SwitchModeParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: SwitchModeParams, context: ToolContext) -> Prepared:
-    """The wish; the engine asks the person and switches."""
+    """The request; the engine asks the user and switches."""
 
     async def run() -> ToolResult:
         return ToolResult(content="", control=ChangeMode(mode=params.mode_slug, reason=params.reason))

@@ -14,7 +14,7 @@ class UpdateTodoListParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(params: UpdateTodoListParams, context: ToolContext) -> Prepared:
-    """The new list; the engine puts it in the place of the old one."""
+    """The new list; the engine replaces the old one."""
     from robota.tools.task.checklist import as_rows, parse_checklist
 
     items = parse_checklist(params.todos)

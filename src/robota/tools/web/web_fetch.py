@@ -9,7 +9,7 @@ from robota.protocol.views import TextView
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 
 if TYPE_CHECKING:
-    # Loaded with the first address.
+    # Imported with the first address.
     from robota.workspace.web.address import AddressRules
 
 MAX_CHARACTERS: Final = 40_000
@@ -23,13 +23,13 @@ class WebFetchParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def web_fetch_tool(rules: "AddressRules | None" = None) -> Tool[WebFetchParams]:
-    """The tool, allowed to reach what `rules` allow; by default public addresses only."""
+    """The tool, restricted to what `rules` allow; by default public addresses only."""
 
     async def prepare(params: WebFetchParams, context: ToolContext) -> Prepared:
         from robota.workspace.web.address import AddressRefused, parse_address
 
         try:
-            # Shown as it will be sent: a host that only looks like another one is seen to differ.
+            # Show the address as it will be sent, so that a look-alike host is visibly different.
             preview = tool_ask(SayTool(tool="webFetch", content=parse_address(params.url).url))
         except AddressRefused as refusal:
             raise ToolError(str(refusal)) from refusal
@@ -57,11 +57,11 @@ def touches(params: WebFetchParams) -> Touches:
     try:
         return Touches(host=parse_address(params.url).host)
     except AddressRefused:
-        return Touches(host="")  # policy denies what names no host
+        return Touches(host="")  # policy denies a call without a host
 
 
 async def _fetch(params: WebFetchParams, context: ToolContext, rules: "AddressRules | None") -> ToolResult:
-    # An HTTP library takes longer to load than most tasks need for a turn.
+    # Imported here because an HTTP library takes longer to load than most tasks need for a turn.
     from robota.workspace.web.address import AddressRefused, AddressRules
     from robota.workspace.web.fetch import Fetcher, FetchFailed, Redirected
     from robota.workspace.web.page import is_text, readable
