@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from robota.app.workspace_host import WorkspaceHost
-from robota.cli.questions import Cancelled, at_terminal, confirm
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.slash_commands import RewindShown
 
@@ -24,9 +23,17 @@ class ShellHost(WorkspaceHost):
         super().__init__(launch, env)
         self.wants_all = is_json
 
+    @property
+    def can_ask(self) -> bool:
+        from robota.cli.questions import at_terminal
+
+        return not self.wants_all and at_terminal()
+
     def ask(self, about: str | RewindShown, question: str = "", *, default: bool) -> bool | None:
-        if self.wants_all or not at_terminal():
+        if not self.can_ask:
             return None
+        from robota.cli.questions import Cancelled, confirm
+
         if isinstance(about, RewindShown):
             from robota.clients.render.command_text import command_text
             from robota.clients.render.rewind_lines import question_about

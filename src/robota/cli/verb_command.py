@@ -10,14 +10,12 @@ from typing import Final
 import msgspec
 
 from robota.cli.output import print_columns, print_json
-from robota.cli.questions import at_terminal
 from robota.cli.shell_host import ShellHost
 from robota.cli.verb_parser import family_parser, parsed_arguments
-from robota.clients.render.command_text import command_text
 from robota.commands.arguments import written
 from robota.commands.verb import Answer, Family, RunsCommands, WrongArguments, execute
 from robota.config.launch_options import LaunchOptions
-from robota.protocol.slash_commands import CommandShown, DiffShown
+from robota.protocol.slash_commands import CommandOutcome, CommandShown, DiffShown
 from robota.protocol.views import TableView
 from robota.text.visible import visible
 
@@ -45,26 +43,36 @@ def run_family(family: Family, argv: Sequence[str]) -> int:
     if options.json:
         print_json(answer.data)
     else:
-        _print(answer, arguments)
+        _print(answer, arguments, host)
     return DONE if answer.is_well else FAILED
 
 
-def _print(answer: Answer, arguments: msgspec.Struct) -> None:
-    """Print the answer. At a terminal, the user has seen and declined what needs agreement."""
-    pending = () if at_terminal() else answer.pending
+def _print(answer: Answer, arguments: msgspec.Struct, host: ShellHost) -> None:
+    """Print the answer. A user who can be asked has seen and declined what needs agreement."""
+    pending = answer.pending if answer.pending and not host.can_ask else ()
     for each in pending:
         print(f"{each.about}\n")
-    match answer.outcome:
-        case CommandShown(view=TableView(columns=columns, rows=rows)):
-            print_columns([columns, *rows])
-        case DiffShown(diff=diff):
-            print(visible(diff), end="")
-        case outcome:
-            print(command_text(outcome))
-    given = written(arguments)
+    _print_outcome(answer.outcome)
     for each in pending[:1]:
+        given = written(arguments)
         added = shlex.join(word for word in written(each.arguments) if word not in given)
         print(f"robota: Not a terminal. {each.purpose}: {added}", file=sys.stderr)
+
+
+def _print_outcome(outcome: CommandOutcome) -> None:
+    match outcome:
+        case CommandShown(view=TableView(columns=columns, rows=rows)):
+            print_columns([columns, *rows])
+        case CommandShown(view=view):
+            from robota.clients.render.view_lines import view_text
+
+            print(view_text(view))
+        case DiffShown(diff=diff):
+            print(visible(diff), end="")
+        case _:
+            from robota.clients.render.command_text import command_text
+
+            print(command_text(outcome))
 
 
 def _fail(message: str, code: int) -> int:

@@ -1,15 +1,17 @@
 """The session that the verbs of rewinding work on, open or stored."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from robota.commands.verb import SessionRefused
 from robota.contracts.rewind import RewindService
-from robota.engine.session.rewinding import SessionRewind
 from robota.protocol.commands import Refused, RewindRequest
 from robota.protocol.rewind import PromptPoint, RewindResult
+
+if TYPE_CHECKING:
+    from robota.engine.session.rewinding import SessionRewind
 
 T = TypeVar("T")
 
@@ -25,7 +27,7 @@ class RewindTarget(msgspec.Struct, frozen=True, kw_only=True):
 class OpenSessionRewind:
     """Rewinds the session of a conversation. Raises `SessionRefused`."""
 
-    def __init__(self, rewind: SessionRewind) -> None:
+    def __init__(self, rewind: "SessionRewind") -> None:
         self._rewind = rewind
 
     async def points(self, newest: int | None = None) -> tuple[PromptPoint, ...]:

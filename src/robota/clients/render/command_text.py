@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from robota.clients.render.context_ledger import condense_preview_lines, ledger_lines
 from robota.clients.render.past_rows import PastConversation, past_lines
 from robota.clients.render.rewind_lines import preview_lines, result_lines
-from robota.clients.render.view_lines import visible_lines, whole_view
+from robota.clients.render.view_lines import view_text, visible_lines
 from robota.clients.terminal.line import DIM, GREEN, INSET, RED, Line
 from robota.protocol.slash_commands import (
     ClientClosed,
@@ -32,7 +32,7 @@ def command_text(outcome: CommandOutcome) -> str:
     """Everything that is useful as plain text; a choice becomes the command lines for its options."""
     match outcome:
         case CommandShown(view=view):
-            return "\n".join(line.text.removeprefix(INSET) for line in whole_view(view))
+            return view_text(view)
         case CommandChoice(title=title, options=options):
             return "\n".join((title, *(f"{option.line}  {option.detail}".rstrip() for option in options)))
         case ContextShown() | PreviewShown() | RowsShown():

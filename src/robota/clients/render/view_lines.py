@@ -44,6 +44,11 @@ def short_view(view: View | None) -> Iterator[Line]:
             assert_never(never)
 
 
+def view_text(view: View) -> str:
+    """The whole view as plain text."""
+    return "\n".join(line.text.removeprefix(INSET) for line in whole_view(view))
+
+
 def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None = None) -> Iterable[Line]:
     """The complete view, with invisible characters shown. `width` is that of the terminal, if there is one."""
     match view:

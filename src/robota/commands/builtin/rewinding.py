@@ -72,7 +72,7 @@ class RestoreCode(Rewinding, frozen=True, kw_only=True):
 
 async def _list(host: VerbHost, wanted: ListPrompts) -> Answer:
     if wanted.last is not None and wanted.last < 1:
-        raise WrongArguments("--last: the number must be at least 1.")
+        raise WrongArguments(f"--last: '{wanted.last}' is not a number from 1.")
     newest = SHOWN if wanted.last is None and not host.wants_all else wanted.last
     with host.rewinding(wanted.session, is_written=False) as target:
         points = await target.service.points(newest)
