@@ -72,7 +72,7 @@ def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
         case LimitAsk():
             return _yes_or_no(line)
         case ResumeAsk() if is_clear_no(line):
-            return None  # it is stopped already; ending the task would forget the conversation
+            return None  # it has stopped already, and ending the task would drop the conversation
         case MistakesAsk() | FailureAsk() | ResumeAsk():
             return _yes_or_no(line) or (Say(text=typed) if line else Approve())
         case never:

@@ -4,7 +4,7 @@ from typing import Final
 
 YES: Final = frozenset({"y", "yes"})
 NO: Final = frozenset({"n", "no"})
-# Only as a whole line: together with other words they may mean anything.
+# Only as a whole line: with other words they may mean anything.
 CLEAR_YES: Final = YES | {
     "yep", "yeah", "ok", "okay", "sure", "go", "go ahead", "go on", "do it", "do that", "please do", "yes please",
     "run it", "allow", "allow it", "approve", "approved", "fine", "sounds good", "looks good", "proceed",
@@ -16,12 +16,12 @@ CLEAR_NO: Final = NO | {
 
 
 def is_clear_yes(line: str) -> bool:
-    """Whether a line says yes and nothing else."""
+    """Whether a line only says yes."""
     return _plain(line) in CLEAR_YES
 
 
 def is_clear_no(line: str) -> bool:
-    """Whether a line says no and nothing else."""
+    """Whether a line only says no."""
     return _plain(line) in CLEAR_NO
 
 

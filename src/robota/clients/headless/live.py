@@ -151,7 +151,7 @@ class StatusLine:
 
 
 class StreamedWords:
-    """Streams the model's text to standard output, without that of subtasks, which goes to their parent."""
+    """Streams the model's text to standard output, except in subtasks, whose text goes to their parent."""
 
     def __init__(self, output: Output) -> None:
         self._output = output

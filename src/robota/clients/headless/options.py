@@ -17,7 +17,7 @@ class OutputFormat(StrEnum):
     MESSAGES = "messages"
 
 
-# Returns the answer as it is to be printed, and the problem with it; None if there is none.
+# Returns the answer to print, and the problem with it, or None.
 CheckAnswer = Callable[[str], tuple[str, str | None]]
 
 

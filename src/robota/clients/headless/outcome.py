@@ -119,7 +119,7 @@ def wrong_shape(answer: str, problem: str) -> RunOutcome:
 
 
 def not_saved(outcome: RunOutcome, reason: str) -> RunOutcome:
-    """A run that is not in its log is no success. Its answer is kept, because it is nowhere else."""
+    """A run that is missing from its log has failed. Its answer is kept, because it is stored nowhere else."""
     if outcome.is_error:
         return msgspec.structs.replace(outcome, errors=(*outcome.errors, f"The session is not saved. {reason}"))
     error_text = f"The answer is complete, but the session is not saved completely. {reason}"
@@ -221,7 +221,7 @@ def _cancelled(partial: str, during: str, interruption: Interruption | None) -> 
 def _broken_off(
     messages: Sequence[Message], partial: str, during: str, interruption: Interruption | None
 ) -> RunOutcome:
-    """There is no final ask with the way it ended; if it failed, the last row says why."""
+    """The outcome without a final ask; if the task failed, the last row says why."""
     if interruption is not None:
         return _interrupted(partial, during, interruption)
     reason = messages[-1].text if messages and messages[-1].say == "error" else None
@@ -238,7 +238,7 @@ def _failed(reason: str, partial: str, error_text: str) -> RunOutcome:
 
 
 def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> str:
-    """The answer in the newest reply after the prompt that has one."""
+    """The answer in the newest reply, after the prompt, that contains one."""
     while messages and messages[-1].ts != prompt_ts:
         reply = _last_reply(messages, prompt_ts)
         if text := _joined(_answer_rows(reply)):

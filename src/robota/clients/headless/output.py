@@ -35,7 +35,7 @@ class Output:
 
     def __init__(self, out: BinaryOutput) -> None:
         self._out = out
-        # A parent process may pass a non-blocking pipe, on which a long line would be cut off.
+        # A parent process may pass a non-blocking pipe, which would cut off a long line.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(out.fileno(), True)
 

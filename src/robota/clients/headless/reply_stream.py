@@ -68,7 +68,7 @@ class ReplyStream:
             self._block_delta({"type": "input_json_delta", "partial_json": event.delta})
 
     def finish(self, reply: AssistantTurn) -> str | None:
-        """End the reply. Returns the id with which it was streamed; None if nothing was."""
+        """End the reply. Returns its id; None if nothing was streamed."""
         message_id = self._message_id
         self._stop_message(reply.stop_reason, reply.usage)
         return message_id

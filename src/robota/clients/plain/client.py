@@ -81,7 +81,7 @@ INSTEAD: Final = "Nothing was changed. To ask for something different, type n an
 
 
 class NextTask(msgspec.Struct, frozen=True):
-    """The question for the next prompt, if there is no task and so no ask of the engine."""
+    """The question for the next prompt while no task exists that could ask."""
 
 
 def _is_at_rest(asked: Ask | NextTask | None) -> bool:
@@ -161,7 +161,7 @@ class Conversation:
             self.prompter.show_again()
         elif number is not signal.SIGINT:
             self._leave(128 + number)
-        elif not self._is_editing:  # else it was meant for the editor
+        elif not self._is_editing:  # else it was for the editor
             self._interrupt()
 
     def _interrupt(self) -> None:
@@ -187,7 +187,7 @@ class Conversation:
         self._leave(0)
 
     async def _resume(self, message: Message, prompt: str | None) -> None:
-        """Show the end of the resumed conversation, and continue with what is asked now."""
+        """Show the end of the resumed conversation, and continue with the open ask."""
         self._transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
         older = self._view.session.older_rows if self._view.session is not None else 0
         if not self._is_past_shown:
@@ -208,7 +208,7 @@ class Conversation:
                 handle(event)
         match event:
             case MessageCreated(message=message) if message.ask and not is_non_blocking_ask(message.ask):
-                # Of an unknown ask of a newer engine only the text is shown; a text answer allows nothing.
+                # For an unknown ask of a newer engine, only the text is shown; a text answer approves nothing.
                 asked = ask_of(message) or QuestionAsk(question=message.text or "")
                 self._asked, self._asked_ts = asked, message.ts
                 self._put(self._question(asked, message))
@@ -358,7 +358,7 @@ class Conversation:
                 await self._go_back(outcome)
             case CommandStarted() if self._asked is not None:
                 self._asked = None  # something is running now, which Ctrl+C cancels
-                await asyncio.Future()  # until something is asked again
+                await asyncio.Future()  # until the next question
             case ClientClosed():
                 self._leave(0)
             case SessionWanted():

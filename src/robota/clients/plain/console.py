@@ -42,7 +42,7 @@ class Console:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Read within this context; outside of it, the terminal has its original modes."""
+        """Read within this context; outside, the terminal has its original modes."""
         self.resume()
         try:
             yield
@@ -159,7 +159,7 @@ class Console:
 
     @property
     def _is_there(self) -> bool:
-        """Whether the terminal still exists; if not, a signal arrives as well."""
+        """Whether the terminal still exists; if not, a signal will arrive too."""
         try:
             termios.tcgetattr(self._descriptor)
         except termios.error:

@@ -34,7 +34,7 @@ WITH_THE_MODEL: Final = WaitNotice(words="waiting for the model", seconds=(10, 3
 
 
 class StillRunning:
-    """Watches the newest call, or the model. Prints nothing while the user is asked something."""
+    """Watches the newest call, or the model. Prints nothing while a question is open."""
 
     def __init__(
         self, diagnostics: LineWriter, view: Callable[[], ViewModel], with_calls: WaitNotice = WITH_CALLS

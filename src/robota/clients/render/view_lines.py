@@ -50,7 +50,7 @@ def view_text(view: View) -> str:
 
 
 def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None = None) -> Iterable[Line]:
-    """The complete view, with invisible characters shown. `width` is that of the terminal, if there is one."""
+    """The complete view, with invisible characters shown. `width` is the terminal's, if there is one."""
     match view:
         case DiffView():
             return whole_diff(view, is_numbered=choosable_hunks > 0)

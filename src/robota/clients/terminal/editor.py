@@ -1,4 +1,4 @@
-"""The interface with which clients open the user's editor, without knowing how it is started."""
+"""The interface that clients use to open the user's editor, without knowing how it is started."""
 
 from collections.abc import Awaitable, Callable
 

@@ -90,7 +90,7 @@ def _joins_letter_before(text: str, place: int) -> bool:
         return False
     if before == ZERO_WIDTH_JOINER or character in SKIN_TONES or _columns_of_character(character) == 0:
         return True
-    if character in FLAG_LETTERS:  # two of them are a flag
+    if character in FLAG_LETTERS:  # a pair is a flag
         first = place
         while first > 0 and text[first - 1] in FLAG_LETTERS:
             first -= 1

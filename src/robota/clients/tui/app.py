@@ -168,12 +168,12 @@ class ScreenConversation:
         self.start(self._events.follow(prompt))
 
     def signalled(self, number: signal.Signals) -> None:
-        """Leave on a signal. Ctrl+C is a key here; as a signal it is meant for a running editor."""
+        """Exit on a signal. Ctrl+C is a key here; as a signal, it is for a running editor."""
         if number is not signal.SIGINT or not self._is_editing:
             self.leave(128 + number)
 
     def leave(self, end: int | SessionWanted) -> None:
-        """End the conversation; the session stays as it is."""
+        """End the conversation; the session is unchanged."""
         self._ended = end
         self.region.leave()
 

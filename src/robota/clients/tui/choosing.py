@@ -28,9 +28,9 @@ class Choosing:
         self._conversation = conversation
 
     def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None:
-        """Let the person choose from what a command gave. `opened_by` are the lines of the lists that led here.
+        """Let the user choose from a command's options. `opened_by` are the commands of the lists that led here.
 
-        Esc goes back to the list before, which is made anew: something may have been changed in between.
+        Esc returns to the previous list. Its command runs again, because something may have changed in between.
         """
 
         def taken(option: CommandOption | None) -> None:
@@ -45,7 +45,7 @@ class Choosing:
         """Let the user choose one; `taken` is called with it, or with None if they close the list."""
         conversation = self._conversation
         *above, title = choice.title.split("\n")
-        if above:  # much to read before one chooses: that belongs to the conversation
+        if above:  # a long introduction is printed with the conversation
             conversation.tell("\n".join(above), Role.PLAIN)
             choice = msgspec.structs.replace(choice, title=title)
         has_previews = any(option.preview for option in choice.options)
@@ -61,7 +61,7 @@ class Choosing:
     def open_question(
         self, prompt: ConfirmPrompt, then: Callable[[], None], otherwise: Callable[[], None] | None = None
     ) -> None:
-        """Ask yes or no; `then` is done after a yes, and `otherwise` after everything else."""
+        """Ask yes or no; `then` is called after a yes, `otherwise` after anything else."""
         not_done = otherwise or (lambda: self._conversation.tell("Nothing was changed."))
         self._open(OpenDialog(prompt, lambda answer: then() if answer is True else not_done()))
 

@@ -62,7 +62,7 @@ class CommandDisplay(Protocol):
 
 
 class CommandRunner:
-    """Commands give back data; this draws it."""
+    """Draws the data that commands return."""
 
     def __init__(self, session: SessionPort, display: CommandDisplay) -> None:
         self._session = session
@@ -120,7 +120,7 @@ class CommandRunner:
         self._display.show_lines(whole_view(shown.view, width=self._display.width))
 
     def _show_rewind(self, shown: RewindShown) -> None:
-        """What going back would change, and whether to do it; what was done is told by an event."""
+        """Show what a rewind would change, and ask whether to do it; an event reports what was done."""
         if shown.is_done:
             return
         self._display.show_lines(preview_lines(shown.result))

@@ -53,7 +53,7 @@ class OpenDialog:
         return isinstance(self.dialog, ApprovalCard) and is_for_input(self.dialog, key)
 
     def press(self, key: str) -> bool:
-        """Take a key; False if that was the end of the dialog."""
+        """Handle a key; False if it closed the dialog."""
         match self.dialog:
             case ApprovalCard() as card:
                 pressed = press(card, "r" if self._is_low and key in GRANTING else key)

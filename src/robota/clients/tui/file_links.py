@@ -1,19 +1,19 @@
-"""Links to files: names of files in a row are made such that a terminal opens them (OSC 8)."""
+"""Turn file names in a row into links that the terminal can open (OSC 8)."""
 
 import re
 from collections.abc import Callable
 from typing import Final
 
-# Something with a slash in it, or with an ending; the number of a line may follow.
+# A word with a slash or a suffix; a line number may follow.
 FILE_NAME: Final = (
     r"(?<![\w@:/.~-])(?P<path>(?:\.{0,2}/)?[\w.+@-]+(?:/[\w.+@-]+)+|[\w+@-][\w.+@-]*\.\w{1,10}|/[\w.+@-]+)"
     r"(?P<line>:\d+)?"
 )
-# Colours, and whole links, are left as they are.
+# Colour sequences and existing links are kept unchanged.
 STEERING: Final = r"(\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\.*?\x1b\]8;;\x1b\\)"
 MOST_IN_A_ROW: Final = 20
 
-# The address of a file that is there; None for anything else.
+# The address of an existing file; None for anything else.
 FileAddress = Callable[[str], str | None]
 
 
@@ -28,7 +28,7 @@ def link(text: str, address: str) -> str:
 
 
 def with_file_links(row: str, address_of: FileAddress) -> str:
-    """The painted row with links at the names of files that are there."""
+    """The painted row with links on the names of existing files."""
     if address_of is no_links or not ("/" in row or "." in row):
         return row
     left = MOST_IN_A_ROW

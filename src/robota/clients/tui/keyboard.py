@@ -64,7 +64,7 @@ class ConversationKeys:
     # Dialogs.
 
     def dialog_takes_keys(self) -> bool:
-        """Whether keys are for the dialog: not while something is written, nor just after it came up."""
+        """Whether keys go to the dialog: not while the user is typing, nor right after it appeared."""
         conversation, approval = self._conversation, self._conversation.approval
         if conversation.dialog is None or conversation.region.room < LOWEST_DIALOG:
             return False
@@ -75,7 +75,7 @@ class ConversationKeys:
         return is_free and approval.focus.takes_keys(time.monotonic(), has_draft=bool(conversation.input.text))
 
     def press_in_dialog(self, key: str) -> None:
-        """Give a key to the dialog."""
+        """Pass a key to the dialog."""
         self._pressed()
         dialog = self._conversation.dialog
         if dialog is None:
@@ -94,17 +94,17 @@ class ConversationKeys:
             self._conversation.dialog = None
 
     def _leave_card(self, approval: "PendingApproval") -> None:
-        """Turn to the input; after a pause the card says how to return."""
+        """Move the focus to the input; after a pause the card says how to return."""
         approval.focus = approval.focus.left(time.monotonic(), is_writing=True)
         self.wake_after_pause()
 
     def wake_after_pause(self) -> None:
-        """Draw again when the card begins to take keys."""
+        """Redraw when the card starts to accept keys."""
         for quiet_s in (QUIET_S, QUIET_WITH_DRAFT_S):
             asyncio.get_running_loop().call_later(quiet_s + 0.01, self._conversation.region.redraw)
 
     def call_person(self, words: str) -> None:
-        """Call the person if they look elsewhere; where the terminal does not tell, if no key came for a while."""
+        """Notify a user who looks elsewhere; if the terminal does not report focus, after some time without a key."""
         looks = self._conversation.region.reports.is_focused
         if looks is False or (looks is None and time.monotonic() - self._last_key > AWAY_S):
             self._conversation.region.output.call_person(words)
@@ -158,13 +158,13 @@ class ConversationKeys:
             self._conversation.start(self.queue.send_all_now())
 
     def tab(self) -> None:
-        """Turn to the open question although something is written; a Tab that came too soon was meant for the text."""
+        """Move the focus to the open question, even with text in the input; a Tab right after typing is ignored."""
         approval = self._conversation.approval
         if approval is not None and approval.focus.pause.is_over(time.monotonic()):
             approval.focus = approval.focus.turned_to()
 
     def older(self) -> None:
-        """A row up, on the first one the prompt before; with nothing written, first the queue is opened."""
+        """Go up a row, or from the first row to the previous prompt; if the input is empty, open the queue first."""
         conversation = self._conversation
         self._pressed()
         if conversation.view.queue and not conversation.input.text:
@@ -173,20 +173,20 @@ class ConversationKeys:
             conversation.input.older()
 
     def has_queue(self) -> bool:
-        """Whether something waits and nothing is written."""
+        """Whether there are queued messages and the input is empty."""
         return bool(self._conversation.view.queue) and not self._conversation.input.text
 
     def remove_queued(self) -> None:
-        """Take the newest words out of the queue."""
+        """Remove the newest message from the queue."""
         self._pressed()
         self.queue.remove_newest()
 
     def is_behind_label(self) -> bool:
-        """Whether the cursor stands right behind the label of a paste or an image."""
+        """Whether the cursor is right after the label of a paste or an image."""
         return self._conversation.input.is_behind_label
 
     def erase_label(self) -> None:
-        """Take that label out, whole."""
+        """Delete the whole label."""
         self._pressed()
         self._conversation.input.erase_label()
 
@@ -195,23 +195,23 @@ class ConversationKeys:
         return self._conversation.input.is_behind_file
 
     def begin_range(self) -> None:
-        """Go on with lines of that file."""
+        """Start a line range for that file."""
         self._pressed()
         self._conversation.input.begin_range()
 
     def newer(self) -> None:
-        """A row down, on the last one the prompt after."""
+        """Go down a row, or from the last row to the next prompt."""
         self._pressed()
         if not self._conversation.input.move_by_row(1, self._conversation.region.input_columns):
             self._conversation.input.newer()
 
     def paste(self, text: str) -> None:
-        """Put a paste in."""
+        """Insert a paste."""
         problem = put_paste(self._conversation.input, text, self._conversation.setup.look_at_file)
         self._hint(problem)
 
     def paste_from_clipboard(self) -> None:
-        """Put the image of the clipboard in."""
+        """Insert the image in the clipboard."""
         self._conversation.start(self._paste_image())
 
     async def _paste_image(self) -> None:
@@ -223,19 +223,19 @@ class ConversationKeys:
         self._conversation.region.redraw()
 
     def has_popup(self) -> bool:
-        """Whether candidates are shown."""
+        """Whether completions are shown."""
         return self._conversation.input.popup is not None
 
     def move_in_popup(self, by: int) -> None:
-        """Choose another candidate."""
+        """Select another completion."""
         self._conversation.input.move_in_popup(by)
 
     def take_candidate(self) -> None:
-        """Put the chosen candidate in."""
+        """Insert the selected completion."""
         self._conversation.input.take_candidate()
 
     def search_history(self) -> None:
-        """Choose from the prompts that were sent."""
+        """Choose from the history of prompts."""
         prompts = self._conversation.input.history.matching("")
         options = tuple(CommandOption(label=single_line(each, PROMPT_SHOWN), line=each) for each in prompts)
         if options:
@@ -261,7 +261,7 @@ class ConversationKeys:
     # Everything else.
 
     def can_stop(self) -> bool:
-        """Whether something runs, or waits for an answer, that Esc stops."""
+        """Whether Esc would stop something that is running or waiting for an answer."""
         return is_working(self._conversation.view)
 
     def escape(self) -> None:
@@ -320,13 +320,13 @@ class ConversationKeys:
         self._hint(HINTS[stopping])
 
     def _clear_input(self) -> None:
-        """Empty the input; what was written there can be found again."""
+        """Clear the input; its text stays in the history."""
         conversation = self._conversation
         conversation.setup.on_prompt(conversation.input.clear())
         self._hint(CLEARED_WITH_QUEUE if conversation.view.queue else CLEARED)
 
     def stop_turn(self) -> None:
-        """Ask the session to stop; until it has, the edges of the input show it."""
+        """Ask the session to stop; until it has, the frame of the input shows that."""
         self._conversation.start(self._stop())
 
     async def _stop(self) -> None:
@@ -337,14 +337,14 @@ class ConversationKeys:
         self._conversation.draw_soon()
 
     def next_permission_mode(self) -> None:
-        """Ask for more or for less; that nothing is asked any more, only after a question."""
+        """Switch to the next permission mode; bypassing approvals needs a confirmation."""
         session = self._conversation.view.session
         if session is None:
             return
         mode = MODES[(MODES.index(session.permission_mode) + 1) % len(MODES)]
         if mode is PermissionMode.BYPASS:
             question = ConfirmPrompt(question=BYPASS_QUESTION, no="no, return to default mode")
-            # Whoever does not want it is not held before it: the keys lead round.
+            # Declining continues the cycle with the default mode, so that the key does not get stuck here.
             back = partial(self._set_mode, PermissionMode.DEFAULT)
             self._conversation.choosing.open_question(question, partial(self._set_mode, mode), back)
         else:
@@ -354,7 +354,7 @@ class ConversationKeys:
         self._conversation.start(self._conversation.sending.submit(SetPermissionMode(permission_mode=mode)))
 
     def show_transcript(self) -> None:
-        """Everything so far, whole, on a screen of its own."""
+        """Show the complete conversation in full screen."""
         self._conversation.start(self._read())
 
     async def _read(self) -> None:

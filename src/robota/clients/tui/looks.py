@@ -21,7 +21,7 @@ class Looks:
 
     @property
     def reduces_motion(self) -> bool:
-        """Whether only what has happened is drawn, and nothing that goes on."""
+        """Whether to draw only finished output, without animation."""
         return self._chosen.reduces_motion
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""Rows that hold colours: how wide they are, breaking them, and marking words in them."""
+"""Rows with colour sequences: measure and wrap them, and highlight words in them."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from robota.clients.tui.theme import Role, Theme
 COLOUR: Final = r"\x1b\[[0-9;]*m"
 LINK: Final = r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)"
 RESET: Final = "\x1b[0m"
-# What the further rows of a broken one are indented by: its own indentation, and the line number and sign of a diff.
+# The hanging indent of wrapped rows: the indentation of the first row, and the line number and sign of a diff.
 HANGING: Final = r" *(?:\d+ [-+ ] )?"
 
 
@@ -20,9 +20,9 @@ def plain(row: str) -> str:
 
 
 def broken(row: str, width: int, *, keeps_words: bool = False) -> Iterator[str]:
-    """The row as so many rows as it needs, indented as it is. Links are left out; colours go on in the next row.
+    """Wrap a row to the width, with a hanging indent. Links are removed; colours continue in the next row.
 
-    With `keeps_words` it is broken after a space if there is one in the second half of the row.
+    With `keeps_words`, it is wrapped after a space if there is one in the second half of the row.
     """
     row = re.sub(LINK, "", row)
     text = plain(row)
@@ -57,7 +57,7 @@ def broken(row: str, width: int, *, keeps_words: bool = False) -> Iterator[str]:
 
 
 def with_words_marked(row: str, words: str, theme: Theme) -> str:
-    """The row with every place marked where the words stand; it loses its other colours. As it is if they do not."""
+    """The row with every occurrence of the words highlighted, without its other colours; unchanged if there is none."""
     text = plain(row)
     at = text.casefold().find(words.casefold()) if words else -1
     if at < 0 or len(text) != len(text.casefold()):

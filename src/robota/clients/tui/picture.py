@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # How often streaming text is drawn. Keys are drawn at once.
 DRAW_EVERY_S: Final = 0.04
 SECOND: Final = 1.0
-# In a lower window, the plan is hidden while something is asked.
+# In a lower window, the plan is hidden while a question is open.
 ROOM_FOR_PLAN: Final = 12
 SIGNS: Final = {InputPurpose.PROMPT: "> ", InputPurpose.EDIT: "e ", InputPurpose.WORDS: "w "}
 SHELL_SIGN: Final = "! "
@@ -53,7 +53,7 @@ class LivePicture:
         return self._conversation.scrollback.take_rows()
 
     def rows_above(self, room: int) -> list[str]:
-        """Unfinished rows and the open dialog, which comes first if there is no room for both."""
+        """Unfinished rows and the open dialog, which takes precedence if both do not fit."""
         conversation = self._conversation
         asked = self._dialog_rows(room)
         left = room - len(asked)
@@ -63,7 +63,7 @@ class LivePicture:
         if conversation.dialog is not None and conversation.dialog.lists_queue:
             view = replace(view, queue=())  # it is shown once
         if room < ROOM_FOR_PLAN and blocking_ask(view) is not None:
-            view = replace(view, todos=())  # what is asked stands right above
+            view = replace(view, todos=())  # the question is right above
         enter = what_enter_does(conversation.input.text)
         live = live_rows(view, conversation.theme, conversation.width, self._until_retry(), enter)
         tail = [] if conversation.looks.reduces_motion else conversation.scrollback.tail()
@@ -148,7 +148,7 @@ class LivePicture:
             asyncio.get_running_loop().call_later(SECOND, self._tick)
 
     def _set_title(self) -> None:
-        """Name the window, with a sign if something is asked or runs; it is written only if it has changed."""
+        """Set the window title, with a sign while something is running or a question is open; only if it changed."""
         name = self.frame_title()
         ask = blocking_ask(self._conversation.view)
         waits = ask is not None and not isinstance(ask.asked, CompletionAsk)
@@ -160,7 +160,7 @@ class LivePicture:
 
 
 def what_enter_does(text: str) -> str:
-    """What Enter does with the text of the input while the next try of a request is awaited."""
+    """What Enter does with the text of the input during the pause before a retry."""
     if text.strip().startswith("/"):
         return "Enter runs the command"
     return "Enter queues your message" if text.strip() else RETRIES

@@ -41,12 +41,12 @@ class QueueKeys:
             self._conversation.dialog = None if shown is None else OpenDialog(shown, self._changed)
 
     def remove_newest(self) -> None:
-        """Take the newest words out of the queue."""
+        """Remove the newest message from the queue."""
         if self._conversation.view.queue:
             self._conversation.start(self._remove(self._conversation.view.queue[-1]))
 
     async def send_all_now(self) -> None:
-        """Let everything that waits for the end of the turn go with the next request."""
+        """Send everything that waits for the end of the turn with the next request."""
         for waiting in self._conversation.view.queue:
             await self._send_now(waiting)
 
@@ -62,14 +62,14 @@ class QueueKeys:
                 self._conversation.input.insert(typed)
 
     async def _edit(self, waiting: QueuedMessage) -> None:
-        """Write queued words again, to change them."""
+        """Move a queued message to the input for editing."""
         conversation = self._conversation
         if await conversation.sending.submit(RemoveQueuedMessage(id=waiting.id)):
             conversation.input.put_back(Written(text=_as_typed(waiting), images=waiting.images))
             conversation.draw_soon()
 
     async def _remove(self, waiting: QueuedMessage) -> None:
-        """Take queued words out; the arrow keys still find them."""
+        """Remove a queued message; it stays in the history."""
         if await self._conversation.sending.submit(RemoveQueuedMessage(id=waiting.id)):
             self._conversation.show_hint("Removed from the queue. Press Ctrl+R to find it.")
             self._conversation.draw_soon()

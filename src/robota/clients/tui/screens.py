@@ -1,4 +1,4 @@
-"""Screens of their own in a conversation: the transcript, the diff viewer, lists with previews."""
+"""Full screens of a conversation: the transcript, the diff viewer, lists with previews."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
@@ -27,7 +27,7 @@ NOTHING_TO_SEE: Final = "There is nothing to show."
 
 
 class Commands(Protocol):
-    """Who runs a command and gives its outcome back."""
+    """Runs a command and returns its outcome."""
 
     async def outcome(self, line: str) -> CommandOutcome | None: ...
 
@@ -41,11 +41,11 @@ class Screens:
         self._commands = commands
 
     async def read(self, rows: Sequence[str]) -> None:
-        """Everything so far, from its end."""
+        """Show the transcript, starting at its end."""
         await self._show(Reader(rows, self._theme, from_end=True))
 
     async def read_diff(self, files: Sequence[DiffView]) -> None:
-        """Changed files, one after another; Tab goes from one to the next."""
+        """Show changed files, one after another; Tab jumps to the next."""
         rows = list(_overview(files, self._theme))
         sections = [0]
         for file in files:
@@ -56,7 +56,7 @@ class Screens:
     async def pick(
         self, choice: CommandChoice, start: Callable[[CommandOption, BrowsedList], None]
     ) -> CommandOption | None:
-        """The option that was taken; None if the person left it as it is."""
+        """Let the user choose; returns the option, or None if they cancelled."""
         browser = BrowsedList(choice, self._theme, lambda option: start(option, browser))
         await self._show(browser)
         return browser.picked

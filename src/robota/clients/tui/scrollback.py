@@ -69,8 +69,8 @@ class Scrollback:
         self._rows: list[str] = []
         self._answer: StreamedAnswer | None = None
         self._answer_rows: list[str] = []
-        self._margin = ""  # of the answer; that of a subtask is indented
-        self._streaming: int | None = None  # the `ts` of the streaming row; `_taken` is how much of it is drawn
+        self._margin = ""  # of the answer; subtasks are indented
+        self._streaming: int | None = None  # the `ts` of the streaming row; `_taken` characters are drawn
         self._taken = 0
         self._is_interrupted = False  # the newest answer
         self._begun: set[str] = set()
@@ -219,7 +219,7 @@ class Scrollback:
         self._speak(row.text or "")
 
     def _said(self, text: str, task_id: str) -> None:
-        """Words of the person; a subtask is given its words by the model."""
+        """Text of the user; in a subtask, it comes from the model."""
         if margin := self._margin_of(task_id):
             words = f"{margin[len(STEP) :]}Subtask: {_indented(text, margin)}"
             self.block((self._painted(line, Role.DIM) for line in self._lines(words, margin)), has_gap=True)
@@ -263,7 +263,7 @@ class Scrollback:
         return [f"{self._margin}{row}" for row in rows] if self._margin else rows
 
     def _margin_of(self, task_id: str) -> str:
-        """Indent the output of a subtask below that of its parent."""
+        """Indent the output of a subtask below its parent."""
         return STEP * self._depths.get(task_id, 0)
 
     def _finish(self, row: Message) -> None:
@@ -293,7 +293,7 @@ class Scrollback:
         self.block(rows, [margin + row for row in call_rows(call, self._theme, self._width(), is_whole=True)])
 
     def _without_what_is_known(self, call: LiveTool) -> LiveTool:
-        """The diff of a call that was asked about stands above already."""
+        """The diff of an approved call was already shown above."""
         is_known = call.call_id in self._asked and call.call_id not in self._changed
         if is_known and isinstance(call.view, DiffView | DiffsView):
             return replace(call, view=None)
@@ -303,7 +303,7 @@ class Scrollback:
         self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
 
     def _retried(self, event: RetryScheduled) -> None:
-        """Half an answer that the person did not stop is followed by another one: say why."""
+        """A partial answer that the user did not stop is followed by another one: say why."""
         if event.error == STREAM_CUT and self._is_interrupted:
             self._is_interrupted = False
             self.tell("The connection broke, so the answer is requested again.", Role.DIM)

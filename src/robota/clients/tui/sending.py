@@ -64,7 +64,7 @@ class Sending:
             conversation.tell(f"! {session.model} {NO_IMAGES}", Role.WARNING)
         ask = blocking_ask(conversation.view)
         if isinstance(command, AskResponse) and ask is not None and isinstance(ask.asked, ElicitationAsk):
-            conversation.show_entered(written.text)  # other answers have a row of their own
+            conversation.show_entered(written.text)  # other answers have a separate row
         receipt = await conversation.session.submit(command)
         instead = _instead(command, receipt)
         if instead is not None:

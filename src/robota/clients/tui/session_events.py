@@ -41,7 +41,7 @@ class SessionEvents:
         self._conversation = conversation
 
     async def follow(self, prompt: str | None) -> None:
-        """Take every event until there is none any more; `prompt` begins the conversation."""
+        """Process events until the session ends; `prompt` begins the conversation."""
         conversation = self._conversation
         events = conversation.session.events()
         conversation.view = reduce(conversation.view, await anext(events))
@@ -100,7 +100,7 @@ class SessionEvents:
         conversation.picture.draw_soon()
 
     def _put(self, ask: OpenAsk) -> None:
-        """Put what is asked to the person. Whatever was to be stopped has stopped."""
+        """Show an ask to the user. A requested stop is complete by then."""
         conversation = self._conversation
         conversation.is_stopping = False
         match ask.asked or QuestionAsk(question=ask.message.text or ""):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """Looks, an editor, the branch, and the prompts of earlier runs."""
+    """Appearance, an editor, the branch, and the prompts of earlier runs."""
 
     theme: Theme
     edit: EditText

@@ -23,7 +23,7 @@ class Background(Enum):
 
 
 class Role(Enum):
-    """The role of a piece of text. Colours are those of the terminal's palette, which the user can read well."""
+    """The role of a piece of text. Colours come from the terminal's palette, which suits the user."""
 
     PLAIN = auto()
     DIM = auto()
@@ -65,7 +65,7 @@ DARK: Final = {
     Role.ADDED_WORDS: "32;7",
     Role.REMOVED_WORDS: "31;7",
 }
-# On white the dim letters of many terminals cannot be read.
+# In many terminals, dim text is unreadable on white.
 LIGHT: Final = {**DARK, Role.DIM: "90", Role.ACTIVE: "34"}
 # Nothing is dim, and colours are bright or bold.
 CONTRAST_DARK: Final = {
@@ -115,7 +115,7 @@ BLUE_AND_YELLOW_LIGHT: Final = {
 
 
 class Palette(msgspec.Struct, frozen=True, kw_only=True):
-    """How each role looks, as the SGR codes of a terminal.
+    """The style of each role, as SGR codes.
 
     `code_style` names the highlighting of code; `accent`, `added`, `removed` and `faint` the looks of Markdown.
     """
@@ -165,7 +165,7 @@ SHARED_COLOURS: Final = {RED: Role.ERROR, GREEN: Role.SUCCESS, DIM: Role.DIM, BO
 
 
 class Theme:
-    """Paints text. The palette may change: the terminal tells its background late, a person chooses another theme."""
+    """Paints text. The palette may change: the terminal reports its background late, or the user changes the theme."""
 
     def __init__(self, palette: Palette) -> None:
         self.palette = palette
@@ -177,11 +177,11 @@ class Theme:
 
     @property
     def has_colours(self) -> bool:
-        """Whether there are any."""
+        """Whether colours are used."""
         return self.palette.has_colours
 
     def paint(self, text: str, role: Role = Role.PLAIN) -> str:
-        """The text in its colours. Whatever it holds, it steers nothing: control characters are made visible."""
+        """The text in its colours. It cannot control the terminal: control characters are made visible."""
         shown = safe(text)
         code = self.codes.get(role)
         return f"\x1b[{code}m{shown}\x1b[0m" if code and shown else shown
@@ -207,14 +207,14 @@ class Theme:
 
 
 def theme_for(env: Mapping[str, str], chosen: ThemeName = ThemeName.AUTO) -> Theme:
-    """The theme that begins a conversation."""
+    """The theme at the start of a conversation."""
     return Theme(palette_for(env, chosen))
 
 
 def palette_for(env: Mapping[str, str], chosen: ThemeName, background: Background | None = None) -> Palette:
-    """The colours that are wanted: `NO_COLOR` before all, then `ROBOTA_THEME`, what was chosen, and the background.
+    """The colours to use, from `NO_COLOR`, then `ROBOTA_THEME`, the chosen theme, and the background.
 
-    The terminal's own word about its background counts before `COLORFGBG`, which may be that of another terminal.
+    The terminal's own report of its background precedes `COLORFGBG`, which may be inherited from another terminal.
     """
     name = theme_wanted(env, chosen)
     if env.get("NO_COLOR"):
@@ -225,20 +225,20 @@ def palette_for(env: Mapping[str, str], chosen: ThemeName, background: Backgroun
 
 
 def theme_wanted(env: Mapping[str, str], chosen: ThemeName) -> ThemeName:
-    """The theme that counts: that of `ROBOTA_THEME`, else the one that was chosen."""
+    """The theme in `ROBOTA_THEME`, else the chosen one."""
     wanted = env.get("ROBOTA_THEME", "")
     return ThemeName(wanted) if wanted in set(ThemeName) else chosen
 
 
 def safe(text: str) -> str:
-    """Text that a terminal only shows."""
+    """Text without control characters that a terminal would act on."""
     if text.isascii() and text.isprintable():
         return text
     return visible(without_surrogates(text), TAB).expandtabs(TAB_WIDTH)
 
 
 def cut_columns(text: str, width: int) -> str:
-    """As much of a text as fits into so many columns, with `…` at its end if it was cut."""
+    """The text cut to this width in columns, with `…` at its end if it was cut."""
     if columns_of(text) <= width:
         return text
     end, columns = 0, 1

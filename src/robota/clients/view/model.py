@@ -73,7 +73,7 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     request: Message | None = None
     answered_ts: int | None = None
     is_thinking: bool = False
-    has_ended: bool = False  # nothing more comes of the task
+    has_ended: bool = False  # the task sends no more events
     usage: TokenUsage = TokenUsage()
     context: ContextUpdate | None = None
     retry: RetryScheduled | None = None
@@ -81,9 +81,9 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     todos: tuple[TodoItem, ...] = ()
     notices: tuple[Notice, ...] = ()
     background: tuple[BackgroundTask, ...] = ()
-    seen_background: frozenset[str] = frozenset()  # what had ended well when the person last said something
-    kept_out: str = ""  # what the sandbox keeps commands from
-    past_calls: tuple[PastCall, ...] = ()  # those of the rows that were there already
+    seen_background: frozenset[str] = frozenset()  # what had completed at the user's last message
+    kept_out: str = ""  # what the sandbox denies to commands
+    past_calls: tuple[PastCall, ...] = ()  # calls of rows that were loaded, not streamed
 
     @property
     def agent(self) -> AgentStateInfo:

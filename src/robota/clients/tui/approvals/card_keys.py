@@ -27,7 +27,7 @@ class CardKeys:
         self._quick = QuickApprovals()
 
     def show(self, approval: PendingApproval) -> None:
-        """Put the card of a request up."""
+        """Show the card of a request."""
         self._conversation.dialog = self._dialog(approval)
         self._conversation.keys.wake_after_pause()
 
@@ -53,7 +53,7 @@ class CardKeys:
                 self._answer(approval, answer)
 
     def go_back(self, approval: PendingApproval) -> None:
-        """The input is for prompts again. What was written for the card is found with the arrow keys."""
+        """Use the input for prompts again. The text written for the card is in the history."""
         editable = approval.asked.editable
         is_edit = approval.purpose is InputPurpose.EDIT and editable is not None
         approval.purpose = InputPurpose.PROMPT

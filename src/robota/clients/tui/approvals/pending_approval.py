@@ -33,7 +33,7 @@ class PendingApproval:
         self.is_all_shown = len(self._rows) <= ROWS_SHOWN and all(len(row) <= CHARACTERS_SHOWN for row in self._rows)
 
     def first_rows(self, width: int) -> list[str]:
-        """The rows that are printed when it is asked."""
+        """The rows to print above the card."""
         if self.is_all_shown:
             return self._hung(self._rows, width)
         left_out = f"    Not all {len(self._rows):,} lines are shown: press Ctrl+O to see them before you approve."
@@ -41,12 +41,12 @@ class PendingApproval:
         return [*self._hung(shown, width), self._theme.paint(left_out, Role.ERROR)]
 
     def _hung(self, rows: list[str], width: int) -> list[str]:
-        """Long lines of a diff go on beside the line numbers; those of a command stay whole, to be copied."""
+        """Wrap long lines of a diff next to their line numbers; lines of a command stay whole for copying."""
         is_diff = isinstance(self.asked.view, DiffView | DiffsView)
         return [part for row in rows for part in broken(row, width)] if is_diff else rows
 
     def all_rows(self) -> list[str]:
-        """Everything; from now on a yes counts."""
+        """All rows; from now on a yes counts."""
         self.is_all_shown = True
         return self._rows
 

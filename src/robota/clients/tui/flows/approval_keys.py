@@ -1,7 +1,7 @@
-"""Keys at a request for approval: which of them answers, and what.
+"""Keys at a request for approval: which key gives which answer.
 
-Nothing but a key that was shown answers. Enter counts only on a row that an arrow chose, and keys that come while a
-person is still typing something else are not for the card (`typing_pause`).
+Only keys that are shown give an answer. Enter counts only on a row selected with an arrow key, and keys pressed while
+the user is still typing something else are not for the card (`typing_pause`).
 """
 
 from enum import Enum, auto
@@ -176,7 +176,7 @@ def _first_step(card: ApprovalCard) -> ApprovalCard:
 
 
 def _hunks_answer(card: ApprovalCard) -> Answer:
-    """All of them is a plain yes, none of them a no."""
+    """All hunks are a plain yes, none is a no."""
     if not card.chosen:
         return Reject()
     if len(card.chosen) == card.asked.choosable_hunks:

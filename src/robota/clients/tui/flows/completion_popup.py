@@ -18,12 +18,12 @@ class PopupEnter(Enum):
     """What Enter does while the popup is open."""
 
     SEND = auto()  # the text unchanged
-    TAKE = auto()  # put the word in and go on writing
+    TAKE = auto()  # insert the word and keep editing
     TAKE_AND_SEND = auto()
 
 
 class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
-    """Completions at the caret. `is_moved`: the user has selected one of them."""
+    """Completions at the caret. `is_moved`: the user has moved the selection."""
 
     text: str
     caret: int
@@ -33,7 +33,7 @@ class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def chosen(self) -> CompletionCandidate:
-        """The word that Tab and Enter take."""
+        """The word that Tab and Enter insert."""
         return self.completion.candidates[self.rows.index or 0]
 
     @property
@@ -42,7 +42,7 @@ class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
         return self.text[self.completion.start : self.caret]
 
     def moved(self, by: int) -> "CompletionPopup":
-        """With the word above or below chosen."""
+        """The popup with the word above or below selected."""
         return replace(self, rows=self.rows.moved(by), is_moved=True)
 
     def taken(self) -> tuple[str, int]:
@@ -54,7 +54,7 @@ class CompletionPopup(msgspec.Struct, frozen=True, kw_only=True):
         return before + insert + after, len(before + insert)
 
     def on_enter(self) -> PopupEnter:
-        """A command that takes no words runs at once; nothing is chosen for somebody who typed a whole word."""
+        """A command without arguments runs at once; a completely typed word is sent unchanged."""
         is_command = self.chosen.kind in (CandidateKind.COMMAND, CandidateKind.ARGUMENT)
         is_whole = self.typed == self.chosen.insert.strip()
         if not self.is_moved and (is_whole or (is_command and not self.typed)):

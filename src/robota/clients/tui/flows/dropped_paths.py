@@ -1,4 +1,4 @@
-"""Files that are dropped on a terminal come as a paste of their paths: which paths such a paste holds."""
+"""Recognize files dropped on the terminal, which arrive as a paste of their paths."""
 
 import re
 import shlex

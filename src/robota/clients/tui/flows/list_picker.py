@@ -1,4 +1,4 @@
-"""Choosing from a list: arrows move, letters filter, Enter takes, Esc leaves it as it is."""
+"""Choose from a list: arrows move, letters filter, Enter selects, Esc cancels."""
 
 import msgspec
 
@@ -17,12 +17,12 @@ class ListPicker(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def options(self) -> tuple[CommandOption, ...]:
-        """The options that the words leave."""
+        """The options that match the filter."""
         return matching_options(self.choice, self.words)
 
     @property
     def chosen(self) -> CommandOption | None:
-        """The option that Enter takes."""
+        """The option that Enter selects."""
         options = self.options
         return options[self.rows.index or 0] if options else None
 
@@ -42,7 +42,7 @@ def picker_for(choice: CommandChoice, words: str = "") -> ListPicker:
 
 
 def matching_options(choice: CommandChoice, words: str) -> tuple[CommandOption, ...]:
-    """The options in which every word occurs."""
+    """The options that contain every word."""
     wanted = words.casefold().split()
     return tuple(
         option

@@ -37,7 +37,7 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
         return chips, f"[Image #{number}]"
 
     def restored(self, text: str, images: tuple[str, ...]) -> tuple["PasteChips", str]:
-        """A prompt that was sent before, to be changed: its labels stand for its images again, each has one."""
+        """Restore a sent prompt for editing: each of its labels refers to its image again."""
         numbers = [int(number) for number in dict.fromkeys(re.findall(IMAGE_LABEL, text))]
         chips = msgspec.structs.replace(
             self,

@@ -14,14 +14,14 @@ MANY: Final = 8
 
 
 class QuickApproval(msgspec.Struct, frozen=True, kw_only=True):
-    """A yes that came at once: when, and the sets of rules that could have said it."""
+    """A quick yes: when it was given, and the sets of rules that would have allowed the call."""
 
     at: float
     offered: frozenset[tuple[str, ...]]
 
 
 class RuleProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """Rules that would have answered `answered` of the `approvals` quick ones of the last minutes."""
+    """Rules that would have answered `answered` of the `approvals` quick approvals of the last minutes."""
 
     rules: tuple[str, ...]
     approvals: int
@@ -49,7 +49,7 @@ class QuickApprovals(msgspec.Struct, frozen=True, kw_only=True):
         return QuickApprovals(given=(*kept, QuickApproval(at=now, offered=offered)))
 
     def proposal(self, asked: ApprovalAsk, now: float) -> RuleProposal | None:
-        """The rules of this ask that would have answered most of them; the narrowest of several."""
+        """The suggested rules that would have answered most quick approvals; on a tie, the first and narrowest."""
         recent = [each for each in self.given if now - each.at <= LOOKED_BACK_S]
         if len(recent) < MANY or not asked.verdict.suggestions:
             return None

@@ -26,7 +26,7 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
     is_missing: bool = False  # nothing has the words in it
 
     def sized(self, height: int) -> "PagerReading":
-        """On a screen of another height."""
+        """The reader resized to another height."""
         return replace(self, height=height).moved_to(self.top)
 
     def moved_to(self, top: int) -> "PagerReading":
@@ -34,7 +34,7 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, top=max(0, min(top, len(self.rows) - self.height)))
 
     def at_end(self) -> "PagerReading":
-        """At the newest rows."""
+        """The reader scrolled to the newest rows."""
         return self.moved_to(len(self.rows))
 
     @property

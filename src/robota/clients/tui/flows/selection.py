@@ -4,7 +4,7 @@ import msgspec
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """A chosen row of `count`, of which `height` are visible; `index` is None while nothing is chosen."""
+    """The selected one of `count` rows, with `height` rows visible; `index` is None while nothing is selected."""
 
     count: int
     index: int | None = 0
@@ -12,7 +12,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     wraps: bool = True
 
     def moved(self, by: int) -> "Selection":
-        """One step further, from the end to the beginning if it wraps. From nowhere it leads to the first or last."""
+        """Move by one step, wrapping around if allowed. With nothing selected, select the first or last row."""
         if self.count == 0:
             return self
         if self.index is None:
@@ -23,7 +23,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def visible(self) -> range:
-        """The rows to show: always with the chosen one, and never more than fit."""
+        """The rows to show: they include the selected one, and never exceed the height."""
         height = max(1, self.height)
         first = max(0, min((self.index or 0) - height // 2, self.count - height))
         return range(first, min(self.count, first + height))

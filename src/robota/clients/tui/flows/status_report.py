@@ -19,7 +19,7 @@ class StatusTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequestUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the row of a request says of its tokens, once it has ended; what came in counts the cache too."""
+    """The token counts in the row of a finished request; the input includes cached tokens."""
 
     tokens_in: int | None = None
     tokens_out: int = 0
@@ -81,7 +81,7 @@ def status_report(
 
 
 def _newest_usage(view: ViewModel) -> dict[str, int] | None:
-    """What the newest request took that has ended, with what the cache gave told apart; None if there was none."""
+    """The usage of the newest finished request, with cached tokens listed separately; None if there is none."""
     for row in reversed(view.rows):
         if row.say != "api_req_started":
             continue

@@ -5,17 +5,17 @@ from typing import Final
 import msgspec
 
 QUIET_S: Final = 0.4
-# In the middle of a sentence one pauses longer.
+# Users pause longer in the middle of a sentence.
 QUIET_WITH_DRAFT_S: Final = 2.0
 
 
 class TypingPause(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest moment at which a card was put up, or a key came that was not for it."""
+    """When the card was shown, or the last key that was not for it was pressed."""
 
     since: float
 
     def is_over(self, now: float, *, has_draft: bool = False) -> bool:
-        """Whether the user has not typed for long enough that a key is meant for the card."""
+        """Whether the user has not typed for so long that a key is for the card."""
         return now - self.since >= (QUIET_WITH_DRAFT_S if has_draft else QUIET_S)
 
 
@@ -31,7 +31,7 @@ class CardFocus(msgspec.Struct, frozen=True, kw_only=True):
     is_writing: bool = False
 
     def takes_keys(self, now: float, *, has_draft: bool) -> bool:
-        """Whether a key answers the card. What was typed before never does, and it does not keep it from answering."""
+        """Whether a key goes to the card now. Text typed earlier never does, nor does it block later keys for long."""
         if self.is_turned_to:
             return True
         return not (self.is_writing and has_draft) and self.pause.is_over(now, has_draft=has_draft)

@@ -1,4 +1,4 @@
-"""Compute the visual rows of the input, and move the cursor up and down by one of them."""
+"""Compute the visual rows of the input, and move the cursor up and down by a row."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -7,9 +7,9 @@ from robota.clients.terminal.width import columns_of
 
 
 def moved_by_row(text: str, caret: int, room: int, by: int) -> int | None:
-    """The caret one row above (-1) or below (1), in the same column where that row has it; None if there is none.
+    """The caret one row above (-1) or below (1), in the same column if that row is long enough; None at the edge.
 
-    `room` is how many columns a row has; longer lines are broken where the next character does not fit.
+    `room` is the number of columns in a row; longer lines are wrapped where the next character does not fit.
     """
     rows = list(pairwise([*_row_starts(text, max(1, room)), len(text) + 1]))
     row = max(place for place, (begin, _) in enumerate(rows) if begin <= caret)

@@ -1,4 +1,4 @@
-"""An answer as it comes: rows that are finished, and the rows at its end that may still change."""
+"""A streamed answer: finished rows, and rows at its end that may still change."""
 
 from typing import TYPE_CHECKING
 
@@ -20,17 +20,17 @@ class StreamedAnswer:
         self._drawn: tuple[MarkdownBlock | None, int, list[str]] = (None, 0, [])
 
     def feed(self, text: str, width: int) -> list[str]:
-        """The rows that this text finishes."""
+        """The rows that this text completes."""
         blocks = self._blocks.feed(text)
         rows = self._rows(blocks, width)
         return self._without_begun_row(rows, blocks[-1]) if blocks and blocks[-1].is_cut else rows
 
     def finish(self, width: int) -> list[str]:
-        """The rows that are left."""
+        """End the answer; returns the remaining rows."""
         return self._rows(self._blocks.finish(), width)
 
     def tail(self, width: int) -> list[str]:
-        """The rows of what has not ended. A table is shown when it is whole: its columns move with every row."""
+        """The rows of the unfinished block. A table is shown only when complete: each row may change its columns."""
         block = self._blocks.tail
         if block is None:
             return []

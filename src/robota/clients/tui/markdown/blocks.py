@@ -1,4 +1,4 @@
-"""Cuts a stream of Markdown into blocks as soon as each is complete. Pure; a piece costs as much as it is long."""
+"""Split a stream of Markdown into blocks as each is completed. Pure; the cost of a piece depends only on its length."""
 
 import re
 from enum import Enum, auto
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 FENCE: Final = r" {0,12}(`{3,}|~{3,})(.*)"
 HEADING: Final = r" {0,3}#{1,6}(\s|$)"
 RULE: Final = r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$"
-UNDERLINE: Final = r" {0,3}(-+|=+)[ \t]*$"  # below a paragraph it makes a heading of it
+UNDERLINE: Final = r" {0,3}(-+|=+)[ \t]*$"  # turns the paragraph above it into a heading
 LIST_ITEM: Final = r" ?([-*+]|\d{1,9}[.)])(\s|$)"
 # Longer blocks are drawn in parts, so that the part that is redrawn stays small.
 LONGEST_CODE: Final = 30
@@ -18,7 +18,7 @@ LONGEST_TEXT: Final = 1500
 
 
 class BlockKind(Enum):
-    """What a block is, as far as it decides where it ends."""
+    """The kinds of blocks that end differently."""
 
     TEXT = auto()
     ITEM = auto()
@@ -29,7 +29,7 @@ class BlockKind(Enum):
 class MarkdownBlock(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of Markdown that can be drawn by itself.
 
-    `has_gap`: an empty line comes before it. `is_cut`: its paragraph goes on in the next block.
+    `has_gap`: an empty line comes before it. `is_cut`: its paragraph continues in the next block.
     """
 
     text: str
@@ -39,13 +39,13 @@ class MarkdownBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockStream:
-    """The blocks of a text that is still coming."""
+    """Splits a text that is still arriving."""
 
     def __init__(self) -> None:
         self._partial = ""  # the line that has not ended
         self._lines: list[str] = []  # of the block that has not ended
         self._kind = BlockKind.TEXT
-        self._fence = ""  # the signs that would close the code, inside of it
+        self._fence = ""  # inside a code block: the fence that closes it
         self._opening = ""  # the line that opened it
         self._gap = False  # an empty line has come since the block before
         self._blank = False  # there was an empty line inside a list item
@@ -53,7 +53,7 @@ class BlockStream:
         self._is_first = True
 
     def feed(self, text: str) -> list[MarkdownBlock]:
-        """The blocks that end with this text."""
+        """The blocks that this text completes."""
         *lines, self._partial = (self._partial + text.replace("\r", "")).split("\n")
         for line in lines:
             self._take(line)
@@ -62,7 +62,7 @@ class BlockStream:
         return self._given()
 
     def finish(self) -> list[MarkdownBlock]:
-        """The rest at the end."""
+        """End the text; returns the remaining blocks."""
         if self._partial:
             self._take(self._partial)
         self._partial = ""

@@ -33,7 +33,7 @@ STYLES: Final = {
     "markdown.link": "underline",
     "markdown.table.header": "bold",
 }
-# What is less important: by the theme dim, grey, or like the rest.
+# The style of less important text: dim, grey or plain, depending on the theme.
 FAINT: Final = {
     "faint": "",
     "markdown.block_quote": "italic ",
@@ -43,7 +43,7 @@ FAINT: Final = {
 }
 ACCENTED: Final = ("markdown.code", "markdown.item.number", "markdown.item.bullet", "diff.place")
 
-# The first that fits counts.
+# The first match counts.
 DIFF_STYLES: Final = {
     "+++": "faint",
     "---": "faint",
@@ -73,10 +73,10 @@ class FullRule(HorizontalRule):
 
 
 class NumberedItem(ListItem):
-    """An item whose number has its dot, so that it reads like what was written."""
+    """A list item whose number keeps its dot, as in the source."""
 
     def render_number(self, console: Console, options: ConsoleOptions, number: int, last_number: int) -> RenderResult:
-        """The number, and the text beside it."""
+        """The number, followed by the text."""
         width = len(str(last_number)) + 2
         style = console.get_style("markdown.item.number", default="none")
         lines = console.render_lines(self.elements, options.update(width=options.max_width - width), style=self.style)
@@ -98,7 +98,7 @@ class PlainCode(CodeBlock):
     """Code without margins, so that it can be copied; long lines are broken."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The highlighted code, a little to the right."""
+        """The highlighted code, slightly indented."""
         code = str(self.text).rstrip()
         if self.lexer_name == "diff":
             yield Padding(_coloured_diff(code), (0, 0, 0, 2))
@@ -117,7 +117,7 @@ def _code_theme(name: str, faint: Style) -> SyntaxTheme:
 
 
 def _coloured_diff(code: str) -> Text:
-    """A diff as a person reads it: what was removed, what was added, where, and the rest of it."""
+    """A diff with colours for removed lines, added lines and headers."""
     text = Text(overflow="fold")
     for number, line in enumerate(code.split("\n")):
         style = next((style for sign, style in DIFF_STYLES.items() if line.startswith(sign)), "")
@@ -126,7 +126,7 @@ def _coloured_diff(code: str) -> Text:
 
 
 class AnswerMarkdown(Markdown):
-    """Markdown in our looks. Links lead to addresses of the web and to files that are there, and hide neither."""
+    """Markdown in our style. Links lead to web addresses and existing files, and always show their target."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -154,9 +154,7 @@ class AnswerMarkdown(Markdown):
 
 @cache
 def _parser() -> MarkdownIt:
-    """Reads what a terminal can show. HTML stays the text that was written, for `List<String>` is some, too; so do
-    definitions of links, because they stand in another block than the links.
-    """
+    """Parses what a terminal can show. HTML stays text (`List<String>` would be HTML), and so do link definitions."""
     return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
 
 
@@ -168,7 +166,7 @@ def _image_as_text(token: Token) -> Token:
 
 
 def _honest_links(tokens: Sequence[Token], file_address: FileAddress) -> Iterator[Token]:
-    """The same text; behind a link whose words are not its address, the address."""
+    """The same text, with the address added after each link whose text is different."""
     address, words = "", ""
     for token in tokens:
         if token.type == "link_open":

@@ -18,9 +18,9 @@ KEYS: Final = "Enter select  type to filter  PgUp/PgDn scroll  Esc cancel"
 
 
 class BrowsedList:
-    """The list, and the preview of its chosen row: beside it where there is room, else below.
+    """The list, and the preview of the selected row: next to it if there is room, else below.
 
-    `load` is called with an option whose preview nobody has seen yet; `show` brings it.
+    `load` is called for an option without a preview; `show` supplies it.
     """
 
     def __init__(self, choice: CommandChoice, theme: Theme, load: Callable[[CommandOption], None]) -> None:
@@ -33,11 +33,11 @@ class BrowsedList:
         self.picked: CommandOption | None = None
 
     def show(self, option: CommandOption, rows: Sequence[str]) -> None:
-        """The preview of an option."""
+        """Set the preview of an option."""
         self._previews[option.preview] = rows
 
     def press(self, key: str) -> bool:
-        """After a key; False closes."""
+        """Handle a key; False closes the page."""
         if key in ("pageup", "pagedown"):
             self._top = max(0, self._top + (10 if key == "pagedown" else -10))
             return True

@@ -1,4 +1,4 @@
-"""A long text on a screen of its own, with search and jumps from section to section."""
+"""A full-screen reader for long text, with search and jumps between sections."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from robota.clients.tui.theme import Role, Theme
 
 
 class Reader:
-    """Draws the rows that a `PagerReading` says, and gives it the keys."""
+    """Draws the visible rows of a `PagerReading`, and passes it the keys."""
 
     def __init__(
         self, rows: Sequence[str], theme: Theme, *, sections: Sequence[int] = (), from_end: bool = False
     ) -> None:
-        """`sections` are the rows at which Tab stops."""
+        """`sections` are the rows that Tab jumps to."""
         self._source = tuple(rows)
         self._sections = frozenset(sections)
         self._theme = theme
@@ -35,14 +35,14 @@ class Reader:
         return [*shown, *filling, self._theme.row([(reading.foot, Role.CHOSEN)], width)]
 
     def press(self, key: str) -> bool:
-        """After a key; False closes."""
+        """Handle a key; False closes the page."""
         after = press_while_reading(self._reading, key)
         if after is not None:
             self._reading = after
         return after is not None
 
     def _break_rows(self, width: int) -> None:
-        """Long rows need several; where one is in the text stays."""
+        """Wrap long rows, keeping the position in the text."""
         self._width = width
         rows: list[str] = []
         sections = []

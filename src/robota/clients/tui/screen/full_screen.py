@@ -1,4 +1,4 @@
-"""A screen of its own, on the alternate buffer: rows are drawn, keys are handed on, the scrollback stays as it was."""
+"""Full screens, on the alternate buffer: draw rows and pass keys on; the scrollback is not touched."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -54,7 +54,7 @@ class FullScreen:
         self._notice = ""
 
     async def show(self, page: ScreenPage) -> None:
-        """Show it until a key that it gets says that this was the last."""
+        """Show a page until one of its keys closes it."""
         control = FormattedTextControl(lambda: self._drawn(page))
         application: Application[None] = Application(
             layout=Layout(Window(control, wrap_lines=False, always_hide_cursor=True)),
@@ -62,7 +62,7 @@ class FullScreen:
             input=TerminalInput(self._reports),
             output=self._output,
             full_screen=True,
-            terminal_size_polling_interval=None,  # a signal tells
+            terminal_size_polling_interval=None,  # a signal reports changes
         )
         application.ttimeoutlen = ESCAPE_S
         application.timeoutlen = ESCAPE_S
@@ -74,12 +74,12 @@ class FullScreen:
             self._application = None
 
     def redraw(self) -> None:
-        """Draw what has changed by itself."""
+        """Draw changes that no key caused."""
         if self._application is not None:
             self._application.invalidate()
 
     def tell(self, row: str) -> None:
-        """Show a row at the bottom of the page, if one is shown: something waits behind it."""
+        """Show a row at the bottom of the open page: something waits behind it."""
         self._notice = row
         self.redraw()
 

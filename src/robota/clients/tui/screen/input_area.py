@@ -41,7 +41,7 @@ class InputArea:
         return self._buffer.cursor_position
 
     def put(self, text: str, caret: int | None = None) -> None:
-        """Let the input show this text, the cursor at its end or at the caret."""
+        """Set the text of the input, with the cursor at its end or at the caret."""
         self._is_ours = True
         self._buffer.set_document(Document(text, caret), bypass_readonly=True)
         self._is_ours = False
@@ -56,7 +56,7 @@ class InputArea:
         return written
 
     def clear(self) -> str:
-        """Empty the input; its text, which is returned, becomes the newest of the history."""
+        """Clear the input; its text is returned, and becomes the newest entry of the history."""
         text = self.expanded()
         self._keep(text)
         self._chips = self._chips.cleared()
@@ -64,7 +64,7 @@ class InputArea:
         return text
 
     def put_instead(self, text: str) -> bool:
-        """Let the input show this text; whether another one was there, which is now the newest of the history."""
+        """Replace the text of the input. Returns whether there was another text, now the newest in the history."""
         before = self.expanded()
         is_kept = bool(before.strip()) and before != text
         if is_kept:
@@ -76,7 +76,7 @@ class InputArea:
         self._history = self._history.sent(text)
 
     def put_back(self, written: Written) -> None:
-        """Let the input show again what could not be sent or was taken back, and keep what is written there by now."""
+        """Put back a text that was not sent or was withdrawn, and keep what was written in the meantime."""
         self._chips, text = self._chips.restored(written.text, written.images)
         self.put("\n".join(part for part in (text, self.text) if part))
 
@@ -90,22 +90,22 @@ class InputArea:
         return self._chips.expanded(self._buffer.text)
 
     def paste(self, text: str) -> None:
-        """Put a paste in at the cursor."""
+        """Insert a paste at the cursor."""
         self._chips, inserted = self._chips.pasted(text)
         self._buffer.insert_text(inserted)
 
     def insert(self, text: str) -> None:
-        """Put text in at the cursor."""
+        """Insert text at the cursor."""
         self._buffer.insert_text(text)
 
     def paste_image(self, data_url: str) -> None:
-        """Put the label of an image in at the cursor."""
+        """Insert the label of an image at the cursor."""
         self._chips, label = self._chips.with_image(data_url)
         self._buffer.insert_text(f"{label} ")
 
     @property
     def is_behind_label(self) -> bool:
-        """Whether the cursor stands right behind the label of a paste or an image."""
+        """Whether the cursor is right after the label of a paste or an image."""
         return bool(self._chips.label_before(self.text, self.caret))
 
     def erase_label(self) -> None:
@@ -147,7 +147,7 @@ class InputArea:
         return wants_completion(self.text, self.caret)
 
     def offer(self, text: str, caret: int, completion: PromptCompletion | None) -> None:
-        """Show words that were found for this text; they are dropped if it has changed since."""
+        """Show completions for this text; they are dropped if it has changed since."""
         self._popup = popup_for(text, caret, completion)
 
     def close_popup(self) -> None:
@@ -155,12 +155,12 @@ class InputArea:
         self._popup = None
 
     def move_in_popup(self, by: int) -> None:
-        """Choose the word above or below."""
+        """Select the word above or below."""
         if self._popup is not None:
             self._popup = self._popup.moved(by)
 
     def take_candidate(self) -> None:
-        """Put the chosen word in."""
+        """Insert the selected word."""
         if self.popup is not None:
             is_file = self.popup.chosen.kind is CandidateKind.FILE
             self.put(*self.popup.taken())

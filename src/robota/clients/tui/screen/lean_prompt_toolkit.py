@@ -1,6 +1,6 @@
-"""prompt_toolkit without its shortcuts: ready-made prompts, dialogs and progress bars, of which we draw none.
+"""Load prompt_toolkit without its shortcuts: ready-made prompts, dialogs and progress bars, which we do not use.
 
-Its package imports them for everybody, and they are a fifth of what it loads before the first screen.
+The package always imports them, and they are a fifth of what it loads before the first screen.
 """
 
 import sys
@@ -12,7 +12,7 @@ PACKAGE: Final = "prompt_toolkit"
 
 
 def load_without_shortcuts() -> None:
-    """Put the package in its place without running what its own file imports; its modules are loaded as usual."""
+    """Register the package without the imports of its own file; its modules are loaded as usual."""
     spec = find_spec(PACKAGE)
     if spec is not None and PACKAGE not in sys.modules:
         sys.modules[PACKAGE] = module_from_spec(spec)

@@ -47,11 +47,11 @@ from robota.clients.tui.theme import TAB_WIDTH, Background, Role, Theme, cut_col
 if TYPE_CHECKING:
     from robota.clients.terminal.guard import StartGuard, TerminalGuard
 
-# How long an Esc is waited for to become an Alt or an arrow key.
+# How long to wait after an Esc, which may begin an Alt or arrow key.
 ESCAPE_S: Final = 0.05
 MOST_INPUT_ROWS: Final = 10
 SIGN_WIDTH: Final = 2
-# A lower window has no room for the edges of the input.
+# A lower window has no room for the frame of the input.
 LOWEST_WITH_EDGES: Final = 10
 
 
@@ -72,7 +72,7 @@ class Regions(Protocol):
 
 
 class LiveRegion:
-    """A running prompt_toolkit application that is no taller than the terminal."""
+    """A prompt_toolkit application that fits the height of the terminal."""
 
     def __init__(
         self,
@@ -106,10 +106,10 @@ class LiveRegion:
             output=self.output,
             erase_when_done=True,
             include_default_pygments_style=False,
-            max_render_postpone_time=None,  # what a turn does is drawn at intervals anyway, and a key at once
+            max_render_postpone_time=None,  # output is drawn at intervals anyway, keys at once
             editing_mode=EditingMode.VI if has_vi_keys else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if has_vi_keys else None,
-            terminal_size_polling_interval=None,  # a signal tells, and at rest nothing shall wake us
+            terminal_size_polling_interval=None,  # a signal reports changes, and nothing should wake an idle process
         )
         self._application.ttimeoutlen = ESCAPE_S
         self._application.timeoutlen = ESCAPE_S
@@ -162,23 +162,23 @@ class LiveRegion:
             self._application.exit(exception=error)
 
     def leave(self) -> None:
-        """Take the region off the screen and end."""
+        """Remove the region from the screen and end."""
         if self._application.is_running and not self._application.is_done:
             self._application.exit()
 
     def ask_background(self, then: Callable[[Background], None]) -> None:
-        """Ask the terminal whether it is light or dark; one that does not know the question says nothing."""
+        """Ask the terminal whether it is light or dark; terminals without support do not answer."""
         self.reports.on_background = then
         self.reports.awaits_background = True
         self.output.write_raw(ASK_FOR_BACKGROUND)
 
     def print_above(self, rows: Iterable[str]) -> None:
-        """Print rows for good."""
+        """Print finished rows."""
         self._printed += rows
         self._application.invalidate()
 
     def print_rest(self, rows: Iterable[str]) -> None:
-        """Print what there was no time for before the region went."""
+        """Print the remaining rows after the region was removed."""
         self._printed += rows
         self._write_printed()
         with contextlib.suppress(OSError):  # the terminal may have gone too
@@ -203,9 +203,9 @@ class LiveRegion:
             yield
 
     def _begin_picture(self) -> None:
-        """Hold everything until the picture is complete; print what is finished, take back what is not needed."""
+        """Start a frame: hold the output, print finished rows, and erase rows that are no longer needed."""
         self.output.hold()
-        # Whatever is drawn comes after them.
+        # Before everything else in the frame.
         self._printed += self._regions.new_rows()
         size = self.output.get_size()
         has_edges = self.has_edges
@@ -239,7 +239,7 @@ class LiveRegion:
         return [*(_columns_written(screen.data_buffer[row]) for row in range(cursor.y)), cursor.x]
 
     def _text_window(self, *, has_vi_keys: bool) -> Window:
-        # Every processor goes through all characters several times a key, so there are only those that are needed.
+        # Each processor handles all characters several times per key, so only the necessary ones are used.
         processors: list[Processor] = [
             HighlightSelectionProcessor(),
             ConditionalProcessor(

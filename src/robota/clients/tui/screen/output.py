@@ -1,4 +1,4 @@
-"""The terminal as prompt_toolkit writes to it: whole pictures at once, so that nothing flickers."""
+"""The output for prompt_toolkit: complete frames are written at once, to avoid flicker."""
 
 import base64
 import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Terminals that support synchronized output draw everything in between at once; others ignore the sequences.
 PICTURE_BEGINS: Final = "\x1b[?2026h"
 PICTURE_ENDS: Final = "\x1b[?2026l"
-# Terminals that break long lines anew when their window becomes narrower say so with one of these variables.
+# Variables of terminals that rewrap long lines when the window becomes narrower.
 REFLOWING: Final = frozenset(
     {
         "ALACRITTY_WINDOW_ID",
@@ -28,7 +28,7 @@ REFLOWING: Final = frozenset(
         "WT_SESSION",
     }
 )
-# How a message on the desktop is asked for, by the terminal that `TERM_PROGRAM` or `TERM` names.
+# The sequence for a desktop notification, by the terminal named in `TERM_PROGRAM` or `TERM`.
 ITERM_MESSAGE: Final = "\x1b]9;{words}\x07"
 RXVT_MESSAGE: Final = "\x1b]777;notify;Robota;{words}\x07"
 MESSAGES: Final = {
@@ -51,7 +51,7 @@ class PictureOutput(Vt100_Output):
     """Buffers output until a frame is complete, and writes it at once."""
 
     def __init__(self, stdout: TextIO) -> None:
-        # Where the cursor is nobody has to be asked: what is drawn always begins where the last line ended.
+        # No cursor position requests: every frame begins where the previous output ended.
         super().__init__(stdout, lambda: _size_of(stdout), term=os.environ.get("TERM"), enable_cpr=False)
         self._is_held = False
         self._guard: TerminalGuard | None = None
@@ -74,36 +74,36 @@ class PictureOutput(Vt100_Output):
     def copy(self, text: str) -> None:
         """Copy a text to the clipboard of the user's machine, also through SSH."""
         sequence = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode()}\x07"
-        if "TMUX" in os.environ:  # which takes it for itself unless it is told that it is for the terminal around it
+        if "TMUX" in os.environ:  # needs the wrapped sequence too, to pass it to the outer terminal
             sequence += f"\x1bPtmux;{sequence.replace(ESCAPE, ESCAPE * 2)}\x1b\\"
         self.write_raw(sequence)
         self.flush()
 
     def enable_bracketed_paste(self) -> None:
-        """Whoever wants pastes as such also wants to know whether somebody looks."""
+        """Also turn on focus reports, and note that the terminal is in use."""
         super().enable_bracketed_paste()
         self.write_raw(TELL_FOCUS)
         self._is_in_use = True
         self._tell_guard()
 
     def disable_bracketed_paste(self) -> None:
-        """Another program has the terminal now."""
+        """Also turn off focus reports: another program gets the terminal."""
         super().disable_bracketed_paste()
         self.write_raw(TELL_NO_FOCUS)
         self._is_in_use, self._is_guard_to_know = False, True
 
     def enter_alternate_screen(self) -> None:
-        """A page begins; `enable_bracketed_paste` follows."""
+        """Open a full screen; `enable_bracketed_paste` follows."""
         super().enter_alternate_screen()
         self._is_alternate = True
 
     def quit_alternate_screen(self) -> None:
-        """The page ends; `disable_bracketed_paste` follows."""
+        """Close a full screen; `disable_bracketed_paste` follows."""
         super().quit_alternate_screen()
         self._is_alternate = False
 
     def guarded_by(self, guard: "TerminalGuard") -> None:
-        """Tell the guard from now on whether the terminal is in use."""
+        """From now on, notify the guard when the terminal is in use."""
         self._guard = guard
         self._tell_guard()
 
@@ -119,25 +119,25 @@ class PictureOutput(Vt100_Output):
     def erase_down(self) -> None:
         """Clear from here, the beginning of a row, to the end of the screen.
 
-        tmux keeps in its history what a program clears from the very first place, so that is left to the last step.
+        If the screen is cleared from its very first cell, tmux saves it to its history. So that cell is cleared last.
         """
         self.write_raw("\x1b[C\x1b[J\r\x1b[K")
 
     def hold(self) -> None:
-        """A picture begins."""
+        """Start a frame."""
         self._is_held = True
 
     def release(self, drawn: Sequence[int] = ()) -> None:
-        """The picture is complete; `drawn` are the columns of its rows down to the cursor."""
+        """End a frame; `drawn` are the columns of its rows down to the cursor."""
         self._is_held = False
         self._drawn = drawn
         self.flush()
 
     def cursor_up(self, amount: int) -> None:
-        """Go up; where the window has become narrower and rows were broken, past all that became of them."""
+        """Move the cursor up, and further if the terminal has rewrapped rows in a narrower window."""
         columns = self.get_size().columns
         broken = sum(max(0, width - 1) // columns for width in self._drawn) if self._reflows else 0
-        self._drawn = ()  # from there on everything is drawn anew
+        self._drawn = ()  # everything below is redrawn
         super().cursor_up(amount + broken)
 
     def flush(self) -> None:

@@ -1,4 +1,4 @@
-"""The keyboard as prompt_toolkit reads it, without what the terminal itself says in between."""
+"""Keyboard input for prompt_toolkit, without the terminal's own reports."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from robota.clients.tui.theme import Background
 
 ASK_FOR_BACKGROUND: Final = "\x1b]11;?\x1b\\"
 REPORT: Final = r"\x1b\]11;(?P<colour>[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[(?P<focus>[IO])"
-# The beginning of an answer about the background, whose rest has not come yet.
+# An incomplete answer about the background.
 BEGUN: Final = r"\x1b\](?:1(?:1(?:;[^\x07\x1b]*\x1b?)?)?)?$"
 COLOUR: Final = r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})"
 # The weights of red, green and blue in the perceived brightness.
@@ -24,11 +24,11 @@ class TerminalReports:
 
     def __init__(self) -> None:
         self.on_background: Callable[[Background], None] = lambda background: None
-        self.is_focused: bool | None = None  # None until the terminal has said
+        self.is_focused: bool | None = None  # None until the terminal has reported it
         self.awaits_background = False
 
     def take(self, report: re.Match[str]) -> str:
-        """Take a report; nothing of it is a key."""
+        """Handle a report; returns an empty text to remove it from the keys."""
         if report["focus"]:
             self.is_focused = report["focus"] == "I"
         elif (background := background_of(report["colour"])) is not None:
@@ -38,10 +38,10 @@ class TerminalReports:
 
 
 class TerminalInput(Vt100Input):
-    """Keys go on to prompt_toolkit; answers and reports of the terminal go to those who want them.
+    """Passes keys to prompt_toolkit, and reports of the terminal to `TerminalReports`.
 
-    Each application has one of its own: the timer of one, at whose end an Esc is only that, runs on while another reads
-    the keys, and would take an Esc from it.
+    Each application needs a separate instance: the timer that decides that an Esc is a lone key keeps running while
+    another application reads the keys, and would take an Esc from it.
     """
 
     def __init__(self, reports: TerminalReports) -> None:
@@ -50,12 +50,12 @@ class TerminalInput(Vt100Input):
         self._begun = ""
 
     def read_keys(self) -> list[KeyPress]:
-        """The keys that have come."""
+        """The keys since the last call."""
         self.vt100_parser.feed(self._without_reports(self._begun + self.stdin_reader.read()))
         return self._taken()
 
     def flush_keys(self) -> list[KeyPress]:
-        """The keys that nothing more belongs to: an Esc that is only that."""
+        """The pending keys when nothing follows, such as a lone Esc."""
         if self._begun:
             self.vt100_parser.feed(self._begun)
             self._begun = ""
@@ -79,7 +79,7 @@ class TerminalInput(Vt100Input):
 
 
 def background_of(colour: str) -> Background | None:
-    """Whether a colour, as X11 writes it, is a light one; None if it is no colour."""
+    """Whether a colour in X11 notation is light or dark; None if it is invalid."""
     parts = re.match(COLOUR, colour)
     if parts is None:
         return None

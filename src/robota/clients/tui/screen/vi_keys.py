@@ -37,7 +37,7 @@ def bind_vi_keys(bindings: KeyBindings, keyboard: "Keyboard") -> None:
 
 
 def _without_space_after(changed: TextObject, text: str) -> TextObject:
-    """The same text without the space at its end; if it is nothing else, as it is."""
+    """The text object without trailing space; unchanged if it is only space."""
     _, end = changed.sorted()
     word = text[:end].rstrip()
     return TextObject(len(word)) if word else changed

@@ -1,4 +1,4 @@
-"""The card of a request for approval: why it is asked, and the keys that answer it."""
+"""The card of a request for approval: the reasons, and the keys that answer it."""
 
 from collections.abc import Iterator
 from typing import Final, assert_never
@@ -22,7 +22,7 @@ DRAFT_KEPT: Final = "  Your draft is kept; Tab returns to it."
 
 
 class CardSize(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a card is shown: what the sandbox keeps out, why it is asked, and the answers in full sentences."""
+    """Which parts of a card are shown: what the sandbox denies, the reasons, and the answers in full sentences."""
 
     has_kept_out: bool = True
     has_reasons: bool = True
@@ -30,7 +30,7 @@ class CardSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WHOLE_CARD: Final = CardSize()
-# The largest that fits is shown. Why it is asked is worth more than full sentences for the keys.
+# The largest that fits is shown. The reasons are more important than full sentences for the keys.
 CARD_SIZES: Final = (
     WHOLE_CARD,
     CardSize(has_kept_out=False),

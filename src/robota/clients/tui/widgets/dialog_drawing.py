@@ -1,4 +1,4 @@
-"""How a dialog between the conversation and the input is to be drawn."""
+"""How to draw a dialog between the conversation and the input."""
 
 from typing import Final
 

@@ -13,7 +13,7 @@ from robota.text.counted import counted
 
 SHORT_LINES: Final = 12
 SHOWN_OF_LONGER: Final = 10
-# Words of longer lines are not compared, and neither are those of lines that have little in common.
+# Longer lines are not compared word by word, nor are lines with little in common.
 LONGEST_COMPARED: Final = 500
 ALIKE: Final = 0.5
 INDENT: Final = "    "
@@ -73,7 +73,7 @@ def _changed(lines: Sequence[DiffLine], digits: int) -> Iterator[DiffRow]:
 
 
 def _words(text: str, counterpart: str, roles: tuple[Role, Role]) -> Iterator[Piece]:
-    """The line in pieces, those that the counterpart has not in a role of their own."""
+    """The line in pieces; those that are missing from the counterpart get the second role."""
     matcher = SequenceMatcher(None, text, counterpart, autojunk=False)
     if not counterpart or len(text) + len(counterpart) > LONGEST_COMPARED or matcher.ratio() < ALIKE:
         yield text, roles[0]

@@ -1,4 +1,4 @@
-"""Lists to choose from: the completion popup, a picker, a question with two answers, words that wait."""
+"""Lists to choose from: the completion popup, a picker, a question with two answers, queued messages."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +19,7 @@ ROWS_AROUND_OPTIONS: Final = 2
 
 
 def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str]:
-    """The words that fit on the screen; where the next ones come from somewhere else, a rule stands between."""
+    """The completions that fit on the screen; a rule separates those from different sources."""
     candidates = popup.completion.candidates
     shown = [candidates[place] for place in popup.rows.visible]
     label_width = min(WIDEST_LABEL, width // 2, max(columns_of(each.label) for each in shown) + 2)
@@ -28,7 +28,7 @@ def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str
         if candidate.source != source:
             source = candidate.source
             yield theme.row([(f"  ── {source or ''}", Role.DIM)], width)
-        # What a command does tells more than the last of the words that it takes.
+        # The description of a command is more useful than the last of its arguments.
         label = cut_columns(candidate.label, label_width - 2) if candidate.description else candidate.label
         yield _labelled(label, candidate.description, label_width, place == popup.rows.index, theme, width)
     if len(shown) < len(candidates):
@@ -58,7 +58,7 @@ def option_row(picker: ListPicker, place: int, theme: Theme, width: int) -> str:
 
 
 def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Iterator[str]:
-    """The words that wait, and the keys that change them."""
+    """The queued messages, and the keys that change them."""
     yield theme.row([("Queued messages", Role.BOLD)], width)
     rows = replace(waiting.rows, height=min(waiting.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
     for place in rows.visible:
@@ -73,7 +73,7 @@ def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Itera
 
 
 def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int, *, takes_keys: bool = True) -> Iterator[str]:
-    """The question and its two answers, which are shown only when they count."""
+    """The question and its two answers, which are shown only while keys are accepted."""
     for number, line in enumerate(wrapped(f"? {prompt.question}", width, "  ").split("\n")):
         sign, words = (line[:2], line[2:]) if number == 0 else ("", line)
         yield theme.row([(sign, Role.WARNING), (words, Role.BOLD)], width)

@@ -43,7 +43,7 @@ def live_rows(
 ) -> Iterator[str]:
     """Everything that is not finished, the newest at the end.
 
-    `retry_s` is how long the next try is off; `enter` says what Enter does while that is awaited.
+    `retry_s` is the time until the next retry in seconds; `enter` says what Enter does until then.
     """
     yield from _calls(view, theme, width)
     if view.retry is not None:
@@ -62,8 +62,7 @@ def live_rows(
 
 
 def _background(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
-    """What runs in the background, and what has ended there: well, until the person says something; else until it
-    is put away."""
+    """Background processes: running ones, completed ones until the user's next message, failed ones until dismissed."""
     shown = [task for task in view.background if task.id not in view.seen_background]
     if not shown:
         return
@@ -82,7 +81,7 @@ def _background(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
 
 
 def _is_over(view: ViewModel) -> bool:
-    """Whether nothing goes on: then the plan is no news any more; `/todos` shows it."""
+    """Whether the task is over, so that its plan is no longer of interest; `/todos` still shows it."""
     ask = view.pending_ask
     return view.has_ended or (ask is not None and isinstance(ask.asked, CompletionAsk | ResumeAsk))
 
@@ -103,7 +102,7 @@ def _calls(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
             yield theme.row([(f"    {line}", Role.DIM)], width)
     for call in list(view.writing.values())[-TOOLS_SHOWN:]:
         what = single_line(call.first_arg or "", TITLE_LENGTH)
-        # Its title is made when it is whole; until then its id is read as words.
+        # A call has a title only when it is complete; until then, show the name of its tool.
         name = call.tool.replace("_", " ").capitalize()
         yield theme.row([(f"{RUNNING_MARK} ", Role.DIM), (f"{name} {what} …", Role.DIM)], width)
 
@@ -126,7 +125,7 @@ def title_of(tool: LiveTool) -> str:
 
 
 def _todos(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
-    """The plan, from what is done last on; of a long one the part that is worked on."""
+    """The plan from the last completed item on; for a long plan, the part in progress."""
     current = next((place for place, todo in enumerate(view.todos) if todo.status != "completed"), 0)
     first = max(0, min(current - 1, len(view.todos) - TODO_ROWS))
     done = sum(todo.status == "completed" for todo in view.todos)

@@ -28,9 +28,9 @@ MODE_ROLES: Final = {
 
 
 class StatusFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the bar shows beside the view: the branch, and for how long something runs.
+    """What the bar shows in addition to the view: the branch, and how long something has been running.
 
-    If it `is_short`, only what goes on, and what may be done: that is never hidden.
+    If `is_short`, only the current activity, the permission mode and the sandbox, which are never hidden.
     """
 
     git_branch: str = ""
@@ -78,7 +78,7 @@ def activity(view: ViewModel, seconds: int = 0) -> Piece:
 
 
 def short_number(number: int) -> str:
-    """A count of tokens as people say it: 90K, 1.2M."""
+    """A short form of a token count: 90K, 1.2M."""
     if number < 1000:
         return str(number)
     thousands = number / 1000
@@ -109,13 +109,13 @@ def _fields(view: ViewModel, facts: StatusFacts) -> Sequence[Field]:
 
 
 def _is_answering(view: ViewModel) -> bool:
-    """Whether the model's words are coming, so that it no longer thinks about them."""
+    """Whether the model is streaming text, so that it is no longer thinking."""
     newest = view.rows.last()
     return newest is not None and newest.partial is True and newest.say in SPOKEN
 
 
 def _can_be_stopped(view: ViewModel) -> bool:
-    """Whether the model or a call is at work; where something waits for the person, that says how to stop it."""
+    """Whether the model or a call is running and nothing waits for the user; an open question names its own keys."""
     return is_running(view) and blocking_ask(view) is None and view.retry is None
 
 

@@ -4,7 +4,7 @@ from robota.protocol.events import ContextUpdate, TokenUsage
 
 
 def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | None, certainty: str = "exact") -> str:
-    """The use between two sums. A provider that counts nothing leaves how much there is to read, as an estimate."""
+    """The usage between two totals. If the provider does not count tokens, the estimated size of the context."""
     if after.total_tokens_in < before.total_tokens_in or after.total_tokens_out < before.total_tokens_out:
         before = TokenUsage()  # another task, which counts from nothing
     tokens_in = after.total_tokens_in - before.total_tokens_in
