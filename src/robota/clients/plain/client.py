@@ -50,7 +50,15 @@ from robota.protocol.commands import (
     RemoveQueuedMessage,
     RunSlashCommand,
 )
-from robota.protocol.events import Event, MessageCreated, Rewound, State, TaskAborted, TaskAskResponded
+from robota.protocol.events import (
+    Event,
+    MessageCreated,
+    Rewound,
+    State,
+    TaskAborted,
+    TaskAskResponded,
+    TaskTokenUsageUpdated,
+)
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import (
@@ -216,6 +224,8 @@ class Conversation:
                 self._pressed = False
                 if ts == self._asked_ts:
                     self._withdraw()
+            case TaskTokenUsageUpdated(token_usage=used) if not self._view.agent.is_running:
+                self._transcript.usage.shown = used  # the usage before this process
             case Rewound(result=result):
                 self._show_lines(map(Line, result_lines(result)))
                 self.prompter.draft = result.draft or ""
@@ -253,8 +263,8 @@ class Conversation:
         await self._submit(AskResponse(answer=answer, ts=message.ts))
 
     async def _talk(self, asked: TalkAsk) -> Answer:
-        if isinstance(asked, CompletionAsk):
-            self._transcript.tell_usage(self._view.usage)
+        if isinstance(asked, CompletionAsk | ResumeAsk):
+            self._transcript.tell_usage(self._view, is_stopped=isinstance(asked, ResumeAsk))
         self._lines.gap()
         for words in words_for(asked):
             self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")

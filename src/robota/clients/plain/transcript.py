@@ -6,15 +6,16 @@ from typing import Final
 import msgspec
 
 from robota.clients.render.progress import Progress
+from robota.clients.render.turn_usage import TurnUsage
 from robota.clients.terminal.line import DIM, RED, Handlers
 from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.view.model import ViewModel
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.calls import SPEAKING, CallPurpose
 from robota.protocol.events import (
     MessageCreated,
     MessageUpdated,
     TextDelta,
-    TokenUsage,
     ToolEnd,
     ToolStart,
     TurnReply,
@@ -37,7 +38,7 @@ class Transcript:
         self._asked: set[str] = set()
         self._changed: set[str] = set()
         self._subtasks: set[str] = set()
-        self._told_usage = TokenUsage()
+        self.usage = TurnUsage()
 
     @property
     def handlers(self) -> Handlers:
@@ -58,14 +59,11 @@ class Transcript:
         if task_id is not None:
             self._begun.add(task_id)
 
-    def tell_usage(self, used: TokenUsage) -> None:
-        """Print the usage of the task so far, if it has changed."""
-        if used != self._told_usage and (used.total_tokens_in or used.total_tokens_out):
-            self._told_usage = used
-            price = f", ${used.total_cost:.4f}" if used.total_cost else ""
-            if used.total_cost is None:
-                price = ", cost unknown"
-            self._diagnostics.line(f"{used.total_tokens_in:,} tokens in, {used.total_tokens_out:,} out{price}", DIM)
+    def tell_usage(self, view: ViewModel, *, is_stopped: bool = False) -> None:
+        """Print the usage of the turn that has finished, or was stopped."""
+        row = (self.usage.of_stopped_turn if is_stopped else self.usage.of_turn)(view.usage, view.context)
+        if row:
+            self._diagnostics.prose(row, DIM, indent="  ")
 
     def show_changes_of(self, call_id: str) -> None:
         """Show the changes of this call at its end, because they differ from what the user approved."""

@@ -5,6 +5,7 @@ The modules that draw answers, calls and past conversations are imported with th
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -38,6 +39,7 @@ from robota.text.counted import counted
 
 if TYPE_CHECKING:
     from robota.clients.render.past_rows import PastConversation
+    from robota.clients.render.turn_usage import TurnUsage
     from robota.clients.tui.markdown.answer import StreamedAnswer
 
 BLOCKS_KEPT: Final = 100
@@ -77,7 +79,6 @@ class Scrollback:
         self._depths: dict[str, int] = {}
         self._asked: set[str] = set()
         self._changed: set[str] = set()
-        self._shown_usage = TokenUsage()
         # One more than is shown, to know whether there were more.
         self.blocks: deque[list[str]] = deque(maxlen=BLOCKS_KEPT + 1)
         self._handlers: Handlers = {
@@ -109,9 +110,16 @@ class Scrollback:
         tail = [] if self._answer is None else self._indent(self._answer.tail(self._answer_width))
         return tail if self._answer_rows or not tail else ["", *tail]
 
+    @cached_property
+    def usage(self) -> "TurnUsage":
+        """The usage of each turn."""
+        from robota.clients.render.turn_usage import TurnUsage
+
+        return TurnUsage()
+
     def set_shown_usage(self, used: TokenUsage) -> None:
         """Set the usage that needs no row, because another process has shown it."""
-        self._shown_usage = used
+        self.usage.shown = used
 
     def resume(self, task_id: str | None) -> None:
         """Do not show the first prompt of this task again: another process has."""
@@ -168,20 +176,13 @@ class Scrollback:
 
     def tell_usage(self, used: TokenUsage) -> None:
         """Show the usage of the finished turn, if it has changed."""
-        if used != self._shown_usage:
-            from robota.clients.tui.widgets.usage_row import usage_words
-
-            self.tell(usage_words(self._shown_usage, used, self._view().context), Role.DIM)
-            self._shown_usage = used
+        if row := self.usage.of_turn(used, self._view().context):
+            self.tell(row, Role.DIM)
 
     def tell_stopped_usage(self, used: TokenUsage) -> None:
-        """Show what was counted of a turn that was stopped, so that the next turn does not seem to have used it."""
-        shown = self._shown_usage
-        if (used.total_tokens_in, used.total_tokens_out) != (shown.total_tokens_in, shown.total_tokens_out):
-            from robota.clients.tui.widgets.usage_row import usage_words
-
-            self.tell(usage_words(shown, used, self._view().context, "counted until it was stopped"), Role.DIM)
-        self._shown_usage = used
+        """Show what was counted of a turn that was stopped."""
+        if row := self.usage.of_stopped_turn(used, self._view().context):
+            self.tell(row, Role.DIM)
 
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)

@@ -26,7 +26,7 @@ CUT_SHARE: Final = 0.2
 GROWTH_SHARE: Final = 0.05
 
 
-def overhead_of(system: str, specs: tuple[ToolSpec, ...]) -> int:
+def overhead_of(system: str, specs: Sequence[ToolSpec]) -> int:
     """The characters of system prompt and tools, which every request has besides the conversation."""
     return len(system) + sum(spec.characters for spec in specs)
 

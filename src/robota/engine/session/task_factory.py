@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from robota.contracts.tool import Delegate, ToolResult
+from robota.engine.context.window import Gauge, overhead_of
 from robota.engine.model.reply import CallFormat, NativeCallFormat
-from robota.engine.record.history import History
+from robota.engine.model.system_prompt import template
+from robota.engine.record.history import History, characters_of
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Completion, Options, ToolFormat
@@ -96,6 +98,10 @@ class TaskFactory:
         totals, meter = replayed.totals, runtime.meter
         meter.usage, meter.cost, meter.requests = totals.usage, totals.cost, totals.requests
         meter.saved, meter.context_tokens = totals.saved, replayed.context_tokens
+        if not replayed.context_tokens and (turns := replayed.open_conversation().turns):
+            # The provider counts nothing. Until the task is opened, its system prompt is not known exactly.
+            gauge = Gauge(overhead_of(template(), self._services.tools.specs))
+            meter.uncounted(gauge.tokens(sum(map(characters_of, turns))))
         return runtime
 
     def reopen(self, options: Options, paused: "PausedTask") -> Task:

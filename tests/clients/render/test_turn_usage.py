@@ -2,7 +2,7 @@
 
 import pytest
 
-from robota.clients.tui.widgets.usage_row import usage_words
+from robota.clients.render.turn_usage import usage_words
 from robota.protocol.events import ContextUpdate, TokenUsage
 
 FIRST = TokenUsage(total_tokens_in=1_000, total_tokens_out=50, total_cost=0.25)

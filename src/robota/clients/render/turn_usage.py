@@ -1,6 +1,30 @@
 """The usage of a turn in words: tokens, counted by the provider or estimated, and the cost, or that it is unknown."""
 
+from typing import Final
+
 from robota.protocol.events import ContextUpdate, TokenUsage
+
+STOPPED: Final = "counted until it was stopped"
+
+
+class TurnUsage:
+    """The usage row of each turn, from the sums of the task; `shown` are those up to the last row."""
+
+    def __init__(self) -> None:
+        self.shown = TokenUsage()
+
+    def of_turn(self, used: TokenUsage, context: ContextUpdate | None) -> str:
+        """The row of a finished turn; empty if nothing was used."""
+        before, self.shown = self.shown, used
+        return usage_words(before, used, context) if used != before else ""
+
+    def of_stopped_turn(self, used: TokenUsage, context: ContextUpdate | None) -> str:
+        """The row of a turn that was stopped, so that the next one does not seem to have used it; empty if the
+        provider counted nothing.
+        """
+        before, self.shown = self.shown, used
+        is_counted = (used.total_tokens_in, used.total_tokens_out) != (before.total_tokens_in, before.total_tokens_out)
+        return usage_words(before, used, context, STOPPED) if is_counted else ""
 
 
 def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | None, certainty: str = "exact") -> str:
