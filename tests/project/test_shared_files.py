@@ -22,6 +22,7 @@ ALLOWED = {
     "cli/commands/skills.py": "a new file, if there is none",
     "cli/run/debug_log.py": "a log of one process",
     "cli/run/demo.py": "a temporary directory",
+    "cli/run/draft_file.py": "a draft of one process, under its lock",
     "cli/run/prompt_file.py": "appends whole lines",
     "clients/debug/log.py": "no file",
     "commands/builtin/sessions.py": "no file",

@@ -4,6 +4,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
@@ -27,9 +28,11 @@ from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
 if TYPE_CHECKING:
+    from robota.cli.run.draft_file import DraftFile
     from robota.clients.terminal.guard import StartGuard
 
 SHORT_HASH: Final = 7
+UNSENT: Final = "unsent"
 MAX_PATH_LENGTH: Final = 8192
 # The maximum time that another thread holds the interpreter lock. The thread that draws needs the lock several times
 # per key, and with the default of 5 ms it would wait that long each time for a thread that scans output for secrets.
@@ -45,12 +48,15 @@ async def converse_drawn(
     chosen = opened.settings.values.theme or ThemeName.AUTO
     theme = theme_for(env, chosen)
     prompts = PromptFile(user_directory(os.environ) / "prompts.jsonl", str(opened.options.cwd))
+    open_drafts = cache(partial(_drafts, opened.options.cwd))
     setup = ScreenSetup(
         theme=theme,
         edit=edit,
         git_branch=lambda: git_branch(opened.options.cwd),
         prompts=prompts.read(),
         on_prompt=prompts.add,
+        left_draft=open_drafts().take_left(prompts.add) if (user_directory(env) / UNSENT).is_dir() else "",
+        open_drafts=open_drafts,
         greeting=tuple(greeting(opened, theme)),
         is_past_shown=opened.is_past_shown,
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
@@ -63,6 +69,12 @@ async def converse_drawn(
         start_guard=start_guard,
     )
     return await converse_on_screen(session, prompt, setup)
+
+
+def _drafts(cwd: Path) -> "DraftFile":
+    from robota.cli.run.draft_file import DraftFile
+
+    return DraftFile(user_directory(os.environ) / UNSENT, str(cwd))
 
 
 def _may_ask_background(env: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ from robota.clients.terminal.editor import NotEdited
 from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
 from robota.clients.tui.approvals.open_approvals import OpenApprovals
+from robota.clients.tui.flows.entered_text import Written
 from robota.clients.tui.flows.input_purpose import InputPurpose
 from robota.clients.tui.keyboard import ConversationKeys
 from robota.clients.tui.looks import Looks
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from robota.clients.tui.choosing import Choosing
     from robota.clients.tui.command_runner import CommandRunner
     from robota.clients.tui.dialogs import OpenDialog
+    from robota.clients.tui.draft_keeper import DraftKeeper
     from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
     from robota.clients.tui.screens import Screens
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 LATE_SIGNAL_S: Final = 0.05
 HINT_S: Final = 5.0
 DRAFT_KEPT: Final = "Your draft is kept: press Ctrl+R to find it."
+DRAFT_BACK: Final = "What you were writing when Robota was killed is in the input again."
 DRAFT_LEFT: Final = "What you had not sent is kept: press Up after the next start."
 NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
 
@@ -95,6 +98,8 @@ class ScreenConversation:
             start_guard=setup.start_guard,
         )
         self.input = InputArea(self.region.input, setup.prompts, self.keys.typed)
+        self.region.input.on_text_changed += lambda _: self._draft_changed()
+        self._drafts: DraftKeeper | None = None
         self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view, setup.file_address)
         self.status = StatusRows(setup.status, self.picture.draw_soon)
         self.sending = Sending(self)
@@ -156,15 +161,30 @@ class ScreenConversation:
 
     def _keep_draft(self) -> None:
         """Put what was not sent into the history, for the next start."""
-        text = self.input.expanded() if self.purpose is InputPurpose.PROMPT else self.approval_draft
-        if text.strip():
+        if (text := self._draft()).strip():
             self.setup.on_prompt(text)
             self.tell(DRAFT_LEFT)
+        if self._drafts is not None:
+            self._drafts.close()
+
+    def _draft_changed(self) -> None:
+        if self._drafts is None and self.setup.open_drafts is not None:
+            from robota.clients.tui.draft_keeper import DraftKeeper
+
+            self._drafts = DraftKeeper(self._draft, self.setup.open_drafts(), self.setup.left_draft)
+        if self._drafts is not None:
+            self._drafts.changed()
+
+    def _draft(self) -> str:
+        return self.input.expanded() if self.purpose is InputPurpose.PROMPT else self.approval_draft
 
     def _begin(self, prompt: str | None) -> None:
         self.scrollback.block(self.setup.greeting)
         self.region.print_above(self.scrollback.take_rows())
         self.looks.begin()
+        if self.setup.left_draft:
+            self.input.put_back(Written(text=self.setup.left_draft))
+            self.tell(DRAFT_BACK)
         self.start(self._events.follow(prompt))
 
     def signalled(self, number: signal.Signals) -> None:

@@ -14,6 +14,7 @@ from robota.protocol.appearance import Appearance
 
 if TYPE_CHECKING:
     from robota.clients.terminal.guard import StartGuard
+    from robota.clients.tui.draft_keeper import DraftStore
 
 
 class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +25,8 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     git_branch: Callable[[], str]
     prompts: Sequence[str] = ()
     on_prompt: Callable[[str], None] = lambda prompt: None
+    left_draft: str = ""  # of a process that was killed
+    open_drafts: "Callable[[], DraftStore] | None" = None  # called when something is written
     greeting: Sequence[str] = ()
     is_past_shown: bool = False
     has_vi_keys: bool = False
