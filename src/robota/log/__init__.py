@@ -1,4 +1,4 @@
-"""What is remembered: the append-only hash-chained log of a session, loading and repair, projections.
+"""The append-only, hash-chained log of a session: writing, loading, repair, projections.
 
 May use workspace, config, protocol.
 """

@@ -1,4 +1,4 @@
-"""What is too big for a record: files beside the log, named by their content."""
+"""Data that is too large for a record: files next to the log, named by their content."""
 
 import asyncio
 import errno
@@ -19,23 +19,23 @@ HEX_DIGITS: Final = frozenset("0123456789abcdef")
 
 
 class SessionArtifacts:
-    """What one session keeps beside its log. Secrets that the redactor knows are covered in it."""
+    """The files that one session stores next to its log. Known secrets in them are redacted."""
 
     def __init__(self, session: Path, redactor: Redactor, wrote: Callable[[Path], None]) -> None:
-        """`session` is the directory of the session; `wrote` is told of each file that must be brought to disk."""
+        """`session` is the session directory; `wrote` is called with each file that must be synced to disk."""
         self.directory = session / ARTIFACTS_NAME
         self._redactor = redactor
         self._wrote = wrote
 
     def keep(self, data: bytes) -> str:
-        """Store something; returns its name."""
+        """Store data; returns its name."""
         name, is_new = keep_artifact(self.directory, self._redactor(data))
         if is_new:
             self._wrote(self.directory / name)
         return name
 
     async def keep_file(self, path: Path) -> tuple[str, bool]:
-        """The same for a file, which is moved; also whether it was new. A big one takes seconds, so others go on."""
+        """Move a file to the artifacts, in a thread because this may take seconds. Also returns whether it was new."""
         name, is_new = await asyncio.to_thread(self._cover_and_move, path)
         if is_new:
             self._wrote(self.directory / name)
@@ -70,7 +70,7 @@ def keep_artifact(directory: Path, data: bytes) -> tuple[str, bool]:
 
 
 def keep_artifact_file(directory: Path, source: Path) -> tuple[str, bool]:
-    """The same for a file, which is moved and never held in memory."""
+    """Like `keep_artifact`, for a file, which is moved and never loaded into memory."""
     try:
         name = _name_of_file(source)
         path = directory / name
@@ -88,18 +88,18 @@ def keep_artifact_file(directory: Path, source: Path) -> tuple[str, bool]:
 
 
 def artifact_path(directory: Path, name: str) -> Path:
-    """Where the artifact lies, for readers that want only a part of it."""
+    """The path of an artifact, for readers that need only a part of it."""
     if len(name) != NAME_LENGTH or not HEX_DIGITS.issuperset(name):
         raise ArtifactMissing(f"{name!r} is not the name of an artifact: those have {NAME_LENGTH} hex digits.")
     path = directory / name
-    # A link would lead whoever reads it out of the workspace.
+    # Following a link could lead out of the workspace.
     if directory.is_symlink() or _size_of_plain(path) is None:
         raise ArtifactMissing(f"There is no artifact {name} in {directory}.")
     return path
 
 
 def read_artifact(directory: Path, name: str) -> bytes:
-    """The bytes that were kept under `name`, exactly."""
+    """The exact bytes that were stored under `name`."""
     try:
         data = artifact_path(directory, name).read_bytes()
     except OSError as error:
@@ -123,7 +123,7 @@ def _name_of_file(path: Path) -> str:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename where that works; across file systems copy, and only then remove."""
+    """Rename the file or, across file systems, copy it and then remove the original."""
     source.chmod(0o600)
     try:
         source.replace(target)
@@ -139,7 +139,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def write_whole(path: Path, *data: bytes) -> None:
-    """Make the file appear with all of its content or not at all. One writer at a time."""
+    """Write the file atomically: it appears with all of its content or not at all. One writer at a time."""
     unfinished = path.with_name(f"{path.name}.part")
     try:
         _write_private(unfinished, data)
@@ -155,7 +155,7 @@ def _write_private(path: Path, data: Sequence[bytes]) -> None:
 
 
 def _new_private(path: Path) -> int:
-    """A file that was not there before: what a repository has put in its place is removed, not written to."""
+    """Create a new file. Anything that a repository has put in its place is removed, not written to."""
     path.unlink(missing_ok=True)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
@@ -167,7 +167,7 @@ def _make_own(directory: Path) -> None:
 
 
 def _size_of_plain(path: Path) -> int | None:
-    """The size of a plain file; None for anything else, also for a link to one."""
+    """The size of a regular file; None for anything else, including a link to one."""
     try:
         status = path.lstat()
     except OSError:
@@ -176,7 +176,7 @@ def _size_of_plain(path: Path) -> int | None:
 
 
 def force_path_to_disk(path: Path) -> None:
-    """For a file its content, for a directory its names."""
+    """Sync the content of a file, or the entries of a directory."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

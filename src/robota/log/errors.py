@@ -1,4 +1,4 @@
-"""What can go wrong with a log, in words for a person."""
+"""Errors of the log, worded for the user."""
 
 
 class LogError(Exception):
@@ -6,15 +6,15 @@ class LogError(Exception):
 
 
 class LogInUse(LogError):
-    """Another process writes this log."""
+    """Another process is writing this log."""
 
 
 class LogExists(LogError):
-    """A new log was to be made where there is one already."""
+    """A new log was requested where one already exists."""
 
 
 class LogUnreadable(LogError):
-    """The file is missing, is no regular file, or may not be read."""
+    """The file is missing, is not a regular file, or may not be read."""
 
 
 class LogNewer(LogError):
@@ -22,11 +22,11 @@ class LogNewer(LogError):
 
 
 class LogWriteError(LogError):
-    """A record, or something kept beside the log, could not be written or made safe."""
+    """A record, or a file next to the log, could not be written or synced."""
 
 
 class ArtifactMissing(LogError):
-    """There is no artifact of that name, or it is damaged."""
+    """The artifact does not exist or is damaged."""
 
 
 class SessionNotFound(LogError):
@@ -46,4 +46,4 @@ class NoPlaceForSessions(LogError):
 
 
 class ImportRefused(LogError):
-    """A file holds no session that can be taken in."""
+    """The file does not contain a session that can be imported."""

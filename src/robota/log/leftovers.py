@@ -41,7 +41,7 @@ def _in_project(project: Path, user: Path) -> None:
             remove_leftovers(directory)
     with suppress(OSError), directory_inside(project, Path(PROJECT_MEMORY), make=False) as memory:
         journal = journal_for(user, project / PROJECT_MEMORY)
-        # A link in place of the topics would lead elsewhere.
+        # A link in place of the topics directory could lead elsewhere.
         inside = () if (memory / TOPICS).is_symlink() else (TOPICS,)
         remove_leftovers(memory, journal=journal, inside=inside)
     with suppress(OSError), directory_inside(project, Path(PROJECT_DIRECTORY, SESSIONS), make=False) as sessions:

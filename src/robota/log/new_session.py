@@ -1,4 +1,4 @@
-"""Beginning a session: an id, a place, and an empty log in it."""
+"""Creates a session: an id, a directory, and an empty log in it."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ SESSION_ID_BYTES: Final = 10
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
-    """`notices` are lines for the person."""
+    """`notices` are lines for the user."""
 
     id: str
     log: SessionLog
@@ -32,7 +32,7 @@ def begin_session(
     wanted_id: str | None,
     redactor: Redactor | None = None,
 ) -> NewSession:
-    """Raises `LogError`; a wrong id is noticed before anything is made."""
+    """Raises `LogError`; an invalid id is rejected before anything is created."""
     if wanted_id is not None:
         check_session_id(wanted_id)
     session_id = wanted_id or new_session_id(now_ms(), os.urandom(SESSION_ID_BYTES))

@@ -19,7 +19,7 @@ class OutputLimit:
 
     def added(self, name: str) -> None:
         """Register a new output, and replace the oldest ones while the limit is exceeded; the newest always stays."""
-        with suppress(OSError):  # the output itself is kept
+        with suppress(OSError):  # the output itself is stored anyway
             names = [*self._names(), name]
             sizes = [self._size(each) for each in names]
             while len(names) > 1 and sum(sizes) > self._most_bytes:

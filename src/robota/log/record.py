@@ -1,6 +1,6 @@
-"""One record of the log: a line of JSON, sealed by its own hash and tied to the record before it, and its payload.
+"""A log record: a line of JSON, sealed by its own hash and linked to the previous record, and its payload.
 
-Each family of payloads registers its kinds here, and a room above the log can add more.
+Each family of payloads registers its kinds here, and packages above the log can add more.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ SEAL_LENGTH: Final = len(HASH_FIELD) + HASH_LENGTH + len(b'"}')
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """`payload` is left as JSON: who reads it knows its kind. Fields of a newer version are ignored."""
+    """`payload` is kept as JSON, to be decoded by its kind. Fields of a newer version are ignored."""
 
     seq: int
     ts: int
@@ -32,7 +32,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     hash: str
 
 
-# Made once: a long log has hundreds of thousands of lines.
+# Created once: a long log has hundreds of thousands of lines.
 _RECORDS: Final = msgspec.json.Decoder(Record)
 
 
@@ -62,7 +62,7 @@ def seal(seq: int, ts: int, kind: str, payload: bytes, prev: str) -> tuple[bytes
 
 
 def unseal(line: bytes) -> Record | RecordFlaw:
-    """The record on a line (without its newline), if the line is exactly what was written."""
+    """Parse a line (without its newline) into a record, if the line is exactly what was written."""
     try:
         record = _RECORDS.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -76,7 +76,7 @@ def unseal(line: bytes) -> Record | RecordFlaw:
 
 
 def link_flaw(record: Record, prev: str, seq: int) -> RecordFlaw | None:
-    """Whether a sound record follows the one with hash `prev` and number `seq`."""
+    """Check that a valid record follows the one with hash `prev` and number `seq`."""
     if record.prev != prev:
         return RecordFlaw.WRONG_PREV
     if record.seq != seq + 1:
@@ -91,15 +91,15 @@ class PayloadError(ValueError):
 class Payload(Value, frozen=True, kw_only=True):
     """The base of everything that can be appended to a log. A subclass is registered with `record_kind`.
 
-    `holds_open_values` says that fields of newer versions are among its own, which are written as they came.
-    `outlives_rewind` says that the record still counts when somebody has gone back to before it.
+    `holds_open_values`: its own fields contain fields of newer versions, which are written unchanged.
+    `outlives_rewind`: the record still applies after a rewind to before it.
     """
 
     holds_open_values: ClassVar[bool] = False
     outlives_rewind: ClassVar[bool] = False
 
     def to_json(self) -> bytes:
-        """The payload as JSON. Half a surrogate pair, which has no UTF-8 form, is replaced, not refused."""
+        """The payload as JSON. Lone surrogates, which UTF-8 cannot encode, are replaced."""
         to_bytes = encode if self.holds_open_values else msgspec.json.encode
         try:
             return to_bytes(self)
@@ -108,7 +108,7 @@ class Payload(Value, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, data: bytes | msgspec.Raw) -> Self:
-        """The payload that was written as `data`; raises an error of msgspec or of the protocol if it is none."""
+        """Decode a payload; raises an error of msgspec or of the protocol if `data` is not one."""
         return msgspec.json.decode(data, type=cls)
 
 
@@ -121,7 +121,7 @@ _TYPE_OF_KIND: Final[dict[str, type[Payload]]] = {}
 def record_kind(name: str) -> Callable[[type[P]], type[P]]:
     """Register the decorated payload type under the kind that its records have in the log.
 
-    A kind becomes known when the module of its type is imported, so who can name the type can read its records.
+    Importing the module of a type makes its kind known, so code that uses the type can always read its records.
     """
 
     def register(payload_type: type[P]) -> type[P]:
@@ -135,7 +135,7 @@ def record_kind(name: str) -> Callable[[type[P]], type[P]]:
 
 
 def registered_kinds() -> Mapping[str, type[Payload]]:
-    """The payload type of every kind that is known now."""
+    """The payload type of every kind that is registered now."""
     return MappingProxyType(_TYPE_OF_KIND)
 
 
@@ -145,13 +145,13 @@ def kind_of(payload: Payload) -> str:
 
 
 def outlives_rewind(kind: str) -> bool:
-    """Whether records of this kind count on every branch of a conversation; those that nobody registered do."""
+    """Whether records of this kind apply on every branch of a conversation; those of unregistered kinds do."""
     payload_type = _TYPE_OF_KIND.get(kind)
     return payload_type is None or payload_type.outlives_rewind
 
 
 def payload_of(record: Record) -> Payload | None:
-    """The payload as a value, or None for a kind that nobody registered: its records are kept and ignored."""
+    """The decoded payload, or None for an unregistered kind: its records are kept and ignored."""
     payload_type = _TYPE_OF_KIND.get(record.kind)
     if payload_type is None:
         return None

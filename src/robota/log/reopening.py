@@ -27,12 +27,10 @@ CHANGED: Final = (
 
 
 class ReopenedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session whose log is open again. `left_ms` is when its last record was written.
+    """A session whose log has been reopened. `left_ms` is the time of its last record.
 
-    `is_own` says that the log is intact, exactly as it was written on this machine at this path.
-
-    If only the end of the log was read, `damage_in_old_part` checks the rest, which is slow, and returns warnings for
-    the user if it was changed.
+    `is_own`: the log is intact, exactly what was written on this machine at this path. If only the end of the log was
+    read, `damage_in_old_part` checks the rest, which is slow, and returns warnings for the user if it was changed.
     """
 
     id: str
@@ -105,7 +103,7 @@ def open_to_add(
 
 
 def _rewriting(reading: LogReading, head_file: Path) -> tuple[str, ...]:
-    """A warning if the log is not the one that was written on this machine."""
+    """A warning if the log differs from what was written on this machine."""
     noted = noted_head(head_file)
     if noted is None or reading.is_own:
         return ()

@@ -11,9 +11,9 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogUnreadable
 
 SNAPSHOTS = "snapshots"
-# Whoever leaves waits for it.
+# The user waits for it on exit.
 LONGEST_S = 10.0
-# The session that it is made of comes first.
+# The running session has priority.
 NICENESS = 10
 
 
@@ -23,13 +23,13 @@ def snapshot_path(user_directory: Path, session_directory: Path) -> Path:
 
 
 def rewind_index_path(user_directory: Path, session_directory: Path) -> Path:
-    """Where what can be gone back to in a session is kept, beside its snapshot."""
+    """The path of the cached rewind history of a session, next to its snapshot."""
     snapshot = snapshot_path(user_directory, session_directory)
     return snapshot.with_name(f"{snapshot.name}.rewind")
 
 
 def drop_snapshot(user_directory: Path, session_directory: Path) -> None:
-    """Remove what was made of the log of a session that is to be deleted. `session_directory` still has its name."""
+    """Remove the files derived from a session's log. Must be called before `session_directory` is renamed."""
     for path in (snapshot_path, rewind_index_path):
         with suppress(OSError):
             path(user_directory, session_directory).unlink(missing_ok=True)
@@ -38,8 +38,8 @@ def drop_snapshot(user_directory: Path, session_directory: Path) -> None:
 class SnapshotKeeper:
     """Called when the log has grown. After a failure it does nothing more: the next opening makes a snapshot.
 
-    Another process reads the log: here it would stop the session for as long as it takes, and what was read of the
-    conversation would be in memory a second time, which Python does not give back.
+    The log is read in another process: here it would block the session, and the conversation would be in memory twice,
+    which Python does not release.
     """
 
     def __init__(self, user_directory: Path, session_directory: Path) -> None:
@@ -48,7 +48,7 @@ class SnapshotKeeper:
         self._has_failed = False
 
     def __call__(self) -> None:
-        # Most sessions end before their log is so long.
+        # Imported here because most sessions end before their log is that long.
         from robota.workspace.process.python_child import ChildFailed, module_output
 
         with self._lock:
@@ -61,7 +61,7 @@ class SnapshotKeeper:
 
 
 def main(user_directory: Path, session_directory: Path) -> int:
-    """Bring what is made of the log of a session up to date; the exit code says whether that was possible."""
+    """Update the files derived from a session's log; the exit code says whether the snapshot was updated."""
     from robota.log.replay.reading import LogReading
     from robota.log.replay.rewind_index import read_rewind_history
 

@@ -1,4 +1,4 @@
-"""Where sessions live."""
+"""Where sessions are stored."""
 
 import os
 import re
@@ -25,7 +25,7 @@ HEADER_LIMIT: Final = 65_536
 
 
 class SessionPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """The directory that holds `sessions/`. `reason` says why it is not the project's own, if it is not."""
+    """The directory that contains `sessions/`. `reason` says why it is not in the project, if it is not."""
 
     directory: Path
     reason: str | None = None
@@ -35,7 +35,7 @@ class SessionPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as a list shows it. `header` is absent if the log does not begin with a readable one."""
+    """A session as shown in a list. `header` is absent if the log does not start with a readable one."""
 
     id: str
     directory: Path
@@ -45,19 +45,19 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def session_directory(workspace_root: Path, session_id: str) -> Path:
-    """Where the session of that id lives in this workspace. Nothing is made."""
+    """The directory of a session in this workspace. Nothing is created."""
     return _session_in(workspace_root / PROJECT_DIRECTORY, session_id)
 
 
 def fallback_directory(user_directory: Path, workspace_root: Path) -> Path:
-    """A place under the user's directory for the sessions of a workspace that cannot hold them."""
+    """A directory under the user's directory for the sessions of a workspace that cannot store them."""
     digest = sha256(os.fsencode(workspace_root)).hexdigest()[:12]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", workspace_root.name)
     return user_directory / "projects" / f"{name}-{digest}"
 
 
 def prepare_project_directory(root: Path, fallback: Path) -> SessionPlace:
-    """Make the place for sessions: in the project, hidden from git, or in `fallback` if that cannot be."""
+    """Create the directory for sessions: in the project, hidden from git, or in `fallback` if that is impossible."""
     reason = _prepare_in_project(root / PROJECT_DIRECTORY)
     if reason is None:
         return SessionPlace(directory=root / PROJECT_DIRECTORY)
@@ -86,7 +86,7 @@ def check_session_id(text: str) -> None:
 
 
 def new_session_id(now_ms: int, random_bytes: bytes) -> str:
-    """A UUID of version 7: ids made later sort later. Needs ten random bytes."""
+    """A UUID of version 7: later ids sort after earlier ones. Needs ten random bytes."""
     random_a = int.from_bytes(random_bytes[:2]) & 0x0FFF
     random_b = int.from_bytes(random_bytes[2:10]) & 0x3FFF_FFFF_FFFF_FFFF
     value = (now_ms & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76 | random_a << 64 | 0b10 << 62 | random_b
@@ -95,7 +95,7 @@ def new_session_id(now_ms: int, random_bytes: bytes) -> str:
 
 
 def list_sessions(root: Path, fallback: Path | None = None) -> tuple[SessionEntry, ...]:
-    """The sessions of a workspace, the one last written first."""
+    """The sessions of a workspace, most recently written first."""
     places = [root / PROJECT_DIRECTORY] if fallback is None else [root / PROJECT_DIRECTORY, fallback]
     entries = [entry for place in places for entry in _entries_in(place)]
     return tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.id)))
@@ -107,7 +107,7 @@ def _session_in(directory: Path, session_id: str) -> Path:
 
 
 def _prepare_in_project(directory: Path) -> str | None:
-    """Make the project's own directory. Returns why that cannot be, if it cannot."""
+    """Create the directory in the project. Returns why that is impossible, if it is."""
     sessions = directory / SESSIONS
     try:
         for path in (directory, sessions):
@@ -118,7 +118,7 @@ def _prepare_in_project(directory: Path) -> str | None:
         if not os.access(sessions, os.W_OK | os.X_OK):
             return f"{sessions} is not writable"
         if not (directory / IGNORE_FILE).exists():
-            # Somebody shares other files of this directory through git; only the sessions are hidden then.
+            # Other files of this directory are shared through git, so only the sessions are hidden.
             _hide_from_git(sessions)
     except OSError as error:
         return f"{directory} cannot be used ({error.strerror})"
@@ -126,7 +126,7 @@ def _prepare_in_project(directory: Path) -> str | None:
 
 
 def make_hidden_directory(directory: Path) -> None:
-    """Make the directory, unless it is there, and hide it from git, which does not see an empty one. Raises `OSError`.
+    """Create the directory, unless it exists, and hide it from git, which ignores empty ones. Raises `OSError`.
 
     A killed process may have left it empty.
     """
@@ -137,7 +137,7 @@ def make_hidden_directory(directory: Path) -> None:
 
 
 def _hide_from_git(directory: Path) -> None:
-    """Write the ignore file, unless there is one. It appears with its content, also if this process is killed."""
+    """Write the ignore file, unless it exists. It appears complete, even if this process is killed."""
     ignore = directory / IGNORE_FILE
     with suppress(FileExistsError):
         try:
@@ -152,7 +152,7 @@ def _hide_from_git(directory: Path) -> None:
 
 
 def _write_new(ignore: Path) -> None:
-    """The same where there are no files without a name."""
+    """The same for file systems without unnamed files."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(ignore, flags, 0o600), "wb") as stream:
         stream.write(IGNORE_EVERYTHING)

@@ -36,9 +36,9 @@ class LogStamp(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CatalogueEntry(msgspec.Struct, frozen=True, array_like=True):
-    """What the index keeps of a log: the summary of its part before the position.
+    """The index entry of a log: the summary of everything before the position.
 
-    Without a stamp there is more in the log than was read so far; then `newest` is the summary with its last records.
+    Without a stamp, the log has not been read to its end; then `newest` is the summary with the last records added.
     """
 
     stamp: LogStamp | None
@@ -48,10 +48,10 @@ class CatalogueEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as lists show it.
+    """A session as shown in lists.
 
-    `is_own` says that its log was written on this machine, at this place; a repository can bring others along. The
-    summary `is_partial` if the log is so long that not all of it was read yet: there are more turns than it says.
+    `is_own`: its log was written on this machine, at this path, and did not come with a repository. `is_partial`: the
+    log is so long that it has not been read completely, so there are more turns than the summary says.
     """
 
     id: str
@@ -126,7 +126,7 @@ def glance_at(log: Path) -> SummaryFold:
 
 
 class _Found:
-    """A session directory, and its log as it is now; `stamp` is None if there is no log."""
+    """A session directory and its current log; `stamp` is None without a log."""
 
     def __init__(self, place: SessionsPlace, name: str) -> None:
         self.place = place
@@ -199,7 +199,7 @@ def _keys_below(connection: sqlite3.Connection, places: Iterable[SessionsPlace])
 
 
 def _read(found: _Found, known: CatalogueEntry | None, most: int) -> tuple[CatalogueEntry, int]:
-    """Update the summary of a log from its last position, if it is still the same log; returns the bytes read, too."""
+    """Update the summary of a log from its last position, if it is still the same log. Also returns the bytes read."""
     assert found.stamp is not None
     fold, position = SummaryFold(), LogPosition()
     start = 0

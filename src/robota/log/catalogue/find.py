@@ -14,9 +14,9 @@ Match = Callable[[CataloguedSession], bool]
 
 
 def find_catalogued(sessions: Sequence[CataloguedSession], wanted: str) -> CataloguedSession:
-    """The one session that is meant. What names it more exactly goes first: id, name, beginning of an id, words.
+    """Find one session. More specific matches take precedence: id, name, prefix of an id, words.
 
-    A name or words find a session that came with a repository only if no session of this machine fits.
+    Sessions that came with a repository are found by name or words only if no session of this machine matches.
     """
     words = wanted.lower().split()
     ways: tuple[tuple[str, Match], ...] = (

@@ -24,9 +24,9 @@ Notify = Callable[[str], None]
 def with_index(
     path: Path | None, schema: str, version: int, work: Callable[[sqlite3.Connection], Result], notify: Notify
 ) -> Result:
-    """Do `work` on the index. A damaged one is made anew; one that cannot be used is replaced by one in memory.
+    """Run `work` on the index. A damaged index is rebuilt; an unusable one is replaced by an index in memory.
 
-    `notify` is told either. `work` may be called twice, so what it does must not add up. Without a path all is in
+    Both are reported to `notify`. `work` may be called twice, so it must be idempotent. Without a path, the index is in
     memory.
     """
     for _ in range(2 if path is not None else 0):
@@ -57,7 +57,7 @@ def _on_file(path: Path, schema: str, version: int, work: Callable[[sqlite3.Conn
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         _write_ahead(connection)
-        # A power cut may lose the newest changes, which can be read from the logs again.
+        # A power failure may lose the latest changes, but they can be read from the logs again.
         connection.execute("PRAGMA synchronous=NORMAL")
         _prepare(connection, schema, version)
         return work(connection)
@@ -78,7 +78,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, schema: str, version: int) -> None:
-    """Create missing tables. Tables of another version count as damage."""
+    """Create missing tables. Tables of another version are treated as damage."""
     found = _version(connection)
     if found == version:
         return

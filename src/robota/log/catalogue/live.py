@@ -18,7 +18,7 @@ def held_logs(logs: Iterable[Path]) -> frozenset[Path]:
 
 
 def is_held(log: Path) -> bool:
-    """Whether a process writes the log now, found by taking its lock for a moment."""
+    """Whether a process is writing the log, found by taking its lock for a moment."""
     try:
         descriptor = os.open(log, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:

@@ -1,4 +1,4 @@
-"""Deleting a session moves it to a trash beside the sessions; only emptying the trash removes anything for good."""
+"""Deleting a session moves it to a trash next to the sessions; only emptying the trash removes it permanently."""
 
 import fcntl
 import os
@@ -87,7 +87,7 @@ def left_drafts(places: Iterable[SessionsPlace], before_ms: int) -> tuple[Trashe
 
 
 def find_trashed(trashed: Iterable[TrashedSession], wanted: str) -> TrashedSession:
-    """The one in the trash that is meant, as one that is not is found; the newest of those with the same id."""
+    """Find a session in the trash, by the same rules as other sessions; the newest one of those with the same id."""
     newest = {each.id: each for each in trashed}
     if wanted in newest:
         return newest[wanted]
@@ -110,7 +110,7 @@ def find_trashed(trashed: Iterable[TrashedSession], wanted: str) -> TrashedSessi
 
 
 def remove_for_good(trashed: TrashedSession) -> None:
-    """Remove a session from the trash. If this is stopped in the middle, the rest is still in the trash."""
+    """Remove a session from the trash. If this is interrupted, the rest stays in the trash."""
     try:
         shutil.rmtree(trashed.directory)
     except OSError as error:
@@ -136,7 +136,7 @@ def _trashed_in(trash: Path) -> list[TrashedSession]:
 
 
 def _locked(directory: Path) -> int | None:
-    """The log, locked so that no process starts writing it; None if there is none."""
+    """The log, locked so that no process can start writing it; None if there is no log."""
     try:
         descriptor = os.open(directory / LOG_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -147,5 +147,5 @@ def _locked(directory: Path) -> int | None:
         os.close(descriptor)
         raise LogInUse(f"The session {directory.name} is running. It was not deleted. Close it first.") from error
     except OSError:
-        pass  # The file system has no locks.
+        pass  # The file system does not support locks.
     return descriptor

@@ -1,4 +1,4 @@
-"""What a log has gained since it was read last, line by line and in bounded memory."""
+"""Reads what was added to a log since the last time, line by line and in bounded memory."""
 
 import os
 import sys
@@ -16,24 +16,24 @@ SEAL_END: Final = b'"}\n'
 
 
 class LogPosition(msgspec.Struct, frozen=True):
-    """The end of a sound record: where it is in the file, and the hash of that record."""
+    """The end of a valid record: its offset in the file, and the hash of that record."""
 
     offset: int = 0
     hash: str = ""
 
 
 class GrownRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record and the position behind it."""
+    """A record and the position after it."""
 
     record: Record
     position: LogPosition
 
 
 def records_since(path: Path, position: LogPosition, most_bytes: int = sys.maxsize) -> Iterator[GrownRecord]:
-    """The sound records behind a position that `continues` confirmed. A line that is not finished is left for later.
+    """The valid records after a position that `continues` has confirmed. An unfinished line is left for later.
 
-    With `most_bytes` only those that begin within so many. Raises `LogUnreadable` if the file cannot be opened, OSError
-    if it cannot be read.
+    With `most_bytes`, only records that start within that many bytes. Raises `LogUnreadable` if the file cannot be
+    opened, OSError if it cannot be read.
     """
     with open_log(path) as stream:
         stream.seek(position.offset)
@@ -41,19 +41,19 @@ def records_since(path: Path, position: LogPosition, most_bytes: int = sys.maxsi
 
 
 def last_records(path: Path, most_bytes: int, after: int = 0) -> list[Record]:
-    """The sound records in the last so many bytes of a log, and behind the offset `after`.
+    """The valid records in the last `most_bytes` of a log and after the offset `after`.
 
-    Raises as `records_since` does.
+    Raises like `records_since`.
     """
     with open_log(path) as stream:
         stream.seek(max(after, stream.seek(0, os.SEEK_END) - most_bytes))
         lines = stream.read(most_bytes).split(b"\n")
-    # The first line is most likely the end of one, which is no sound record.
+    # The first line is usually incomplete, and therefore not a valid record.
     return [record for record in map(unseal, lines) if isinstance(record, Record)]
 
 
 def position_before_end(path: Path, most_bytes: int) -> LogPosition:
-    """A position from which at most so many bytes follow, and which needs no confirmation. Raises as above."""
+    """A position at most `most_bytes` before the end, which needs no confirmation. Raises like `records_since`."""
     with open_log(path) as stream:
         start = stream.seek(0, os.SEEK_END) - most_bytes
         if start <= 0:
@@ -63,7 +63,7 @@ def position_before_end(path: Path, most_bytes: int) -> LogPosition:
 
 
 def continues(path: Path, position: LogPosition) -> bool:
-    """Whether the log still holds the record before the position, so that it can be read on from there."""
+    """Whether the log still has the record before the position, so that reading can continue from there."""
     if position.offset == 0:
         return True
     with open_log(path) as stream:

@@ -1,4 +1,4 @@
-"""The newest record of a log, noted outside the workspace: who can rewrite the whole chain there cannot change this."""
+"""Notes the newest record of a log outside the workspace, where rewriting the chain cannot change it."""
 
 import os
 from hashlib import sha256
@@ -13,7 +13,7 @@ HEADS: Final = "heads"
 
 
 class ChainHead(msgspec.Struct, frozen=True):
-    """Number and hash of a record that was on the disk, and the directory of its session."""
+    """The number and hash of a record that was on disk, and its session directory."""
 
     seq: int
     hash: str
@@ -21,12 +21,12 @@ class ChainHead(msgspec.Struct, frozen=True):
 
 
 def head_path(user_directory: Path, session_directory: Path) -> Path:
-    """Where the head of a session's log is noted; its place counts, because ids may be used twice."""
+    """The path of the note about a session's log. It includes the session directory, because ids may be reused."""
     return user_directory / HEADS / note_name(Path(os.path.realpath(session_directory)))
 
 
 def note_name(real_directory: Path) -> str:
-    """The name of the note about the session in a directory that is given without symbolic links."""
+    """The name of the note about the session in this directory, a path without symlinks."""
     return f"{real_directory.name}-{sha256(os.fsencode(real_directory)).hexdigest()[:12]}"
 
 
@@ -39,7 +39,7 @@ def note_names(user_directory: Path) -> frozenset[str]:
 
 
 def note_head(path: Path, head: ChainHead) -> None:
-    """Note the head. Where that is not possible the log is as good as it was before there were such notes."""
+    """Write the note. If that fails, only the protection by the note is lost."""
     try:
         descriptor = _opened(path)
     except OSError:
@@ -55,7 +55,7 @@ def note_head(path: Path, head: ChainHead) -> None:
 
 
 def _opened(path: Path) -> int:
-    """The note, opened for writing. It is there already but for the first time, and is written in every turn."""
+    """Open the note for writing. It usually exists, because it is written in every turn."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         return os.open(path, flags, 0o600)
@@ -65,7 +65,7 @@ def _opened(path: Path) -> int:
 
 
 def noted_head(path: Path) -> ChainHead | None:
-    """The head that was noted, if one was."""
+    """The noted head, or None."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=ChainHead)
     except (OSError, msgspec.DecodeError):
@@ -73,7 +73,7 @@ def noted_head(path: Path) -> ChainHead | None:
 
 
 def noted_directories(user_directory: Path) -> dict[str, str]:
-    """The sessions of this machine: the directory of each by the name of its note; empty in notes of older versions."""
+    """The session directories of this machine by the name of their note; empty in notes of older versions."""
     try:
         notes = list(os.scandir(user_directory / HEADS))
     except OSError:

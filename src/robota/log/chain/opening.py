@@ -1,4 +1,4 @@
-"""Opening the file of a log for writing: one process at a time, and no link is followed."""
+"""Opens a log file for writing: one process at a time, without following links."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ LOCK_PAUSE_S: Final = 0.05
 
 
 def make_private(directory: Path) -> None:
-    """Make a directory that nobody but its owner can look into. Raises `LogWriteError`."""
+    """Create a directory that only its owner can access. Raises `LogWriteError`."""
     try:
         make_private_directory(directory)
         if directory.is_symlink():
@@ -30,7 +30,7 @@ def make_private(directory: Path) -> None:
 
 
 def open_locked(path: Path, creation: int) -> int:
-    """The log for appending, locked against every other writer. A symbolic link is not followed."""
+    """Open the log for appending, locked against other writers. A symbolic link is not followed."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags | creation, 0o600)
@@ -62,7 +62,7 @@ def _in_use(path: Path) -> str:
 
 
 def _lock(descriptor: int) -> None:
-    """Take the lock. A killed writer's half-started child may hold it for a moment longer, so we ask more than once."""
+    """Take the lock, with retries: a half-started child of a killed writer may hold it for a moment longer."""
     for _ in range(LOCK_TRIES - 1):
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Load a log, whatever state it is in: what is sound is returned, what is not is named."""
+"""Loads a log in any condition: returns the valid records and reports the rest."""
 
 import os
 import stat
@@ -15,17 +15,17 @@ from robota.log.kinds.requests import ContentRecord
 from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link_flaw, payload_of, unseal
 
 LOG_NAME: Final = "log.jsonl"
-# No record that Robota writes is longer. What is longer is damage, and must not fill memory.
+# No record that Robota writes is longer. Anything longer is damage and must not fill memory.
 LONGEST_LINE: Final = 64 * 1024 * 1024
-# Gigabytes without the end of a line were not written by us, and nobody waits for what may follow.
+# Gigabytes without a line break were not written by Robota, and reading on would take too long.
 MOST_SKIPPED: Final = 4 * LONGEST_LINE
 SKIPPED_AT_ONCE: Final = 1024 * 1024
-# Of a log that is no log, not every line is named.
+# A file that is not a log would report a problem for every line.
 MOST_PROBLEMS: Final = 1_000
 
 
 class LineSpan(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """Where lines stand in the file: the offset of the first byte, and the one behind the last."""
+    """The position of lines in the file: the offset of the first byte, and the one after the last byte."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ TakeRecord = Callable[[Record, LineSpan], object]
 
 
 class Handling(StrEnum):
-    """What loading did about a flaw. None of these changes the file."""
+    """How a flaw was handled on loading. None of these changes the file."""
 
     SKIPPED = "skipped"
     KEPT = "kept"
@@ -43,7 +43,7 @@ class Handling(StrEnum):
 
 
 class LoadProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that is not as it was written, or not where it was written."""
+    """A line that was changed or moved after it was written."""
 
     line: int
     flaw: RecordFlaw
@@ -57,11 +57,11 @@ class LoadProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """The sound records in file order, and where and how the log goes on.
+    """The valid records in file order, and the state needed to continue the log.
 
-    `good_length` is the end of the last sound record, newline included if it has one, and `good_line` its line.
-    `length` is that of the whole file: bytes in between are damage at the end. `texts` are the hashes of the texts that
-    the log holds for other records.
+    `good_length` is the end of the last valid record, including its newline if it has one, and `good_line` its line.
+    `length` is that of the whole file: the bytes in between are damage at the end. `texts` are the hashes of the texts
+    that the log holds for other records.
     """
 
     records: tuple[Record, ...] = ()
@@ -77,16 +77,16 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(path: Path) -> Loaded:
-    """Read a log. Content never makes it fail; a file that cannot be read does."""
+    """Read a log. Only a file that cannot be read raises an error, never its content."""
     records: list[Record] = []
     scanned = scan(path, lambda record, _: records.append(record))
     return msgspec.structs.replace(scanned, records=tuple(records))
 
 
 def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
-    """The same record by record: each sound one is handed to `take` and none is kept, however long the log is.
+    """Like `load`, but passes each valid record to `take` instead of holding them all in memory.
 
-    With `after`, what an earlier scan said, only what follows its last sound record is read.
+    With `after`, the result of an earlier scan, only what follows its last valid record is read.
     """
     reading = _Reading(take, after or Loaded())
     try:
@@ -102,9 +102,9 @@ def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
 
 
 def next_line(stream: BufferedReader, skipped: int = MOST_SKIPPED) -> tuple[bytes, int]:
-    """The next line and its length, 0 at the end. Of one that is too long for a record only its end is given.
+    """The next line and its length, 0 at the end. For a line that is too long for a record, only its end is returned.
 
-    No more than `skipped` bytes of such a line are read; what is then given has no end, and nothing behind it counts.
+    At most `skipped` bytes of such a line are read; then the result has no newline, and reading stops there.
     """
     line = stream.readline(LONGEST_LINE)
     length = len(line)
@@ -117,7 +117,7 @@ def next_line(stream: BufferedReader, skipped: int = MOST_SKIPPED) -> tuple[byte
 
 
 def open_log(path: Path) -> BufferedReader:
-    """The file for reading, if it is a regular file: a pipe or a device would hang or never end."""
+    """Open the log for reading if it is a regular file: a pipe or a device could block or never end."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
@@ -163,7 +163,7 @@ class _Reading:
             self._report(RecordFlaw.TORN_TAIL, Handling.DROPPED)
 
     def _keep(self, record: Record, length: int, is_terminated: bool) -> None:
-        # A skipped line has been reported; that the next record does not link to the one before it is no news.
+        # A skipped line was already reported, so the missing link after it is not reported again.
         flaw = None if self.after_gap else link_flaw(record, self.head_hash, self.last_seq)
         if flaw is not None:
             self._report(flaw, Handling.KEPT, record.seq)

@@ -1,4 +1,4 @@
-"""Put the damaged end of a log aside, so that the log can go on. Nothing is deleted."""
+"""Moves the damaged end of a log to another file, so that the log can continue. Nothing is deleted."""
 
 import os
 from pathlib import Path
@@ -10,9 +10,9 @@ from robota.log.kinds.session import RepairRecord
 
 
 def repair(descriptor: int, directory: Path, loaded: Loaded) -> RepairRecord | None:
-    """Make the file end with its last sound record. Returns what the log should say about it, if anything.
+    """Truncate the file after its last valid record. Returns the record to log about it, if any.
 
-    Damage in the middle stays where it is: loading skips it each time, and `verify` names it.
+    Damage in the middle is kept: loading skips it each time, and `verify` reports it.
     """
     try:
         if loaded.length > loaded.good_length:
@@ -39,7 +39,7 @@ def _put_tail_aside(descriptor: int, directory: Path, loaded: Loaded) -> RepairR
 
 
 def _place_for(directory: Path, seq: int, tail: bytes) -> Path:
-    """`torn-<seq>`, or a name of its own if an earlier repair has put other bytes there."""
+    """`torn-<seq>`, or a unique name if an earlier repair has saved other bytes there."""
     path = directory / f"torn-{seq}"
     if path.exists() and path.read_bytes() != tail:
         return directory / f"torn-{seq}-{artifact_name(tail)}"

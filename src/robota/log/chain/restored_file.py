@@ -19,9 +19,9 @@ def is_in_place(descriptor: int, path: Path) -> bool:
 
 
 def put_back(descriptor: int, path: Path) -> None:
-    """Write the log to its path again, locked, and let `descriptor` stand for the new file. Raises OSError.
+    """Write the log to its path again, locked, and point `descriptor` to the new file. Raises OSError.
 
-    Something else that has taken the name is put aside, not overwritten.
+    Another file that has taken its name is renamed, not overwritten.
     """
     if os.path.lexists(path):
         path.rename(path.with_name(f"{path.name}.foreign-{os.urandom(4).hex()}"))

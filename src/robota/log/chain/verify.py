@@ -1,4 +1,4 @@
-"""Walk the chain of a log strictly, and name the first record that breaks it."""
+"""Strictly verifies the chain of a log, and reports the first record that breaks it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ LINES_BETWEEN: Final = 10_000
 
 
 class ChainBreak(msgspec.Struct, frozen=True, kw_only=True):
-    """The first record that is not as it was written. `seq` is its number, or the one it should have had."""
+    """The first record that was changed after it was written. `seq` is its number, or the expected one."""
 
     line: int
     seq: int
@@ -48,9 +48,10 @@ EXPLANATIONS = {
 def verify(
     path: Path, noted: ChainHead | None = None, progress: Callable[[int], object] = lambda _: None
 ) -> VerifyReport:
-    """Check every record up to the first broken one. Reads only, and tells `progress` how far it is now and then.
+    """Check every record up to the first broken one, read-only. `progress` is called with the offset from time to time.
 
-    A chain that was cut at its end or written anew is sound in itself; `noted` is a record that it must hold.
+    A chain that was truncated or completely rewritten is consistent; to detect that, `noted` is a record that it must
+    contain.
     """
     head_hash, seq, line_number = FIRST_PREV, 0, 0
     try:

@@ -173,7 +173,7 @@ class SessionLog:
         head = ChainHead(seq, digest, self._place)
         self._durability.wrote(head, self._end)
         if seq == 1 and self._head_file is not None:
-            # Noted at once, so that a session killed before its first sync still counts as one of this machine.
+            # Noted immediately, so that a session killed before its first sync still belongs to this machine.
             note_head(self._head_file, head)
         return Appended(seq=seq, lines=LineSpan(self._end - len(line), self._end), is_clean=data is plain)
 
@@ -187,7 +187,7 @@ class SessionLog:
         self._durability.sync_soon()
 
     def take_warning(self) -> str | None:
-        """A warning for the person about what happened to the log, returned once."""
+        """A warning for the user about what happened to the log, returned once."""
         warning, self._warning = self._warning, None
         return warning
 
@@ -275,7 +275,7 @@ class SessionLog:
         )
 
     def _refuse_links(self) -> None:
-        """Write nothing where a link leads that another program put in the place of a directory on the way."""
+        """Refuse to write through a link that another program has put in place of a parent directory."""
         if os.path.realpath(self._directory.parent) != self._real_parent or self._directory.is_symlink():
             raise OSError(errno.ELOOP, "a link that leads to another place was put in its way")
 
@@ -323,10 +323,10 @@ def wall_clock_ms() -> int:
 
 
 class Durability:
-    """Tracks what was written to the log and what is known to be on disk."""
+    """Tracks what was written to the log and what is definitely on disk."""
 
     def __init__(self, descriptor: int, path: Path, head_file: Path | None, put_back: Callable[[], None]) -> None:
-        """`put_back` is called when `path` is no longer the open file; it may raise OSError."""
+        """`put_back` is called when `path` is not the open file any more; it may raise OSError."""
         self._descriptor = descriptor
         self._path = path
         self._head_file = head_file
@@ -371,7 +371,7 @@ class Durability:
         task.add_done_callback(self._background.discard)
 
     def close(self) -> None:
-        """Stop accepting writes. A running flush goes on."""
+        """Stop accepting writes. A running flush continues."""
         self._descriptor = -1  # its number may soon be that of another file
         self._thread.end()
         callback = self._growth_callback()
@@ -435,7 +435,7 @@ class FlushThread:
                 result, failed = work(), None
             except OSError as error:
                 result, failed = False, error
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+            with suppress(RuntimeError):  # the loop has ended, and no caller is waiting any more
                 loop.call_soon_threadsafe(settle, result, failed)
 
         if self._pieces is None:

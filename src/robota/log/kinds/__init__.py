@@ -1,1 +1,1 @@
-"""The kinds of records by family, each registered with `log.record`. Rooms above add their own likewise."""
+"""The record kinds by family, each registered with `log.record`. Packages above the log add theirs in the same way."""

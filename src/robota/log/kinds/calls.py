@@ -1,4 +1,4 @@
-"""Records of tool calls: what policy said of them, what a person answered, how they ran, checkpoints before them."""
+"""Records of tool calls: the verdict of policy, the user's answer, their execution, checkpoints before them."""
 
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from robota.protocol.views import View
 
 @record_kind("verdict")
 class VerdictRecord(Payload, frozen=True, kw_only=True):
-    """What policy said of a call, and why."""
+    """The verdict of policy about a call, with the reason."""
 
     task_id: str
     call_id: str
@@ -25,7 +25,7 @@ class VerdictRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("answer")
 class AnswerRecord(Payload, frozen=True, kw_only=True):
-    """What a person answered to the ask `ts`. For the audit; never an approval again."""
+    """The user's answer to the ask `ts`. For the audit; it never approves anything again."""
 
     task_id: str
     ts: int
@@ -44,7 +44,7 @@ class ReachedRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("toolStart")
 class ToolStartRecord(Payload, frozen=True, kw_only=True):
-    """A call is about to run, with the input it runs with. `is_changed`: a person or a hook wanted it otherwise."""
+    """A call is about to run with this input. `is_changed`: the user or a hook modified it."""
 
     task_id: str
     call_id: str
@@ -55,11 +55,11 @@ class ToolStartRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("toolEnd")
 class ToolEndRecord(Payload, frozen=True, kw_only=True):
-    """A call has ended; `status` is that of the protocol's `toolEnd`, and so is the rest: what clients are shown of it.
+    """A call has ended. `status` and the other fields are those of the protocol's `toolEnd`, which clients show.
 
-    A `view` leaves out what the rows of the call tell: the hunks of a diff, the output of a command. `row` is the `ts`
-    of the last of these rows, 0 if there is none, and `after` that of the newest row of the task by then. A log of an
-    older version tells nothing of all this.
+    A `view` omits what the rows of the call contain: the hunks of a diff, the output of a command. `row` is the `ts` of
+    the last of these rows, 0 without rows, and `after` that of the newest row of the task at the time. Logs of older
+    versions have none of this.
     """
 
     task_id: str
@@ -76,7 +76,7 @@ class ToolEndRecord(Payload, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, data: bytes | msgspec.Raw) -> Self:
-        """The payload; a view of a kind that this version does not know becomes a line of text that says so."""
+        """The payload; a view of a kind that this version does not know becomes a line of text with a note."""
         try:
             return msgspec.json.decode(data, type=cls)
         except msgspec.ValidationError:
@@ -89,7 +89,7 @@ class ToolEndRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("result")
 class ResultRecord(Payload, frozen=True, kw_only=True):
-    """What came of one call of a reply with several, written as soon as it has ended.
+    """The result of one of several calls in a reply, written as soon as the call has ended.
 
     It belongs to the next user turn of the task, whose own record does not repeat it.
     """
@@ -100,7 +100,7 @@ class ResultRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("files")
 class FileStampsRecord(Payload, frozen=True, kw_only=True):
-    """How files looked, by their path below the workspace, when a call had shown them to the model or written them.
+    """The state of files, by workspace path, when a call showed them to the model or wrote them.
 
     A stamp is that of `workspace.files`; an empty one means that the file was removed.
     """
@@ -112,9 +112,9 @@ class FileStampsRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("checkpoint")
 class CheckpointRecord(Payload, frozen=True, kw_only=True):
-    """The workspace was saved before a call, or, without one, after the last change of a request.
+    """The workspace was saved before a call or, without a call, after the last change of a request.
 
-    `not_captured` says how many paths are not in the checkpoint although they are in the workspace.
+    `not_captured` is the number of workspace paths that are not in the checkpoint.
     """
 
     outlives_rewind: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Records of a conversation: the rows that clients show, the turns that the model is told, and their reductions."""
+"""Records of a conversation: the rows that clients show, the turns sent to the model, and their reductions."""
 
 from typing import Any, ClassVar, Self
 
@@ -36,7 +36,7 @@ class _RawMessageRecord(Value, frozen=True, kw_only=True):
 
 @record_kind("messageText")
 class MessageTextRecord(Payload, frozen=True, kw_only=True):
-    """Text that came for the row `ts` while it streamed. The row itself follows, whole, when it is complete."""
+    """Text that was streamed for the row `ts`. The complete row follows at the end."""
 
     task_id: str
     ts: int
@@ -45,7 +45,7 @@ class MessageTextRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("turn")
 class TurnRecord(Payload, frozen=True, kw_only=True):
-    """A turn as the provider is told of it."""
+    """A turn as it is sent to the provider."""
 
     task_id: str
     turn: Turn
@@ -53,9 +53,9 @@ class TurnRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("condense")
 class CondenseRecord(Payload, frozen=True, kw_only=True):
-    """The turns of a task numbered `first` up to `end` are shown to the model as a summary from now on.
+    """From now on, the turns `first` up to `end` of a task are replaced by a summary for the model.
 
-    Those in `keep` stay as they are, after it.
+    The turns in `keep` follow it unchanged.
     """
 
     task_id: str
@@ -71,9 +71,9 @@ class CondenseRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("truncate")
 class TruncateRecord(Payload, frozen=True, kw_only=True):
-    """The turns numbered `first` up to `end` are no longer shown to the model; `put` stands in their place.
+    """The turns `first` up to `end` are hidden from the model from now on; `put` replaces them.
 
-    Those in `keep` stay as they are, after it. Records with the same id belong together; an id may also be that of a
+    The turns in `keep` follow it unchanged. Records with the same id belong together; an id may also be that of a
     condensation.
     """
 
@@ -86,7 +86,7 @@ class TruncateRecord(Payload, frozen=True, kw_only=True):
 
 
 class CutResult(Value, frozen=True, kw_only=True):
-    """What is shown in place of the result of a call in a turn."""
+    """The replacement for the result of a call in a turn."""
 
     turn: int
     call_id: str
@@ -95,7 +95,7 @@ class CutResult(Value, frozen=True, kw_only=True):
 
 @record_kind("cut")
 class CutRecord(Payload, frozen=True, kw_only=True):
-    """These results of calls are shown to the model in short from now on."""
+    """From now on, these results of calls are shortened for the model."""
 
     task_id: str
     cut_id: str
@@ -104,7 +104,7 @@ class CutRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("restore")
 class RestoreRecord(Payload, frozen=True, kw_only=True):
-    """A condensation, truncation or cut no longer holds: what it hid is shown again."""
+    """Undo a condensation, truncation or cut: what it hid is shown again."""
 
     task_id: str
     id: str
@@ -112,7 +112,7 @@ class RestoreRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("pin")
 class PinRecord(Payload, frozen=True, kw_only=True):
-    """A turn stays word for word whatever else is taken out of the context; or no longer."""
+    """Pin or unpin a turn. A pinned turn stays verbatim when the context is reduced."""
 
     task_id: str
     turn: int

@@ -1,4 +1,4 @@
-"""Records of what requests to a model are made of besides the turns: system prompt, tools, model."""
+"""Records of what model requests contain in addition to the turns: system prompt, tools, model."""
 
 from typing import ClassVar
 
@@ -7,9 +7,9 @@ from robota.log.record import Payload, record_kind
 
 @record_kind("content")
 class ContentRecord(Payload, frozen=True, kw_only=True):
-    """A text that other records name by its hash; a log holds each text once.
+    """A text that other records refer to by its hash; a log contains each text once.
 
-    `hash` is the name that an artifact of this content has. A large text is such an artifact, and `text` is absent.
+    `hash` is the artifact name for this content. A large text is stored as that artifact, and `text` is absent.
     """
 
     outlives_rewind: ClassVar[bool] = True
@@ -20,11 +20,11 @@ class ContentRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("request")
 class RequestRecord(Payload, frozen=True, kw_only=True):
-    """The requests of a task from here on, until its next such record, are made with these.
+    """The parameters of a task's requests from here on, until the next such record.
 
-    `system` and `tools` are hashes of contents: the system prompt, and the JSON array of the tools that are offered.
-    The conversation may have `condense_at` tokens before it is condensed, and `input_room` before some of it is left
-    out. A log of an older version knows neither that nor the window, which are 0 then.
+    `system` and `tools` are hashes of contents: the system prompt, and the JSON array of the offered tools. At
+    `condense_at` tokens the conversation is condensed, and above `input_room` some of it is omitted. Logs of older
+    versions have neither these nor the window; then they are 0.
     """
 
     outlives_rewind: ClassVar[bool] = True

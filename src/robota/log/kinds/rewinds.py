@@ -1,4 +1,4 @@
-"""Records of going back: the conversation stands where it stood earlier, files are as they were."""
+"""Records of rewinds: the conversation or the files return to an earlier state."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from robota.protocol.wire import Value
 
 
 class RewoundFiles(Value, frozen=True, kw_only=True):
-    """Two checkpoints: the workspace before files were restored, and after it. What differs was restored."""
+    """Two checkpoints: the workspace before and after files were restored. The differences are what was restored."""
 
     before: str
     after: str
@@ -15,7 +15,7 @@ class RewoundFiles(Value, frozen=True, kw_only=True):
 
 @record_kind("rewindStart")
 class RewindStartRecord(Payload, frozen=True, kw_only=True):
-    """Files are about to be restored. Without a `rewind` of the same id the restore was cut off."""
+    """Files are about to be restored. Without a `rewind` of the same id, the restore was interrupted."""
 
     outlives_rewind: ClassVar[bool] = True
 
@@ -25,10 +25,10 @@ class RewindStartRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("rewind")
 class RewindRecord(Payload, frozen=True, kw_only=True):
-    """Somebody went back. `to` is the number of a record: the conversation is again what it was after that record.
+    """The session was rewound. `to` is a record number: the conversation returns to its state after that record.
 
-    `action` is restore, undo or redo, or failed: then the restore of that id changed nothing after all. Each can be
-    taken back by going to the number before its own and restoring what `files` had before.
+    `action` is restore, undo or redo, or failed: then the restore of that id changed nothing after all. To undo a
+    rewind, go to the number before its own and restore what `files` had before.
     """
 
     outlives_rewind: ClassVar[bool] = True

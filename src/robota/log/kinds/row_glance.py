@@ -1,4 +1,4 @@
-"""What readers of whole logs need of a row: most records are rows, and most of a row is not looked at."""
+"""Partially decoded rows for readers of whole logs: most records are rows, and most of their fields are not needed."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from robota.log.record import PayloadError, Record
 
 
 class RowGlance(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A row without what is not decoded."""
+    """A row with only the fields that are decoded."""
 
     ts: int
     ask: str | None = None
@@ -30,7 +30,7 @@ _ROWS: Final = msgspec.json.Decoder(GlancedRow)
 
 
 def glanced_row(record: Record) -> GlancedRow:
-    """The row that a record of the kind `message` tells of. Raises `PayloadError`."""
+    """The row in a record of the kind `message`. Raises `PayloadError`."""
     try:
         return _ROWS.decode(record.payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -11,13 +11,13 @@ LONGEST_NAME: Final = 200
 
 
 def kept_name(typed: str | None) -> str | None:
-    """The name of a session as it is kept: one line, nothing that cannot be seen; None if nothing is left of it."""
+    """A normalized session name: one line without invisible characters; None if nothing remains."""
     return " ".join(without_controls(typed or "").split())[:LONGEST_NAME].strip() or None
 
 
 @record_kind("session")
 class SessionHeader(Payload, frozen=True, kw_only=True):
-    """How a session was started, or resumed; the newest one holds."""
+    """How a session was started or resumed; the newest record applies."""
 
     outlives_rewind: ClassVar[bool] = True
 
@@ -33,7 +33,7 @@ class SessionHeader(Payload, frozen=True, kw_only=True):
 
 @record_kind("task")
 class TaskRecord(Payload, frozen=True, kw_only=True):
-    """A task begins, or goes on after its end, or has changed its mode."""
+    """A task begins, continues after its end, or has changed its mode."""
 
     task_id: str
     mode: str
@@ -58,7 +58,7 @@ class TodosRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("queue")
 class QueueRecord(Payload, frozen=True, kw_only=True):
-    """The whole queue of messages that wait until the running task takes them."""
+    """All messages that are waiting for the running task."""
 
     outlives_rewind: ClassVar[bool] = True
 
@@ -67,7 +67,7 @@ class QueueRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("repair")
 class RepairRecord(Payload, frozen=True, kw_only=True):
-    """The end of the log was damaged. Its bytes lie beside the log in `saved_as`; the log goes on before them."""
+    """The end of the log was damaged. Its bytes are in `saved_as` next to the log, which continues before them."""
 
     outlives_rewind: ClassVar[bool] = True
 
@@ -79,7 +79,7 @@ class RepairRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("name")
 class NameRecord(Payload, frozen=True, kw_only=True):
-    """The session was given another name, or none; the newest one holds, also over that of the header."""
+    """The session was renamed, or its name removed. The newest record applies, and overrides the header."""
 
     outlives_rewind: ClassVar[bool] = True
 
@@ -88,9 +88,9 @@ class NameRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("title")
 class TitleRecord(Payload, frozen=True, kw_only=True):
-    """A model thought of a title; a name that a person gave goes first. `cost` is that of the request, if known.
+    """A title suggested by a model; a name given by the user takes precedence.
 
-    The title is empty if the answer was of no use.
+    `cost` is that of the request, if known. The title is empty if the answer was unusable.
     """
 
     task_id: str
@@ -100,13 +100,13 @@ class TitleRecord(Payload, frozen=True, kw_only=True):
 
 @record_kind("origin")
 class OriginRecord(Payload, frozen=True, kw_only=True):
-    """The records of this log began their life elsewhere: in another session, on another machine, in another program.
+    """The records of this log were originally written in another session, on another machine, or by another program.
 
-    `source` says where: `fork`, `bundle`, `claude-code`, `codex`, or `elsewhere` for a log that lay here and that this
-    machine did not write, or not so. `made_here`: that was another session of this machine. `session_id` and `cwd` are
-    what the session had there, `head` is the hash of the last record that was taken over, if it had one. Nothing that
-    was approved there is approved here. With `redacted`, paths, names and keys were covered: the records are not those
-    of the original chain.
+    `source` is `fork`, `bundle`, `claude-code`, `codex`, or `elsewhere` for a log in this directory that this machine
+    did not write, or not in this form. `made_here`: the original is another session of this machine. `session_id` and
+    `cwd` are those of the original, `head` is the hash of the last copied record, if it had one. Approvals of the
+    original do not apply here. With `redacted`, paths, names and keys were redacted: the records are not those of the
+    original chain.
     """
 
     source: str

@@ -1,7 +1,7 @@
-"""Which records a conversation is made of when somebody has gone back in it.
+"""Which records belong to a conversation after rewinds.
 
-The log only grows, so going back is a record, too, and what follows it is another branch. Nothing is lost: a branch
-that was left can be shown, and taken up again by going to its last record.
+The log is append-only, so a rewind is also a record, and what follows it is another branch. Nothing is lost: an
+abandoned branch can be shown, and continued by rewinding to its last record.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ class Jump(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """The record numbers from `first` to `last`, both included."""
+    """The record numbers from `first` to `last`, inclusive."""
 
     first: int
     last: int
@@ -33,13 +33,13 @@ class RecordSpan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def jumps_in(records: Iterable[Record]) -> tuple[Jump, ...]:
-    """The rewinds in order. Invalid ones are left out."""
+    """The rewinds in order. Invalid ones are skipped."""
     found = (jump_of(record) for record in records if record.kind == "rewind")
     return tuple(jump for jump in found if jump is not None)
 
 
 def jump_of(record: Record) -> Jump | None:
-    """The jump that a record makes; None unless it rewinds the conversation."""
+    """The jump of a record; None unless it rewinds the conversation."""
     if record.kind != "rewind":
         return None
     try:
@@ -52,9 +52,9 @@ def jump_of(record: Record) -> Jump | None:
 
 
 def branch_spans(jumps: Sequence[Jump], last: int = LAST_OF_ALL) -> tuple[RecordSpan, ...]:
-    """The numbers of the records on the branch that ends with the record `last`, the oldest span first.
+    """The record numbers on the branch that ends with record `last`, oldest span first.
 
-    Without `last` it is the present one, with every record that is still to come.
+    Without `last`, this is the present branch, including all future records.
     """
     spans: list[RecordSpan] = []
     for jump in reversed(jumps):
@@ -66,10 +66,10 @@ def branch_spans(jumps: Sequence[Jump], last: int = LAST_OF_ALL) -> tuple[Record
 
 
 def branch_of(records: Sequence[Record], at: int | None = None) -> Sequence[Record]:
-    """The records that the conversation after the record `at` is made of, or the present one.
+    """The records of the conversation after record `at`, or of the present one.
 
-    What has nothing to do with where the conversation stands, such as the permission mode and the message queue, is
-    always among them, up to `at`. Without a way back in the log they are all there.
+    Records that are independent of the conversation, such as the permission mode and the message queue, are always
+    included, up to `at`. Without rewinds, all records are returned.
     """
     known = records if at is None else [record for record in records if record.seq <= at]
     jumps = jumps_in(known)

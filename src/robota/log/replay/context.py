@@ -56,10 +56,10 @@ class Mended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mend(turns: Sequence[Turn], trusted: int = 0) -> Mended:
-    """The history with calls and results paired. Deterministic, and a second time it changes nothing.
+    """The history with calls and results paired. Deterministic and idempotent.
 
-    Turns that need no change are the same objects. The first `trusted` turns must come from an earlier mend;
-    they are not looked at again, except the last, to which a turn of the same side may have to be joined.
+    Turns that need no change are the same objects. The first `trusted` turns must come from an earlier mend; they are
+    not checked again, except for the last, which may have to be merged with a turn of the same side.
     """
     start = max(trusted - 1, 0)
     mended: list[Turn] = list(turns[:start])
@@ -91,7 +91,7 @@ def with_results(turn: UserTurn, results: Sequence[ToolResultBlock], reply: Turn
 
 
 def interrupted_result(call_id: str, output: str = "") -> ToolResultBlock:
-    """The result of an interrupted call, with what it had printed by then."""
+    """The result of an interrupted call, with its output up to then."""
     # Imported only for a command that was interrupted.
     from robota.workspace.output.capture import plain_terminal_text
 
@@ -240,9 +240,9 @@ NO_CUTS: Final[dict[str, str]] = {}
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded turn with its number; or what a reduction put in place of some, with the number of the first.
+    """A recorded turn with its number, or the replacement that a reduction made, with the number of its first turn.
 
-    `cuts` has the cuts by the call whose result each shortened.
+    `cuts` are the cuts by the call whose result they shortened.
     """
 
     number: int
@@ -252,17 +252,17 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedConversation(msgspec.Struct, frozen=True, kw_only=True):
-    """All turns of a task that the log has, and the reductions that hold: what undoing one of them needs."""
+    """All recorded turns of a task, and the reductions in force; needed to undo a reduction."""
 
     turns: tuple[Turn, ...]
     reductions: tuple[Reduced, ...]
 
 
 class ContextBase(msgspec.Struct, frozen=True, kw_only=True):
-    """The conversation of a task after its first `recorded` turns, the last of which is `last`.
+    """The conversation of a task after its first `recorded` turns, ending with `last`.
 
-    Turns that the model was no longer shown then are not part of it, so the reductions named in `reduction_ids` cannot
-    be undone from here.
+    Turns that were hidden from the model by then are not included, so the reductions in `reduction_ids` cannot be
+    undone from here.
     """
 
     recorded: int
@@ -273,10 +273,10 @@ class ContextBase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelContext:
-    """The visible pieces of a task, and the valid history that they make.
+    """The visible pieces of a task, and the valid history that they form.
 
-    Numbers never change, so a reduction that is dropped later leaves the meaning of all others as it was. Of the
-    reductions only the ids are held: what the model no longer gets must not take memory.
+    Numbers never change, so dropping a reduction does not affect the others. Only the ids of reductions are stored, so
+    that turns hidden from the model take no memory.
     """
 
     def __init__(self, base: ContextBase | None = None) -> None:
@@ -287,9 +287,9 @@ class ModelContext:
         self.pins: set[int] = set()
 
     def add(self, turn: Turn) -> int:
-        """Take in the next turn. Returns how many turns before it are still the same objects.
+        """Add the next turn. Returns how many turns before it are still the same objects.
 
-        The calls of a reply stay open until the next turn of the user.
+        The calls of a reply stay open until the next user turn.
         """
         number, known = self.recorded, len(self.turns)
         self.recorded += 1
@@ -343,7 +343,7 @@ def _replaced(pieces: Sequence[Piece], reduction: CondenseRecord | TruncateRecor
 
 
 def _cut(pieces: Sequence[Piece], record: CutRecord) -> list[Piece]:
-    """The pieces with some results shortened. A result that is no longer visible is skipped."""
+    """The pieces with some results shortened. Results that are hidden are skipped."""
     put: dict[int, dict[str, str]] = {}
     for each in record.results:
         put.setdefault(each.turn, {})[each.call_id] = each.put
@@ -370,9 +370,9 @@ def model_context_of(
     results: Sequence[ToolResultBlock] = (),
     base: ContextBase | None = None,
 ) -> ModelContext:
-    """The conversation of a task that nobody runs now: calls that were left open are closed.
+    """The conversation of a task that is not running: open calls are closed.
 
-    `results` are those of the last reply that are in no turn yet.
+    `results` are those of the last reply that are not in a turn yet.
     """
     conversation = open_context_of(turns, reductions, base)
     closed = [*conversation.turns, UserTurn(content=tuple(results))] if results else conversation.turns

@@ -1,6 +1,6 @@
 """Files outside the workspace with data derived from a log: a header line, then JSON.
 
-One that was changed, or is of another version, does not count.
+A file that was modified, or has another version, is ignored.
 """
 
 from contextlib import suppress

@@ -1,7 +1,7 @@
-"""What must be known of a log before it is read once through: where somebody went back, which reductions were undone.
+"""Finds the records that change the meaning of earlier ones: rewinds, and undone reductions.
 
-Both change what records before them mean. They are few, so they are looked for in the bytes, and only what looks like
-one is decoded.
+They must be known before the log is read in a single pass. They are rare, so they are searched for in the raw bytes,
+and only candidates are decoded.
 """
 
 from collections.abc import Iterator, Sequence

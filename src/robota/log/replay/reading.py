@@ -27,9 +27,9 @@ REDUCTIONS: Final = frozenset({"condense", "truncate", "cut"})
 
 
 class LogReading:
-    """Makes of a log what `replay` makes of its records, but holds none of them, and of long tasks the newest rows.
+    """Builds the same result as `replay`, but keeps no records in memory, and only the newest rows of long tasks.
 
-    Which records count depends on later ones if somebody went back or undid a reduction; these are looked for first.
+    Rewinds and undone reductions change which earlier records apply, so they are searched for first.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class LogReading:
         let_go_after: int = LET_GO_AFTER,
         progress: Callable[[int], object] = lambda _: None,
     ) -> None:
-        """`noted` is the record that the log must hold if it is the one that was written on this machine.
+        """`noted` is the record that the log must contain if it was written on this machine.
 
-        A new snapshot is written when reading took more than `growth` bytes. After each `let_go_after` bytes what is
-        no longer needed is let go of, and `progress` is told how far it is.
+        A new snapshot is written when more than `growth` bytes were read. After every `let_go_after` bytes, unneeded
+        data is freed, and `progress` is called with the offset.
         """
         self._file = snapshot_file
         self._noted = noted
@@ -64,9 +64,9 @@ class LogReading:
         return loaded
 
     def takes_more_than(self, most_bytes: int, log: Path) -> bool:
-        """Whether more bytes would have to be read, of the snapshot or of the log behind it. Raises OSError.
+        """Whether the snapshot, or the log after it, is larger than `most_bytes`. Raises OSError.
 
-        A snapshot is long if the conversation was never condensed: it holds all that the model is shown.
+        A snapshot is large if the conversation was never condensed, because it contains everything that the model sees.
         """
         if self._file is None or not self._file.exists():
             return log.stat().st_size > most_bytes
@@ -76,9 +76,9 @@ class LogReading:
         return log.stat().st_size - (0 if snapshot is None else snapshot.read.good_length) > most_bytes
 
     def refresh(self, log: Path) -> bool:
-        """Bring the snapshot of a log that is being written up to date. Never reads the whole log a second time.
+        """Update the snapshot of a log that is being written. Never reads the whole log a second time.
 
-        False if that cannot be; then there is none, and the next one who reads the log makes one.
+        Returns False if that is impossible; then the snapshot is removed, and the next reader creates one.
         """
         assert self._file is not None
         try:
@@ -89,13 +89,13 @@ class LogReading:
             return False
 
     def session(self) -> ReplayedSession:
-        """The session that was read, closed as one that no process runs."""
+        """The session that was read, closed because no process is running it."""
         bound_rows(self._fold, self._branch, self._rows_kept)
         return self._fold.session()
 
     @property
     def is_own(self) -> bool:
-        """Whether the log matches the note of this machine about it, if there is one."""
+        """Whether the log matches this machine's note about it, if there is one."""
         return self._noted is None or self._confirmed == self._noted
 
     @property
@@ -104,9 +104,9 @@ class LogReading:
         return bool(self._segments)
 
     def old_part_is_unchanged(self, log: Path) -> bool:
-        """Whether the part of the log that was not read now still is as it was when it was read. Takes its time.
+        """Whether the skipped part of the log is still what the snapshot was made from. This is slow.
 
-        A log that was changed is to be read as a whole the next time, which names the damage.
+        If it has changed, the snapshot is removed, so that the next reader reads the whole log and reports the damage.
         """
         with suppress(OSError, LogUnreadable):
             if is_unchanged(log, self._segments):
@@ -149,7 +149,7 @@ class LogReading:
         return scan(log, take, None if snapshot is None else snapshot.read)
 
     def _read_somehow(self, log: Path, snapshot: SessionSnapshot | None) -> Loaded:
-        """Read from the snapshot on, else from the beginning, else from the beginning with everything in memory."""
+        """Read from the snapshot, or else from the beginning, or else from the beginning with everything in memory."""
         with suppress(BaseOutgrown):
             return self._read(log, snapshot)
         with suppress(BaseOutgrown):
@@ -210,7 +210,7 @@ class _Filling:
             self._held_records += 1
 
     def let_go(self, rows_kept: int) -> None:
-        """Free what is no longer needed, unless it is a small part of what is held."""
+        """Free unneeded data, unless it is only a small part of what is held."""
         shown = sum(len(task.base.pieces) for task in self._fold.tasks.values() if task.base is not None)
         if self._held_records >= shown:
             let_go(self._fold, self._branch, rows_kept)

@@ -1,4 +1,4 @@
-"""The whole conversation of a task, with what the model no longer gets of it."""
+"""The whole conversation of a task, including what the model does not get any more."""
 
 from contextlib import suppress
 from pathlib import Path

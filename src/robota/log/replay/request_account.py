@@ -11,9 +11,9 @@ from robota.protocol.state import is_request_row
 
 
 class TaskTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What the requests of a task used. The cost is None if the price of one of them is not known.
+    """The usage of a task's requests. The cost is None if any of their prices is unknown.
 
-    `saved` is what they would have cost more without the provider's cache; None if nobody knew a price.
+    `saved` is how much more they would have cost without the provider's cache; None if no price was known.
     """
 
     requests: int = 0
@@ -62,7 +62,7 @@ def counted(rows: Iterable[Message], before: RequestAccount) -> RequestAccount:
 
 
 def with_side_request(before: RequestAccount, cost: float | None) -> RequestAccount:
-    """The account with a request added that has no row."""
+    """The account with a request added that does not have a row."""
     return _with_cost(before, cost)
 
 
@@ -81,7 +81,7 @@ def context_size_of(row: Message) -> ContextSize | None:
 
 
 def request_info(text: str | None) -> dict[str, Any] | None:
-    """The JSON object in a request row; None for other text, which counts as finished."""
+    """The JSON object in a request row; None for other text, which is treated as finished."""
     if not text:
         return {}
     try:

@@ -26,9 +26,9 @@ class RecordedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def newest_request(log: Path, task_id: str, artifact: Callable[[str], bytes]) -> RecordedRequest | None:
-    """What the requests of a task were made of in the end, however long the log is.
+    """The parameters of the last request of a task, without loading the whole log; None if there is none.
 
-    None if there was none. Raises `ArtifactMissing`, `LogUnreadable`, OSError.
+    Raises `ArtifactMissing`, `LogUnreadable`, OSError.
     """
     contents: dict[str, str | None] = {}
     parts: RequestRecord | None = None
@@ -64,9 +64,9 @@ def _made_of(
 
 
 def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes]) -> list[RecordedRequest]:
-    """Every request of the session in order. `artifact` reads a large text by its name beside the log.
+    """Every request of the session in order. `artifact` reads a large text by its name.
 
-    A request of an older log that does not say what it was made of is left out. Raises `ArtifactMissing`.
+    Requests of older logs, which do not record their parameters, are skipped. Raises `ArtifactMissing`.
     """
     contents: dict[str, str | None] = {}
     made_of: dict[str, RequestRecord] = {}

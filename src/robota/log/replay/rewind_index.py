@@ -31,9 +31,9 @@ def read_rewind_history(
     growth: int = GROWTH_BYTES,
     progress: Callable[[int], object] = lambda _: None,
 ) -> RewindHistory:
-    """What the log says of going back, also on branches that were left. `file` is where the index of it is kept.
+    """The rewind history of a log, including abandoned branches. `file` is where it is cached.
 
-    It is written anew when more than `growth` bytes were read. Raises `LogUnreadable`, OSError.
+    The cache is rewritten when more than `growth` bytes were read. Raises `LogUnreadable`, OSError.
     """
     index = _kept(file, log) or RewindIndex(position=LogPosition(), fold=RewindFold())
     fold, position, reported = index.fold, index.position, index.position.offset

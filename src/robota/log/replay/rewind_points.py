@@ -14,14 +14,14 @@ from robota.log.record import Payload, PayloadError, Record, outlives_rewind, pa
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
 
 READ_KINDS: Final = frozenset({"task", "checkpoint", "rewindStart", "rewind"})
-# Kinds of records that are written when a prompt comes.
+# Kinds of records that are written with a new prompt.
 BEFORE_PROMPT_KINDS: Final = frozenset({"answer", "queue"})
 
 
 class CheckpointedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call that could change something, and the checkpoint before it.
 
-    `seq` is the record that tells of it, `to` the last one before the model was asked for the reply with the call.
+    `seq` is the record of the checkpoint, `to` the last one before the request for the reply with the call.
     """
 
     id: str
@@ -32,11 +32,11 @@ class CheckpointedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RewindPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt of the person. Numbers count all prompts that were ever given, so they mean the same for ever.
+    """A prompt of the user. Numbers count all prompts ever given, so they never change.
 
-    `to` is the last record of the conversation before it. `is_live` is false on a branch that was left. `before` is the
-    workspace when it was given; None if nothing was changed from then on. `after` is what it left, if that is known.
-    `not_captured` is how many paths were not in its `newest_checkpoint`.
+    `to` is the last record of the conversation before it. `is_live` is false on an abandoned branch. `before` is the
+    workspace at the time; None if nothing was changed since. `after` is the workspace afterwards, if known.
+    `not_captured` is the number of paths missing from its `newest_checkpoint`.
     """
 
     number: int
@@ -61,10 +61,10 @@ class RewindStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """The points of a session, and what can be undone and redone, the newest last.
+    """The rewind points of a session, and what can be undone and redone, newest last.
 
-    `cut_off` is the restore that was the last thing to happen and did not come to its end. `told` are the numbers of
-    the records that tell where the conversation stands, from one to another, `jumps` where somebody went back in it.
+    `cut_off` is a restore that was interrupted and was the last thing to happen. `told` are the spans of record numbers
+    that belong to the conversation, `jumps` the rewinds in it.
     """
 
     points: tuple[RewindPoint, ...] = ()
@@ -81,7 +81,7 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(point.number for point in self.points if any(point.seq in span for span in spans))
 
     def last_told(self, seq: int) -> int:
-        """The last record of `told` that belongs to the conversation after record `seq`; 0 if there is none."""
+        """The last record of the conversation after record `seq` that a rewind affects; 0 if there is none."""
         for span in reversed(self._spans_at(seq)):
             place = bisect_right(self.told, span.last, key=lambda run: run[0])
             last = min(self.told[place - 1][1], span.last) if place else 0
@@ -102,10 +102,10 @@ def rewind_history(records: Iterable[Record]) -> RewindHistory:
 
 
 class RewindFold(msgspec.Struct, kw_only=True):
-    """What is known after the records so far. It is kept as JSON, so that a log that grew is only read on.
+    """The state after the records so far. It is stored as JSON, so that only new records have to be read.
 
-    `calls` are those of each point. `file_states` are all checkpoints with the number of the record that tells of them:
-    since the one before nothing is known to have changed.
+    `calls` are those of each point. `file_states` are all checkpoints with their record numbers; between two of them no
+    change is known.
     """
 
     points: list[RewindPoint] = []
@@ -236,7 +236,7 @@ class RewindFold(msgspec.Struct, kw_only=True):
         match record.action:
             case "restore":
                 self.undo.append(step)
-                self.redo = [step]  # to redo what was just undone is to undo the restore
+                self.redo = [step]  # redoing what was just undone means undoing the restore
             case "undo":
                 undone = self.undo.pop() if self.undo else None
                 self.redo = [*(each for each in self.redo if each != undone), step]

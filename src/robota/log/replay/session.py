@@ -43,7 +43,7 @@ class UnreadableRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as its records tell it. The current task is the newest that runs, or else the one that ended last."""
+    """A session rebuilt from its records. The current task is the newest running one, or else the last one to end."""
 
     header: SessionHeader | None = None
     renamed: NameRecord | None = None
@@ -69,7 +69,7 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subtask_ask(self) -> Message | None:
-        """The open question of an interrupted subtask, which cannot be answered: the subtask ended with its process."""
+        """The open question of an interrupted subtask. It cannot be answered: the subtask ended with its process."""
         task = self.current
         return None if task is None or task is self.root else task.waiting_ask
 
@@ -98,10 +98,10 @@ class ReplayedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def replay(records: Iterable[Record]) -> ReplayedSession:
-    """The session after these records, if nobody runs it now: what was under way in the end is closed.
+    """The session after these records, if no process is running it: everything still in progress is closed.
 
-    Where somebody went back, only the present branch counts. Approvals are not part of it: an answered ask was answered
-    for that call only.
+    After rewinds, only the present branch applies. Approvals are not part of it: an answer applies to its own call
+    only.
     """
     fold = SessionFold()
     for record in branch_of(tuple(records)):
@@ -112,7 +112,7 @@ def replay(records: Iterable[Record]) -> ReplayedSession:
 class SessionFold:
     """The state of the session after the records so far, all of one branch.
 
-    `left_tasks` are those that a snapshot left out, because others became current since.
+    `left_tasks` are those that a snapshot omits, because other tasks have become current since.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class SessionFold:
         self.left_tasks: frozenset[str] = frozenset()
 
     def take(self, record: Record, span: LineSpan = NOWHERE) -> None:
-        """Take in the next record, which stands at `span`; one that cannot be understood is noted and left out.
+        """Add the next record, whose line is at `span`; an unreadable one is noted and skipped.
 
         Raises `BaseOutgrown`.
         """
@@ -138,7 +138,7 @@ class SessionFold:
             self._take_payload(payload, span)
 
     def session(self) -> ReplayedSession:
-        """The session, closed as one that no process runs."""
+        """The session, closed because no process is running it."""
         return ReplayedSession(
             header=self.header,
             renamed=self.renamed,

@@ -1,7 +1,7 @@
-"""The state of a session at a record of its log, so that only what follows must be read to go on.
+"""The state of a session at a record of its log, so that only later records have to be read to continue.
 
-A snapshot holds nothing that the log does not tell, and what it holds is bounded: of the tasks the current one and
-those it works for, of their rows the newest, of their turns those that the model is shown.
+A snapshot contains nothing that is not in the log, and its size is bounded: the current task and its parents, their
+newest rows, and the turns that the model sees.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class StoredReduction(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredPiece(msgspec.Struct, frozen=True, gc=False):
-    """A piece, with the reduction that put it there, if one did."""
+    """A piece, with the reduction that it comes from, if any."""
 
     number: int
     turn: Turn

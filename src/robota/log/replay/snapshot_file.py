@@ -1,4 +1,4 @@
-"""Stores snapshots, and checks that the log is still the one that they were made from."""
+"""Stores snapshots, and checks that the log they were made from is unchanged."""
 
 from hashlib import sha256
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reads the end of a conversation from the end of its log, without a snapshot and independent of its length."""
+"""Reads the end of a conversation from the end of its log, without a snapshot and regardless of its length."""
 
 from pathlib import Path
 from typing import Final
@@ -17,10 +17,9 @@ MORE: Final = 8
 
 
 class LogTail(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last records tell: of the session its current task, of that the newest rows.
+    """The state that the last records show: the current task of the session, and its newest rows.
 
-    What stands further up is not known, such as the turns, what was paid and, unless `is_whole`, how many rows there
-    are before these.
+    Anything earlier is unknown, such as the turns, the cost and, unless `is_whole`, the number of earlier rows.
     """
 
     session: ReplayedSession
@@ -29,7 +28,7 @@ class LogTail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tail_of(log: Path, rows: int = ROWS_WANTED, first_bytes: int = FIRST_BYTES) -> LogTail:
-    """The tail with at least so many rows, if the last part of the log has them. Raises `LogUnreadable`, OSError."""
+    """The tail with at least this many rows, if the last part of the log has them. Raises `LogUnreadable`, OSError."""
     size = first_bytes
     while True:
         is_whole = log.stat().st_size <= size

@@ -36,8 +36,8 @@ from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
 from robota.protocol.message import BACKGROUND_OUTPUT, Message, TodoItem
 
-# Rows about a shortened context (`/compact`), and about background processes at the end of the session. Between turns,
-# they change nothing about what the task waits for.
+# Rows about a shortened context (`/compact`), and about background processes at the end of the session. Written between
+# turns, they do not change what the task is waiting for.
 BETWEEN_TURNS_ROWS: Final = frozenset(
     {
         "condense_context",
@@ -69,17 +69,19 @@ TaskPayload = (
 
 
 class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One task. `messages` are in the order of `ts`, each in its newest version; `calls` are those that they tell of.
-    `outcome` is None until it ends. `answers` are those of persons by the `ts` of the ask; `interrupted_calls` were
-    started and have no end.
+    """One task of a session, rebuilt from its records.
 
-    `mode` is empty if the record that began the task was lost. `turns` are all that were ever recorded; `conversation`
-    is what the model is shown of them; reductions that were `undone` no longer count. `results` are those of the last
-    reply that are in no turn yet, and `started_calls` those of its calls that were begun. `files` are the newest stamps
-    of what the model knows.
+    `messages` are ordered by `ts`, each in its newest version; `calls` are the ended calls among them. `outcome` is
+    None until the task ends. `answers` are the user's, by the `ts` of the ask; `interrupted_calls` were started but
+    never ended.
 
-    `messages` are the newest, of which the log tells in its `lines`; `older` tells of the others. If the log was read
-    from a snapshot on, `turns` are those after `base`.
+    `mode` is empty if the start record of the task was lost. `turns` are all recorded turns, `conversation` returns
+    what the model sees of them, and reductions in `undone` do not apply any more. `results` are those of the last reply
+    that are not in a turn yet, and `started_calls` the calls of that reply that were started. `files` are the newest
+    stamps of files that the model knows.
+
+    `messages` are only the newest rows, which are in the `lines` of the log; `older` describes the others. If the log
+    was read from a snapshot, `turns` are those after `base`.
     """
 
     task_id: str
@@ -112,7 +114,7 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting_ask(self) -> Message | None:
-        """What was asked last and nobody answered."""
+        """The last question, if it has not been answered."""
         row = self._last_step
         if row is None or row.ask not in INTERACTIVE_ASKS | IDLE_ASKS or row.is_answered or row.ts in self.answers:
             return None
@@ -120,20 +122,20 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the task has delivered its result and got no prompt since."""
+        """Whether the task has delivered its result and has received no prompt since."""
         return self._last_step is not None and self._last_step.ask == "completion_result"
 
     @property
     def _last_step(self) -> Message | None:
-        """The last row, without those that may follow while the task does not run.
+        """The last row, ignoring those that may follow while the task is not running.
 
-        Offers to resume are made anew each time, and one that was accepted left the question to be asked again.
+        An offer to resume is made again each time, and accepting one leaves the earlier question to be asked again.
         """
         return next((row for row in reversed(self.messages) if not is_between_turns(row)), None)
 
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
-        """The calls of the last reply that have no result."""
+        """The calls of the last reply without a result."""
         known = {result.tool_use_id for result in self.results}
         last = self.turns[-1] if self.turns else self.base.last if self.base is not None else None
         return tuple(call for call in unanswered(last) if call.id not in known)

@@ -33,9 +33,9 @@ ANSWERS: Final = {"yesButtonClicked": "yes", "noButtonClicked": "no", "messageRe
 
 
 def transcript(records: Iterable[Record], *, is_continued: bool = False) -> Iterator[Transcript]:
-    """The entries in their order. Calls come with their results; what was cut off comes last.
+    """The entries in order. Calls come with their results; interrupted ones come last.
 
-    It `is_continued` if there were records before these.
+    `is_continued`: there were records before these.
     """
     fold = TranscriptFold(is_continued=is_continued)
     for record in records:

@@ -1,2 +1,4 @@
-"""Full-text search over the logs of many sessions, in an SQLite index that is brought up to date from them before each
-search. May use the catalogue and what is below it."""
+"""Full-text search over the logs of many sessions, in an SQLite index that is updated before each search.
+
+May use the catalogue and what is below it.
+"""

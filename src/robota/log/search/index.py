@@ -1,4 +1,4 @@
-"""The full-text index, updated from the logs; several processes may do so at a time."""
+"""The full-text index, updated from the logs; several processes may do so concurrently."""
 
 import os
 import sqlite3
@@ -16,7 +16,7 @@ from robota.log.errors import LogError
 from robota.log.search.scripts_without_spaces import with_separators
 from robota.log.search.texts import texts_of
 
-# The most that is read of a log that came with a repository.
+# How much is read of a log that came with a repository.
 MOST_OF_FOREIGN: Final = 64 * 1024 * 1024
 INDEX_NAME: Final = "search.sqlite"
 INDEX_VERSION: Final = 2
@@ -27,11 +27,11 @@ CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER
 CREATE VIRTUAL TABLE entry USING fts5(text, kind UNINDEXED, tool UNINDEXED,
   tokenize = "unicode61 remove_diacritics 2")
 """
-# The number of a text holds the number of its log and its time, so that a text that changed replaces itself, and the
-# texts of one log are a range. The time counts milliseconds from the first record: enough for 34 years.
+# A row id combines the number of the log with the time of the text, so that a changed text replaces itself, and the
+# texts of one log are a range. Times are milliseconds since the first record: enough for 34 years.
 TIME_BITS: Final = 40
 TIME_MASK: Final = (1 << TIME_BITS) - 1
-# Commit in between, so that other processes can write and an interruption keeps what was read.
+# Commit in between, so that other processes can write and an interruption keeps the progress.
 BYTES_IN_A_TRANSACTION: Final = 16 * 1024 * 1024
 PROGRESS_BYTES: Final = 1024 * 1024
 
@@ -51,9 +51,9 @@ class IndexedLog(msgspec.Struct, frozen=True, kw_only=True):
 def brought_up_to_date(
     connection: sqlite3.Connection, sessions: Sequence[CataloguedSession], progress: TellProgress
 ) -> dict[int, CataloguedSession]:
-    """Take in what the logs of these sessions gained; returns the sessions by the number of their log.
+    """Index what was added to the logs of these sessions; returns the sessions by the number of their log.
 
-    `progress` is told how much was read of how much there is to read.
+    `progress` is called with the bytes read and the total.
     """
     known = {session.directory: _indexed(connection, session) for session in sessions}
     stale = [each for each in sessions if not _is_current(known[each.directory], each)]
@@ -85,7 +85,7 @@ def without_removed(connection: sqlite3.Connection) -> None:
 
 
 def text_number(log: IndexedLog, ts: int) -> int:
-    """The number of a text in the index."""
+    """The row id of a text in the index."""
     return (log.id << TIME_BITS) | (max(0, ts - log.first_ts) & TIME_MASK)
 
 
@@ -120,7 +120,7 @@ class _Reading:
         self.room = 0
 
     def refreshed(self, session: CataloguedSession) -> tuple[IndexedLog, bool]:
-        """Index the new records of a log; returns its state and whether that is all of it."""
+        """Index the new records of a log; returns its state and whether it is finished."""
         log = _indexed(self._connection, session) or _new(self._connection, session)
         if _is_current(log, session):
             return log, True
@@ -132,7 +132,7 @@ class _Reading:
             start, unread = log.position.offset, _unread(log, session)
             log = self._index_next(path, log, min(unread, self.room))
             is_done = unread <= self.room
-            if not is_done and log.position.offset == start:  # the size of the damaged part
+            if not is_done and log.position.offset == start:  # the damaged part is larger than the room
                 log, is_done = self._index_next(path, log, unread), True
             self.room -= max(1, log.position.offset - start)
         except (OSError, LogError):
@@ -146,7 +146,7 @@ class _Reading:
         return log, is_done
 
     def _index_next(self, path: Path, log: IndexedLog, most: int) -> IndexedLog:
-        """Index the next records, those that start within so many bytes."""
+        """Index the next records, those that start within the next `most` bytes."""
         start = reported = log.position.offset
         for grown in records_since(path, log.position, most):
             if grown.position.offset - reported >= PROGRESS_BYTES:

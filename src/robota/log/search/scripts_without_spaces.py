@@ -1,7 +1,7 @@
-"""Text of scripts that put no spaces between words, such as Chinese, Japanese and Thai, made searchable.
+"""Makes text searchable in scripts without spaces between words, such as Chinese, Japanese and Thai.
 
-The index takes what stands between spaces and punctuation for one word. A separator behind each of these characters
-makes each of them a word of its own, and what is looked for a row of them.
+The index splits words at spaces and punctuation. With separators around each of these characters, every character
+becomes a word, and a search term becomes a phrase.
 """
 
 import re
@@ -18,12 +18,12 @@ BETWEEN: Final = re.compile(rf"(?<={CHARACTERS})(?=\w)|(?<=\w)(?={CHARACTERS})")
 
 
 def with_separators(text: str) -> str:
-    """The text as it is indexed and looked for."""
+    """The form of a text for indexing and searching."""
     if text.isascii() or ANY.search(text) is None:
         return text
     return BETWEEN.sub(SEPARATOR, text)
 
 
 def without_separators(text: str) -> str:
-    """The text as it is shown."""
+    """The form of a text for display."""
     return text.replace(SEPARATOR, "")

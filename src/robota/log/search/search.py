@@ -34,7 +34,7 @@ MOST_TERMS: Final = 50
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The search criteria, all of which a session must match; `words` may be empty."""
+    """The search criteria, which a session must all match; `words` may be empty."""
 
     words: str = ""
     since_ms: int = 0
@@ -67,9 +67,9 @@ def search(
     notify: Notify,
     progress: TellProgress = lambda done, size: None,
 ) -> tuple[FoundSession, ...]:
-    """The sessions that fit, the best first; without words the newest first.
+    """The matching sessions, best first; without words, newest first.
 
-    `progress` is told how much was read of what is new in the logs.
+    `progress` is called with the bytes read and the total of new bytes in the logs.
     """
     fitting = [each for each in sessions if _fits(each, wanted)]
     query = match_expression(wanted.words)
@@ -96,7 +96,7 @@ def _path(user_directory: Path | None) -> Path | None:
 
 
 def match_expression(words: str) -> str:
-    """The words as SQLite wants them: all must be there; "quoted words" in this order, `begin*` as a beginning."""
+    """The words in SQLite's syntax: all must match; "quoted words" in this order, `begin*` as a prefix."""
     terms = []
     for found in PHRASE.finditer(without_surrogates(words)):
         text = found["phrase"] if found["phrase"] is not None else found["word"]
@@ -152,5 +152,5 @@ def _fits(session: CataloguedSession, wanted: SearchQuery) -> bool:
 
 
 def _is_file(named: str, cwd: str, wanted: Path) -> bool:
-    """Whether the file that a call named is the wanted one, which is absolute."""
+    """Whether the file in a call is the wanted one, which is absolute."""
     return os.path.normpath(Path(cwd) / named) == os.path.normpath(wanted)

@@ -55,9 +55,9 @@ class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def write_bundle(
     out: BinaryIO, directory: Path, cover: ExportRedactor | None, now_ms: int, part: Sequence[Record] | None = None
 ) -> BundleManifest:
-    """Write the session in a directory, or only a part of it; with a cover nothing leaves uncovered.
+    """Write the session in a directory, or only a part of it. With a cover, everything is redacted.
 
-    A part is always covered. Raises OSError and `LogError`.
+    A part is always redacted. Raises OSError and `LogError`.
     """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as bundle:
         source = directory / ARTIFACTS_NAME
@@ -107,7 +107,7 @@ def _write_artifacts(
 
 
 def artifact_names(source: Path) -> list[str]:
-    """What is kept beside a log, without anything that somebody else put there."""
+    """The artifacts of a log, ignoring anything that another program has put there."""
     if not source.is_dir() or source.is_symlink():
         return []
     names = []
@@ -140,7 +140,7 @@ def _write_log_as_it_is(bundle: zipfile.ZipFile, log: Path) -> tuple[BundledFile
 def _write_covered_log(
     bundle: zipfile.ZipFile, directory: Path, cover: ExportRedactor, now_ms: int, part: Sequence[Record] | None
 ) -> tuple[BundledFile, str]:
-    """Write the records redacted, with the same times and a new chain, and a record that says so."""
+    """Write the records redacted, with the same times and a new chain, and a record about the redaction."""
     original = [""]
     everything = (grown.record for grown in records_since(directory / LOG_NAME, LogPosition()))
 

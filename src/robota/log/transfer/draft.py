@@ -23,7 +23,7 @@ DRAFTS: Final = ".new"
 
 
 class DraftSession:
-    """Records are written to a directory beside the sessions, which gets its name when all are on disk.
+    """Writes records to a hidden directory, which is renamed to the session once everything is on disk.
 
     Records keep their times as long as these increase; secrets that the redactor knows never reach the disk.
     """
@@ -73,7 +73,7 @@ class DraftSession:
         return found == [noted.seq]
 
     def next_ts(self, wanted: int) -> int:
-        """A time for the next record or row: the wanted one, or the next free one."""
+        """A time for the next record or row: the given one, or the next free one."""
         self._ts = max(wanted, self._ts + 1)
         return self._ts
 
@@ -83,7 +83,7 @@ class DraftSession:
         line, self._head = seal(self._seq, self.next_ts(ts), kind, self._redactor(payload), self._head)
         try:
             self._stream.write(line)
-        except OSError as error:  # not to be taken for one of the log that is read
+        except OSError as error:  # not to be mistaken for an error of the source log
             raise _not_written(error) from error
 
     def append(self, payload: Payload, ts: int = 0) -> None:
@@ -139,7 +139,7 @@ def _claimed_in(sessions: Path) -> ClaimedDirectory:
 
 
 def _remove(claimed: ClaimedDirectory) -> None:
-    """Remove a draft, and the directory of drafts if it was the last one. The lock keeps out who makes one."""
+    """Remove a draft, and the directory of drafts if it was the last one. The lock keeps others from creating one."""
     drafts = claimed.path.parent
     with contextlib.suppress(OSError), only_writer(drafts.parent, make=False):
         claimed.remove()

@@ -17,7 +17,7 @@ COMMON_NAMES: Final = frozenset(
 SHORTEST_NAME: Final = 3
 COVERED: Final = "[covered]"
 DEEPEST: Final = 200
-# A short one is covered only here: elsewhere the same letters are part of ordinary words.
+# A short one is redacted only here: elsewhere the same letters are part of ordinary words.
 PASSWORD_IN_URL: Final = re.compile(r"(://[^/@\s:]*+:)[^/@\s]++(?=@)")
 ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{NAME_LENGTH}}}(?![0-9a-f])")
 
@@ -33,9 +33,9 @@ class ExportRedactor:
     def __init__(
         self, homes: Iterable[str], user: str, host: str, redactor: Redactor, words: Iterable[str] = ()
     ) -> None:
-        """`homes` are the paths that stand for the home directory; the longest is looked for first.
+        """`homes` are the paths of the home directory; the longest is replaced first.
 
-        `words` are others that must not leave, whatever stands around them.
+        `words` are further strings to redact, regardless of context.
         """
         self._redactor = redactor
         self._replacements: list[tuple[re.Pattern[str], str]] = []
@@ -75,7 +75,7 @@ class ExportRedactor:
         return self._redactor(self.text(text).encode())
 
     def records(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The records with redacted payloads; their hashes are no longer valid."""
+        """The records with redacted payloads, which invalidates their hashes."""
         for record in records:
             yield msgspec.structs.replace(record, payload=msgspec.Raw(self.payload(bytes(record.payload))))
 

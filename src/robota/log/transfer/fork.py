@@ -22,7 +22,7 @@ NOT_COPIED: Final = frozenset({"rewind", "rewindStart"})
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """What is copied: the records of one branch up to `end`, and the turn they end with, if not with the last."""
+    """What to copy: the records of one branch up to `end`, and the turn they end with, unless it is the last."""
 
     directory: Path
     branch: tuple[RecordSpan, ...]
@@ -52,10 +52,10 @@ def fork_of(directory: Path, turn: int | None, index: Path | None = None) -> For
 
 
 def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, now_ms: int) -> None:
-    """Put the copy into a draft, and say at its end where it came from.
+    """Copy the records into a draft, followed by a record of their origin.
 
-    If the original is not as it was written on this machine, the copy does not say that it worked elsewhere, because
-    that is where `robota rewind` restores files, nor that anything was allowed.
+    If the original is not exactly what this machine wrote, the copy does not keep its working directory, because that
+    is where `robota rewind` restores files, nor any permissions.
     """
     is_own = draft.is_own(fork.directory)
     copy = _Copy(draft, new_id, None if is_own else str(draft.root))
@@ -76,9 +76,9 @@ def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, n
 
 
 class _Copy:
-    """Copies records into a draft. `header` is the first of the original, `head` the hash of what was copied last.
+    """Copies records into a draft. `header` is that of the original, `head` the hash of the last copied record.
 
-    `is_named` says that a name was copied with them.
+    `is_named`: a name was copied with them.
     """
 
     def __init__(self, draft: DraftSession, new_id: str, foreign_root: str | None) -> None:

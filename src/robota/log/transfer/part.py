@@ -1,4 +1,4 @@
-"""Cuts a part out of a session: some of its turns, with what a replay of them needs."""
+"""Extracts a part of a session: some of its turns, with what is needed to replay them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from robota.log.replay.rewind_index import read_rewind_history
 from robota.log.transfer.fork import fork_of
 from robota.protocol.conversation import ToolResultBlock, UserTurn
 
-# The session header, and what requests contain besides the conversation.
+# The session header, and what requests contain in addition to the conversation.
 FRAME: Final = frozenset({"session", "task", "content", "request"})
 # Kinds of records that belong to the activity of a turn.
 DONE: Final = frozenset({"turn", "result", "toolEnd", "condense", "truncate", "cut", "checkpoint"})
@@ -45,7 +45,7 @@ def part_of(directory: Path, wanted: PartWanted) -> Sequence[Record]:
 
 
 def _without_next_prompt(records: Sequence[Record]) -> Sequence[Record]:
-    """Behind the last thing that was done stands the beginning of the next turn, with the words of its prompt."""
+    """The last activity may be followed by the start of the next turn, including its prompt, which is cut off."""
     end = max((number for number, record in enumerate(records) if record.kind in DONE), default=-1)
     return records[: end + 1]
 

@@ -1,4 +1,4 @@
-"""What a session itself says is secret, so that it can be covered wherever else it stands in an export."""
+"""Finds the values that a session itself labels as secret, so that they are redacted everywhere in an export."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from robota.secrets.stated_secrets import stated_secrets
 
 
 def secrets_stated_in(directory: Path) -> set[str]:
-    """The values that records and kept texts call a password, key or the like. Raises OSError and `LogError`."""
+    """The values that records and artifacts label as a password, key or similar. Raises OSError and `LogError`."""
     found: set[str] = set()
     for grown in records_since(directory / LOG_NAME, LogPosition()):
         found.update(stated_secrets(msgspec.json.decode(grown.record.payload)))

@@ -25,7 +25,7 @@ def changes_of(path: Path) -> "Inotify | Polling":
         try:
             return Inotify(path)
         except (OSError, AttributeError):
-            pass  # No more watches are available, or the file system does not support them.
+            pass  # All watches are in use, or the file system does not support them.
     return Polling()
 
 
@@ -59,7 +59,7 @@ class Inotify:
 
 
 class Polling:
-    """Polling, where there are no notifications."""
+    """Polling, for systems without notifications."""
 
     has_notifications = False
 

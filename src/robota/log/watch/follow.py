@@ -17,9 +17,9 @@ LOCK_PAUSE_S: Final = 0.02
 
 
 def follow(log: Path, position: LogPosition, notify: Callable[[str], None]) -> Iterator[GrownRecord]:
-    """The records behind a position, then each as it is written. Ends when nobody writes the log any more.
+    """The records after a position, then each new one. Ends when no process is writing the log any more.
 
-    Half a line stays unread until the rest of it is there. Raises `LogUnreadable` if the log goes away.
+    An unfinished line is not read until it is complete. Raises `LogUnreadable` if the log disappears.
     """
     with changes_of(log) as changes:
         if not changes.has_notifications:

@@ -1,4 +1,4 @@
-"""Closes the rows of a session that no process runs: rows that were streaming count as interrupted."""
+"""Closes the rows of a session that no process runs: rows that were streaming become interrupted."""
 
 from collections.abc import Iterable
 from typing import Final

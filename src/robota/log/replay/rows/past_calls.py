@@ -15,9 +15,9 @@ INTERRUPTED: Final = "interrupted"
 
 
 class EndedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
-    """The end of a call among the rows of its task. `row_ts` is its last row, `after` the newest one when it ended.
+    """The end of a call among the rows of its task. `row_ts` is its last row, `after` the newest row at its end.
 
-    A call that has no row belongs to the newest one.
+    A call without a row belongs to the newest row.
     """
 
     row_ts: int
@@ -29,7 +29,7 @@ class CallEnds:
     """Places the ends of calls among the rows of a task as both arrive."""
 
     def __init__(self, rows: Iterable[Message] = (), ended: Iterable[EndedCall] = ()) -> None:
-        """`rows` and `ended` are those that are known already."""
+        """`rows` and `ended` are what is already there."""
         self.ended = list(ended)
         self._newest_row: int | None = None
         self._open: dict[str, list[int]] = {}
@@ -39,14 +39,14 @@ class CallEnds:
                 self.row(row)
 
     def row(self, row: Message) -> None:
-        """Add a row; a changed one is known already."""
+        """Add a row; updates of earlier rows are ignored."""
         if self._newest_row is None or row.ts > self._newest_row:
             self._newest_row = row.ts
             if row.call_id is not None:
                 self._open.setdefault(row.call_id, []).append(row.ts)
 
     def end(self, record: ToolEndRecord) -> Sequence[int]:
-        """A call has ended. Returns the rows that its end belongs to; none if nobody knows where they are."""
+        """Add the end of a call. Returns the rows that it belongs to; none if they are unknown."""
         rows = self._open.pop(record.call_id, [])
         if record.after:
             self.ended.append(placed(record))
@@ -61,30 +61,30 @@ class CallEnds:
 
 
 def placed(record: ToolEndRecord) -> EndedCall:
-    """Add the end of a call whose record says where it belongs."""
+    """The end of a call whose record says where it belongs."""
     return EndedCall(row_ts=record.row or record.after, after=record.after, record=record)
 
 
 def with_cut_off(task_id: str, rows: Iterable[Message], ended: Sequence[EndedCall]) -> tuple[EndedCall, ...]:
-    """The ends, and one for each call that was begun and has none, because nobody runs the session now."""
+    """The ends, plus one for each started call without an end, because the session is not running now."""
     ends = _newest_ends(ended)
     cut_off: dict[str, EndedCall] = {}
     for row in rows:
         if row.call_id is None or row.ts <= ends.get(row.call_id, 0):
             continue
-        if is_call_row(row) or row.call_id in cut_off:  # what it printed follows the row of the call
+        if is_call_row(row) or row.call_id in cut_off:  # its output follows the row of the call
             record = ToolEndRecord(task_id=task_id, call_id=row.call_id, tool="", status=INTERRUPTED, duration_ms=0)
             cut_off[row.call_id] = EndedCall(row_ts=row.ts, after=row.ts, record=record)
     return (*ended, *cut_off.values())
 
 
 def _newest_ends(ended: Iterable[EndedCall]) -> dict[str, int]:
-    """The end of the newest call of each id, because some models use an id twice."""
+    """The end of the newest call of each id, because some models reuse ids."""
     return {each.record.call_id: each.after for each in ended}
 
 
 def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[PastCall, ...]:
-    """The calls whose last row is among these, in the order in which they ended."""
+    """The calls whose last row is among these, in the order of their ends."""
     places: set[int] = set()
     rows_of_call: dict[str, list[Message]] = {}
     for row in rows:
@@ -98,7 +98,7 @@ def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[Pas
         start = 0 if before is None else before.after
         own = [row for row in rows_of_call.get(call_id, ()) if start < row.ts <= each.after]
         if before is not None and before.record.status == INTERRUPTED and not any(map(is_call_row, own)):
-            own = [*found.pop(before, ()), *own]  # it was asked about, and ran after the session was resumed
+            own = [*found.pop(before, ()), *own]  # it needed approval, and ran after the session was resumed
         if each.row_ts in places:
             found[each] = own
         newest[call_id] = each
@@ -127,7 +127,7 @@ def _past_call(ended: EndedCall, rows: Sequence[Message]) -> PastCall | None:
 
 
 def _whole(record: ToolEndRecord, first: Message | None, rows: Sequence[Message]) -> View | None:
-    """The call with the fields that the record omits because the rows have them."""
+    """The view, including the fields that the record omits because the rows have them."""
     kept = record.view
     match kept:
         case DiffView(hunks=()) | DiffsView() if first is not None:

@@ -1,4 +1,4 @@
-"""Pages of rows that are not held in memory: their lines in the log, and their totals."""
+"""Pages of rows that are not in memory: their lines in the log, and their totals."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,9 +25,7 @@ TELLING: Final = frozenset({"message", "messageText", "toolEnd"})
 
 
 class RowPage(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """Rows that follow one another. Every record that tells of one of them, or of the end of its call, stands in the
-    `lines` of the log.
-    """
+    """Consecutive rows. All records about them, and about the ends of their calls, are in the `lines` of the log."""
 
     first_ts: int
     last_ts: int
@@ -36,9 +34,9 @@ class RowPage(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class RowPages(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows by page, what their requests used, and the context sizes that they tell, as far as these can still count.
+    """Pages of rows, the usage of their requests, and the context sizes that may still be needed.
 
-    `branch` are the numbers of the records that count, if somebody went back in the session.
+    `branch` are the record numbers that apply, if the session was rewound.
     """
 
     pages: tuple[RowPage, ...] = ()
@@ -52,7 +50,7 @@ class RowPages(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_ts(self) -> float:
-        """The `ts` of the newest row; less than any other if there is none."""
+        """The `ts` of the newest row; minus infinity without rows."""
         return self.pages[-1].last_ts if self.pages else float("-inf")
 
 
@@ -69,7 +67,7 @@ def with_rows(older: RowPages, rows: Sequence[tuple[Message, LineSpan]], branch:
     batches = (rows[start : start + ROWS_IN_PAGE] for start in range(0, len(rows), ROWS_IN_PAGE))
     closed = closed_rows(row for row, _ in rows)
     sizes = [*older.sizes, *filter(None, map(context_size_of, closed))]
-    # Only what a reduction told can be undone, so nothing before the newest other size counts any more.
+    # Only sizes from reductions can be undone, so those before the newest other size are never needed again.
     last = max((place for place, size in enumerate(sizes) if not size.reduction_id), default=0)
     return RowPages(
         pages=(*older.pages, *map(_page_of, batches)),

@@ -26,7 +26,7 @@ def read_claude_code(lines: ForeignLines, writer: ForeignWriter) -> None:
 
 
 class _Reading:
-    """Assembles replies, each of which is several lines with the same id."""
+    """Assembles replies, which consist of several lines with the same id."""
 
     def __init__(self, writer: ForeignWriter) -> None:
         self._writer = writer

@@ -29,8 +29,10 @@ LONGEST_REASON: Final = 500
 
 
 class ForeignWriter:
-    """Writes what a reader of a format finds, in order. Thoughts are shown, but not told to a model again: the seals on
-    them are those of another session. Nothing is approved, whatever was approved there.
+    """Writes the parts of a foreign conversation in order.
+
+    Thinking is shown but not sent to a model again, because its signatures belong to another session. Approvals are not
+    imported.
     """
 
     def __init__(self, draft: DraftSession, source: str, session_id: str, root: str, now_ms: int) -> None:
@@ -51,7 +53,7 @@ class ForeignWriter:
         return self._prompts
 
     def begin(self, foreign_id: str, cwd: str, ts: int) -> None:
-        """What the conversation was there; the first thing to be written."""
+        """Write the origin of the conversation. Must be called first."""
         self._origin = msgspec.structs.replace(self._origin, session_id=foreign_id[:LONGEST_NAME], cwd=cwd)
         self._ts = ts
         self._header()
@@ -89,7 +91,7 @@ class ForeignWriter:
             self._turn(AssistantTurn(content=(*words, *calls), model=self.model))
 
     def results(self, blocks: tuple[ToolResultBlock, ...], *, is_side: bool = False) -> None:
-        """What came of calls. A result of a call that nobody made is left to the repair of histories."""
+        """Write the results of calls. Results without a call are left to the repair of histories."""
         task = self._side_task() if is_side else TASK
         for block in blocks:
             end = _end_of(self._calls.pop(block.tool_use_id, None), task, block, self._newest_rows.get(task, 0))
@@ -151,7 +153,7 @@ class ForeignWriter:
 
 
 def _end_of(call: ToolUseBlock | None, task_id: str, result: ToolResultBlock, after: int) -> ToolEndRecord:
-    """The end of a call, with what clients show of it: its tool and the first argument that says something."""
+    """The end of a call for clients: its tool and the first meaningful argument."""
     tool, given = (call.name, call.input.values()) if call is not None else ("", ())
     argument = next((each for each in given if isinstance(each, str) and each), "")
     title = f"{tool} {' '.join(argument.split())}"[:LONGEST_TITLE].rstrip()
@@ -177,7 +179,7 @@ def image_of(source: dict[str, Any]) -> ImageSource | None:
 
 
 def arguments_of(value: Any) -> dict[str, Any]:
-    """The input of a call as an object, whatever it is."""
+    """The input of a call, converted to an object if it is something else."""
     if isinstance(value, dict):
         return value
     if isinstance(value, str):
@@ -190,7 +192,7 @@ def arguments_of(value: Any) -> dict[str, Any]:
 
 
 def blocks_of(value: Any) -> list[dict[str, Any]]:
-    """The blocks of a message: a text is one block, and what is no object is left out."""
+    """The blocks of a message: a text becomes one block, and anything that is not an object is dropped."""
     if isinstance(value, str):
         return [{"type": "text", "text": value}]
     return [block for block in value if isinstance(block, dict)] if isinstance(value, list) else []
