@@ -24,7 +24,7 @@ async def prepare(params: ApplyDiffParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: ApplyDiffParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches(paths=(params.path,))
 
 

@@ -57,7 +57,7 @@ async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: ApplyPatchParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     from robota.tools.editing.patch_format import BadPatch, paths_named, paths_of, read_patch
 
     try:

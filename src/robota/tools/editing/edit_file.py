@@ -37,7 +37,7 @@ async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: EditFileParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches(paths=(params.path,))
 
 

@@ -41,7 +41,7 @@ def _change(params: WriteToFileParams, files: Files) -> "FileChange":
 
 
 def touches(params: WriteToFileParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches(paths=(params.path,))
 
 

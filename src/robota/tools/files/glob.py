@@ -34,7 +34,7 @@ async def prepare(params: GlobParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: GlobParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches(paths=(params.path,))
 
 

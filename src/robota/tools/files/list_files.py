@@ -31,7 +31,7 @@ async def prepare(params: ListFilesParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: ListFilesParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches(paths=(params.path,))
 
 

@@ -59,7 +59,7 @@ async def prepare(params: SearchFilesParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: SearchFilesParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches(paths=(params.path,))
 
 

@@ -47,7 +47,7 @@ async def prepare(params: AskFollowupQuestionParams, context: ToolContext) -> Pr
 
 
 def touches(params: AskFollowupQuestionParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches()
 
 

@@ -34,7 +34,7 @@ async def prepare(params: AttemptCompletionParams, context: ToolContext) -> Prep
 
 
 def touches(params: AttemptCompletionParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches()
 
 

@@ -40,7 +40,7 @@ async def prepare(params: NewTaskParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: NewTaskParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches()
 
 

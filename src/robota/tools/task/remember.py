@@ -39,7 +39,7 @@ async def prepare(params: RememberParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: RememberParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches()
 
 

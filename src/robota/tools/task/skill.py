@@ -35,7 +35,7 @@ async def prepare(params: SkillParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: SkillParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches()
 
 

@@ -33,7 +33,7 @@ async def prepare(params: SwitchModeParams, context: ToolContext) -> Prepared:
 
 
 def touches(params: SwitchModeParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches()
 
 

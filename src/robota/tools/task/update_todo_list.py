@@ -28,7 +28,7 @@ async def prepare(params: UpdateTodoListParams, context: ToolContext) -> Prepare
 
 
 def touches(params: UpdateTodoListParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     return Touches()
 
 

@@ -51,7 +51,7 @@ def web_fetch_tool(rules: "AddressRules | None" = None) -> Tool[WebFetchParams]:
 
 
 def touches(params: WebFetchParams) -> Touches:
-    """What a call is about."""
+    """What the call touches, for policy."""
     from robota.workspace.web.address import AddressRefused, parse_address
 
     try:
