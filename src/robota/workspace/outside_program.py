@@ -1,4 +1,4 @@
-"""Start a program outside the sandbox: the only place of Robota that does, besides the one for the model's commands.
+"""Start a program outside the sandbox: the only place in Robota that does, except for the model's commands.
 
 Commands may write to the workspace and to their private /tmp, so nothing that runs outside the sandbox is taken from
 there: no program, no entry of its PATH, no variable that makes it load code from there. A file of the workspace runs
@@ -25,7 +25,7 @@ MAX_SHEBANG_BYTES: Final = 256
 PRIVATE_TMP_PREFIX: Final = "robota-tmp-"
 # Needs no workspace to be known: our own interpreter, and the shell of the system.
 OWN_PROGRAMS: Final = frozenset({sys.executable, os.path.realpath(sys.executable), "/bin/sh"})
-# Lists of directories from which programs load code; entries in the workspace are removed, and relative ones.
+# Lists of directories that programs load code from; entries in the workspace and relative ones are removed.
 CODE_DIRECTORIES: Final = frozenset(
     {
         *("PATH", "PYTHONPATH", "NODE_PATH", "PERL5LIB", "PERLLIB", "RUBYLIB", "GEM_PATH", "CLASSPATH", "LUA_PATH"),
@@ -47,7 +47,7 @@ CODE_SETTINGS: Final = frozenset(
         *("GIT_ASKPASS", "SSH_ASKPASS", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PROXY_COMMAND"),
     }
 )
-# Settings of git that a variable each gives; git refuses to start if one of them is missing.
+# Settings of git given by one variable each; git refuses to start if any is missing.
 GIT_SETTING: Final = re.compile(r"GIT_CONFIG_(?:COUNT|KEY_\d+|VALUE_\d+)")
 # An option of an interpreter that loads a module, which it looks for in the directory it starts in.
 LOADED_BY_NAME: Final = re.compile(r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader)[=\s]+[^/\s]")
@@ -90,7 +90,7 @@ def start_outside(
     verified: Collection[Path] = (),
     **options: Any,
 ) -> "subprocess.Popen[bytes]":
-    """Start a program; `options` are those of `Popen`. Raises `OSError`, and `ProgramRefused` is one.
+    """Start a program with the `options` of `Popen`. Raises `OSError`, and `ProgramRefused` is one.
 
     `workspace` is where commands can write; None is enough for our own interpreter and the shell of the system.
     `verified` are files and directories of the workspace that the caller has just compared with what the user agreed
@@ -112,7 +112,7 @@ def run_outside(
     verified: Collection[Path] = (),
     **options: Any,
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run a program to its end; `options` are those of `subprocess.run`. Raises as `start_outside`."""
+    """Run a program to its end, with the `options` of `subprocess.run`. Raises like `start_outside`."""
     argv, variables = _prepared(program, workspace, env, cwd, verified)
     return subprocess.run(argv, cwd=cwd, env=variables, check=False, **options)
 

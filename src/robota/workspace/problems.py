@@ -24,7 +24,7 @@ SHORTAGES: Final = {
 
 
 def shortage_behind(error: BaseException) -> str | None:
-    """What the machine lacks and what to do about it, if the error comes from that: then it is no bug of ours."""
+    """If the error comes from a lack of resources, what is lacking and what to do; then it is not our bug."""
     match error:
         case BaseExceptionGroup():
             return next(filter(None, map(shortage_behind, error.exceptions)), None)
@@ -43,7 +43,7 @@ class FileProblem(Exception):
 
 
 class InvalidPath(FileProblem):
-    """The text is no usable path."""
+    """The text is not a usable path."""
 
 
 class OutsideWorkspace(FileProblem):
@@ -79,7 +79,7 @@ class Unencodable(FileProblem):
 
 
 class Ignored(FileProblem):
-    """A person's ignore file keeps this path from the model."""
+    """The user's ignore file keeps this path from the model."""
 
 
 class NotRead(FileProblem):
@@ -91,9 +91,9 @@ class FileChanged(FileProblem):
 
 
 class Overtaken(Exception):
-    """Somebody who does not lock changed a file at the last moment. It was left as they made it.
+    """Another program, which does not use our locks, changed a file at the last moment. Its version is in place.
 
-    `kept` is the name, beside the file, of an older version of theirs that had no place any more.
+    `kept` is the name, next to the file, of an older version by that program that could not be put back.
     """
 
     def __init__(self, kept: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a checkpoint records besides its files: what is not in it, and file modes that git does not store."""
+"""What a checkpoint records in addition to its files: what is not in it, and file modes that git does not store."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from robota.workspace.checkpoints.scan import NotCaptured
 
 
 class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`modes` are those of files that have neither of the usual ones, `plain_mode` and `executable_mode`."""
+    """`modes` lists files whose mode is neither `plain_mode` nor `executable_mode`."""
 
     not_captured: tuple[NotCaptured, ...] = ()
     modes: dict[str, int] = {}

@@ -61,7 +61,7 @@ SETTINGS: Final = (
     "gc.auto=0",
     "index.version=4",
 )
-# For the main index, git writes only what changed, beside a shared file. Temporary indexes are written whole.
+# For the main index, git writes only the changes, next to a shared file. Temporary indexes are written whole.
 IN_TWO_PARTS: Final = ("core.splitIndex=true", "splitIndex.sharedIndexExpire=1.hour.ago")
 NOBODY: Final = {
     "GIT_AUTHOR_NAME": "robota",

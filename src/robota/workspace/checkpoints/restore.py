@@ -58,10 +58,10 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True):
 def apply_changes(
     store: Path, git: PrivateGit, top: int, changes: Sequence[CheckpointChange], details: CheckpointDetails
 ) -> None:
-    """Bring every path to its `after` state, or raise `CheckpointError` and leave everything as it was.
+    """Bring every path to its `after` state, or raise `CheckpointError` and leave everything unchanged.
 
     `top` is the open workspace: what its path leads to may change meanwhile. Each path must be in its `before` state.
-    `details` are those of the checkpoint that is restored.
+    `details` belong to the checkpoint that is restored.
     """
     staging = f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
     ordered = sorted(changes, key=lambda change: change.after is not None)  # deletions first, to make room
@@ -90,7 +90,7 @@ def apply_changes(
 
 
 def are_as_before(top: int, changes: Sequence[CheckpointChange], details: CheckpointDetails) -> bool:
-    """Whether every path is in its `before` state. `details` are those of the checkpoint with that state."""
+    """Whether every path is in its `before` state. `details` belong to the checkpoint with that state."""
     with _places(top, "") as places:
         return all(_is_as_before(places, change, details) for change in changes)
 
@@ -387,7 +387,7 @@ def _remove_empty_tree(parent: int, name: str) -> None:
 
 
 def _directories_of(steps: Sequence[_Step]) -> set[str]:
-    """All parent directories, up to the workspace, of paths at which a step creates a file."""
+    """All parent directories, up to the workspace, of files that a step creates."""
     found: set[str] = set()
     for step in steps:
         place = "" if step.old else os.path.split(os.fsdecode(step.path))[0]

@@ -53,7 +53,7 @@ def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) 
 
 
 def nowhere(store: CheckpointStore, target: str, paths: Sequence[str]) -> list[str]:
-    """Those of the paths that exist neither now nor in the target, so that they are probably mistyped."""
+    """The paths that exist neither now nor in the target, so that they are probably mistyped."""
     with store.opened() as opened:
         then = opened.files(opened.completed(target))
     places = {path: _inside(store, path) for path in paths}

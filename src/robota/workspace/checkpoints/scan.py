@@ -1,4 +1,4 @@
-"""Which files of a workspace differ from the private index, and which of them can be captured.
+"""Find the files of a workspace that differ from the private index, and whether they can be captured.
 
 Repositories inside the workspace are treated as plain directories: git itself would record only their current commit.
 """
@@ -160,7 +160,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
                 yield directory + path
 
     def _given_paths(self, named: Collection[str], has_plain_parents: "_PlainParents") -> "_GivenPaths":
-        """Those of the named paths that exist."""
+        """The named paths that exist."""
         files: list[bytes] = []
         directories: list[bytes] = []
         for name in named:
@@ -214,7 +214,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def _unchanged(self, paths: Collection[bytes]) -> set[bytes]:
-        """Those that are in the index: if they had changed, they would have been listed."""
+        """The paths that are in the index: if they had changed, they would have been listed."""
         spec = b"\0".join(b":(top,literal)" + path for path in sorted(paths))
         output = self.git.run("ls-files", "-z", "--", *(os.fsdecode(each) for each in spec.split(b"\0")))
         return set(output.split(b"\0")[:-1])

@@ -86,7 +86,7 @@ class CheckpointStore:
         self._absent: set[bytes] = set()
 
     def capture(self, named: Collection[str] = ()) -> Captured:
-        """Save the workspace as it is. `named` are paths to include even if they are ignored."""
+        """Save the current workspace. `named` are paths to include even if they are ignored."""
         with self.opened() as opened:
             return opened.capture(named)
 
@@ -181,7 +181,7 @@ class OpenStore:
         return self._save(scan, details)
 
     def capture_only(self, paths: Sequence[str]) -> None:
-        """Save these paths, each of which can be captured, without scanning the others."""
+        """Save these paths, which can all be captured, without scanning the others."""
         newest = self._newest()
         if newest is not None:
             changed = tuple(map(os.fsencode, paths))
@@ -324,7 +324,7 @@ class OpenStore:
             (self.git.directory / name).unlink(missing_ok=True)
 
     def details(self, checkpoint: str) -> CheckpointDetails:
-        """What a checkpoint records besides its files."""
+        """What a checkpoint records in addition to its files."""
         if checkpoint not in self._details:
             commit = self._object("commit", checkpoint)
             try:

@@ -2,7 +2,7 @@
 
 A process that is killed in between leaves its journal, and the next session undoes the changes that were made
 (`interrupted_changes.py`). Journals are kept outside the workspace: otherwise a repository could ship one and have
-arbitrary files written at the next start. They are sealed, so that nothing else is taken for one.
+arbitrary files written at the next start. They are sealed, so that no other file can pass for a journal.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ SUFFIX: Final = ".journal"
 
 
 class FileMade(msgspec.Struct, frozen=True, kw_only=True, tag="write"):
-    """A file gets new content, of which only the SHA-256 is recorded; `old` is None for a new file.
+    """A file gets new content; only its SHA-256 is recorded. `old` is None for a new file.
 
     Paths are relative to the root, and bytes because not every file name is valid text.
     """
@@ -59,7 +59,7 @@ JournaledChange = FileMade | LinkMade | FileRemoved | LinkRemoved
 
 
 class ChangeJournal(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes to one workspace, in the order in which they are made."""
+    """The changes to one workspace, in the order they are made."""
 
     root: bytes
     changes: tuple[JournaledChange, ...]

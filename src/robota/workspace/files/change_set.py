@@ -72,7 +72,7 @@ def make_changes(files: EditableFiles, changes: Sequence[Change]) -> None:
     in_order = sorted(changes, key=lambda change: isinstance(change, Remove))
     with ExitStack() as stack:
         if files.journals_in is not None and len(in_order) > 1:
-            # Without a writable home there is no journal, but the changes are made; invalid ones fail when applied.
+            # Without a writable home, the changes are made without a journal; invalid ones fail when applied.
             with suppress(OSError, FileProblem):
                 entries = [_journaled(files, change) for change in in_order]
                 stack.enter_context(journaled(journal_directory(files.journals_in, files.root), files.root, entries))
@@ -226,7 +226,7 @@ def _missing_directories(files: EditableFiles, path: str) -> tuple[Path, ...]:
 
 
 def remove_directories(files: EditableFiles, directories: Sequence[Path]) -> None:
-    """Remove those of the directories that are empty."""
+    """Remove the directories that are empty."""
     for place in directories:
         with suppress(OSError), directory_beneath(files.root, place.parent, walk_to_directory) as parent:
             os.rmdir(place.name, dir_fd=parent)

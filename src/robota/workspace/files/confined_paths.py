@@ -44,10 +44,10 @@ DirectoryOpener = Callable[[int, str], int]
 
 
 class HeldRoot:
-    """An open directory, and the path under which it was opened. Whoever opens it closes it."""
+    """An open directory, and the path it was opened by. The code that opens it must close it."""
 
     def __init__(self, path: Path) -> None:
-        """`path` must be a real path. Raises `OSError` if it is no directory that can be listed."""
+        """`path` must be a real path. Raises `OSError` unless it is a directory that can be listed."""
         self.path = path
         self._descriptor = CLOSED
         self._descriptor = os.open(path, DIRECTORY_FLAGS)
@@ -125,7 +125,7 @@ def directory_within(
     top: int, relative: Path, open_directory: DirectoryOpener, *, create: bool = False
 ) -> Iterator[int]:
     """Open a directory by its resolved path relative to an open one; yields its descriptor."""
-    # Even the top is opened anew: locks belong to an opening, and a duplicate would share them with the original.
+    # Even the top is opened again: locks belong to an open file description, which a duplicate would share.
     at_top = relative == Path()
     descriptor = (
         os.open(".", DIRECTORY_FLAGS, dir_fd=top)
@@ -218,7 +218,7 @@ def system_errors_as_problems(path: str) -> Iterator[None]:
 
 
 def check_regular(path: str, mode: int) -> None:
-    """Raise `NotARegularFile` if `mode` is not that of a regular file."""
+    """Raise `NotARegularFile` unless `mode` belongs to a regular file."""
     if not stat.S_ISREG(mode):
         raise not_regular(path, mode)
 

@@ -52,7 +52,7 @@ def _mark(status: os.stat_result) -> str:
 
 @contextmanager
 def drafts_directory(root: Path) -> Iterator[int | None]:
-    """Open and lock the directory of drafts; None if there cannot be one: drafts are then made beside their targets."""
+    """Open and lock the directory of drafts; None if that fails, and drafts are made next to their targets."""
     descriptor = _locked(root, fcntl.LOCK_SH)
     try:
         yield descriptor

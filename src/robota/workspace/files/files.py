@@ -1,4 +1,4 @@
-"""Byte-exact files beneath one root, and a record of which content the model has read."""
+"""Byte-exact files beneath one root, and a record of the content that the model has read."""
 
 import os
 import stat
@@ -86,7 +86,7 @@ class EditableFiles(Protocol):
 
     @property
     def journals_in(self) -> Path | None:
-        """The user directory, in which journals of change sets are kept; None to keep none."""
+        """The user directory, where journals of change sets are kept; None to keep none."""
         ...
 
     def resolve(self, path: str) -> Path:
@@ -137,9 +137,9 @@ class LocalFiles:
     ) -> None:
         """`open_directory` opens directories beneath the root; by default the best way that this system has.
 
-        `is_forbidden` matches further paths, relative to the root, that must not be read, not even by a search.
-        `is_secret` matches those that need approval: a search leaves them out unless it asks for them alone.
-        `drafts_in` is the workspace whose `.robota` directory may hold drafts; the root by default.
+        `is_forbidden` matches further paths, relative to the root, that must never be read, even by a search.
+        `is_secret` matches paths that need approval: a search skips them unless it asks for them alone. `drafts_in` is
+        the workspace whose `.robota` directory may hold drafts; the root by default.
         """
         self._drafts_in = drafts_in or root
         self.journals_in = journals_in
@@ -194,7 +194,7 @@ class LocalFiles:
         return {str(real.relative_to(self._root)): now for real, now in self._read_tracker.changed()}
 
     def recall(self, stamps: Mapping[str, Stamp]) -> tuple[str, ...]:
-        """Restore what the model knew of these files in an earlier process; returns those that have changed since.
+        """Restore what the model knew about these files in an earlier process; returns the files changed since.
 
         The model must read these again before it overwrites or edits them.
         """
@@ -329,7 +329,7 @@ class LocalFiles:
         self._noted[place.real] = ()
 
     def list(self, path: str, recursive: bool, limit: int) -> "Listing":
-        """The entries of a directory in tree order, at most `limit`, without those that ignore files exclude."""
+        """The entries of a directory in tree order, at most `limit`, without ignored ones."""
         from robota.workspace.files.listing import list_directory
 
         real = self.resolve(path)

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import msgspec
 
-# More would slow down every file operation, and nobody writes so many by hand.
+# More would slow down every file operation, and nobody writes that many by hand.
 MAX_PATTERNS = 2_000
 MAX_PATTERN_CHARACTERS = 1_000
 DEEP = "**"
@@ -90,7 +90,7 @@ def fits(segments: Sequence[Fits | None], parts: Sequence[str]) -> bool:
 
 
 def _kind(pattern: _Pattern) -> tuple[bool, bool, bool | _Pattern]:
-    """Group key: adjacent patterns for names are combined into one rule, a pattern for a path is a rule of its own."""
+    """Group key: adjacent patterns for names are combined into one rule, a pattern for a path is a separate rule."""
     return pattern.takes_back, pattern.only_directories, pattern if pattern.is_anchored else False
 
 

@@ -66,7 +66,7 @@ class IgnoreFiles:
         return patterns
 
     def with_file_of(self, directory: PathParts, above: Patterns) -> Patterns:
-        """The patterns that apply to the entries of a directory, given those that apply to the directory itself."""
+        """The patterns for the entries of a directory, given the patterns for the directory itself."""
         spec = self._spec(directory)
         return above if spec is None else Patterns((*above.files, (len(directory), spec)))
 
@@ -110,7 +110,7 @@ def _content(place: str) -> str:
 
 
 def _unusable(place: str, problem: str) -> Ignored:
-    """Fail closed: what the file was meant to hide is unknown, so nothing is shown."""
+    """Fail closed: what the file should hide is unknown, so nothing is shown."""
     return Ignored(
         f"The ignore file {place!r} cannot be used: {problem}. No file was read or changed. Ask the user to fix it."
     )

@@ -30,7 +30,7 @@ def wait_until_closed(directory: int, name: str) -> None:
 
 
 def is_open_for_writing(directory: int, name: str) -> bool:
-    """Whether any program has the file open, or mapped, for writing. False where the system cannot tell."""
+    """Whether any program has the file open, or mapped, for writing. False where the system cannot report it."""
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
     try:

@@ -3,7 +3,7 @@
 Only two versions are ever deleted: our own draft, and the version that it replaces, if that is unchanged and no program
 has it open for writing. Other programs take no lock: they may rename a file over ours, write in place or remove the
 file at any moment. If the exchange takes out a version of theirs, it is put back. If they have written a newer one by
-then, the newer one stays in place and the older one is kept beside it.
+then, the newer one stays in place and the older one is kept next to it.
 """
 
 import os
@@ -65,7 +65,7 @@ def _exchange(around: int, draft: str, parent: int, name: str, ours: os.stat_res
 
 
 def _discard(around: int, draft: str, parent: int, name: str, removable: os.stat_result) -> str | None:
-    """Delete the file named `draft` if it is `removable`; otherwise keep it beside the file and return its name."""
+    """Delete the file named `draft` if it is `removable`; otherwise keep it next to the file and return its name."""
     with suppress(FileNotFoundError):
         if _is_untouched(around, draft, removable):
             os.unlink(draft, dir_fd=around)

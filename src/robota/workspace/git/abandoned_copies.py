@@ -21,7 +21,7 @@ from robota.workspace.git.write_back import CopiedDirectory, write_back
 COPIES: Final = "git-copies"
 STATE: Final = "state"
 TRIES: Final = 5
-# Those of other repositories wait for their next session, but not for ever.
+# Copies of other repositories wait for their next session, but not forever.
 MAX_AGE_S: Final = 30 * 86_400
 FOREIGN: Final = (
     "The state of an interrupted git command in {} was refused: {}. Nothing of it was written to the repository. "
@@ -30,7 +30,7 @@ FOREIGN: Final = (
 
 
 class CopyState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is needed to write a copy back. `copied` is that of the working tree, then that of the repository."""
+    """What is needed to write a copy back. `copied` is for the working tree, then for the repository."""
 
     directories: GitDirectories
     copied: tuple[CopiedDirectory, ...]
@@ -55,7 +55,7 @@ def new_copy_directory(user_directory: Path) -> tuple[Path, int]:
 
 
 def write_state(place: Path, user_directory: Path, state: CopyState) -> None:
-    """Write the state beside the copy that it describes."""
+    """Write the state next to the copy that it describes."""
     data = msgspec.json.encode(state, enc_hook=str)
     (place / STATE).write_bytes(seal(user_directory, _purpose(place), data))
 

@@ -1,8 +1,8 @@
 """A copy of git data for one command: the command changes the copy, and verified data is written back afterwards.
 
 Inside the sandbox the copy is mounted in place of the git directory, with everything that is not data read-only on top;
-existing objects are only read. So the real git directory is never writable from inside, and whatever a hook or another
-program leaves there besides data is discarded. A git directory may come from an archive: no link in it is followed.
+existing objects are only read. So the real git directory is never writable from inside, and whatever else a hook or
+another program leaves there is discarded. A git directory may come from an archive: no link in it is followed.
 """
 
 import os
@@ -24,13 +24,13 @@ from robota.workspace.git.index_gitlinks import UnreadableIndex
 from robota.workspace.git.plain_directory import PlainDirectory, UnsafeEntry, require_plain
 from robota.workspace.git.write_back import CopiedDirectory, Stamp, stamp
 
-# Where the existing objects are mounted inside the sandbox. git-lfs looks for its files beside them.
+# Where the existing objects are mounted inside the sandbox. git-lfs looks for its files next to them.
 BEFORE: Final = "before"
 MOST_FILES: Final = 5000
 MOST_BYTES: Final = 512 << 20
 # Formats with their own rules for writing, or with more than one file.
 UNKNOWN_STORES: Final = ("reftable", "sharedindex.")
-# Housekeeping would run beside the command and be killed with it; packs cannot be verified object by object.
+# Housekeeping would run alongside the command and be killed with it; packs cannot be verified object by object.
 SETTINGS: Final = {
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -111,7 +111,7 @@ class GitDataCopy:
             return (only,), mounts
         shared, shared_mounts = self._copied("common", common, OF_REPOSITORY, holds_objects=True)
         single, single_mounts = self._copied("own", own, OF_WORKING_TREE, holds_objects=False)
-        # The git directory of a worktree is inside that of the repository, so it is mounted later, on top.
+        # The git directory of a worktree is inside the repository's, so it is mounted later, on top.
         return (single, shared), (*shared_mounts, *single_mounts)
 
     def _copied(
@@ -150,7 +150,7 @@ def _copy_data(real: PlainDirectory, copy: Path, names: frozenset[str], hidden: 
         if len(stamps) >= MOST_FILES:
             raise NotCopied(f"it has more than {MOST_FILES} refs and logs")
         (copy / name).write_bytes(with_marks(data, hidden) if name == INDEX else data)
-        # git tells by the time of its index which files may have changed since.
+        # git uses the time of its index to decide which files may have changed since.
         os.utime(copy / name, ns=(status.st_mtime_ns, status.st_mtime_ns))
         stamps[name] = Stamp(before=stamp(status), copied=stamp((copy / name).lstat()))
     return stamps
@@ -175,7 +175,7 @@ def _data_files(real: PlainDirectory, copy: Path, names: frozenset[str]) -> Iter
 def _mounts(
     real: PlainDirectory, place: Path, copy: Path, names: frozenset[str], *, holds_objects: bool
 ) -> Iterator[Mount]:
-    """The copy in place of the git directory, and on top of it, read-only, everything that is not data."""
+    """The copy in place of the git directory, with everything that is not data read-only on top."""
     yield Mount(source=copy, target=place, writable=True)
     for name, status in real.entries():
         if name.startswith(UNKNOWN_STORES):

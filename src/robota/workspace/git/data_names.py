@@ -29,7 +29,7 @@ OF_WORKING_TREE: Final = frozenset(
 )
 # Of the repository as a whole.
 OF_REPOSITORY: Final = frozenset({PACKED_REFS})
-# Directories of which every file is data.
+# Directories that contain only data.
 TREES: Final = (REFS, LOGS)
 
 MOST_BYTES: Final = 256 << 20

@@ -1,4 +1,4 @@
-"""Where the git data of a workspace is: in its own `.git`, or, for a worktree, in that of the main repository."""
+"""Where the git data of a workspace is: in its own `.git`, or, for a worktree, in the main repository's."""
 
 import os
 import stat

@@ -15,9 +15,9 @@ GITLINK: Final = 0o160000
 MODES: Final = frozenset({0o100644, 0o100755, 0o100664, 0o120000, GITLINK, 0o040000})
 GITLINK_BYTES: Final = GITLINK.to_bytes(4, "big")
 HEADER_BYTES: Final = 12
-# Times, device, inode, mode, owner, group and size: ten numbers, of which the seventh is the mode.
+# Times, device, inode, mode, owner, group and size: ten numbers; the seventh is the mode.
 NUMBERS_BYTES, MODE_AT = 40, 24
-# SHA-1 and SHA-256. The file does not say which one it uses, but only one of them parses.
+# SHA-1 and SHA-256. The file does not say which one it uses, but it parses only with the right one.
 HASH_BYTES: Final = (20, 32)
 MOST_BYTES: Final = 256 * 1024 * 1024
 EXTENDED, NAME_LENGTH = 0x4000, 0x0FFF
@@ -114,7 +114,7 @@ def _walked(data: bytes, hash_bytes: int) -> Iterator[IndexEntry]:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """How many bytes of the previous name are dropped, and the offset at which the rest of the name begins."""
+    """How many bytes of the previous name are dropped, and where the rest of the name begins."""
     byte = data[place]
     value = byte & 0x7F
     while byte & 0x80:

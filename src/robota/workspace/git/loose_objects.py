@@ -37,7 +37,7 @@ def take_objects(source: PlainDirectory, store: PlainDirectory) -> None:
     for directory, fan_out, name in _objects(source):
         with store.directory(fan_out, make=True) as target:
             if target.status(name) is None:
-                # git uses this prefix for its own temporary files, and removes those that are left over.
+                # git uses this prefix for its own temporary files, and removes leftover ones.
                 draft = (target, f"tmp_obj_{secrets.token_hex(6)}")
                 left -= _take(directory, name, draft, target, _unpacked, fan_out + name, left)
 

@@ -1,4 +1,4 @@
-"""A directory held by descriptor, in which no link is followed: what an archive planted there leads nowhere else."""
+"""A directory held by descriptor. No link in it is followed, so links that an archive planted lead nowhere."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ class UnsafeEntry(Exception):
 
 
 class TreeEntry(NamedTuple):
-    """A file, or a directory, in a tree. `parent` is open until the next one is asked for."""
+    """A file, or a directory, in a tree. `parent` is open until the next entry is requested."""
 
     name: str
     parent: "PlainDirectory"
@@ -42,7 +42,7 @@ class PlainDirectory:
 
     @classmethod
     def at(cls, path: Path) -> Self:
-        """Open a directory by its absolute path, of which no part may be a link. Raises `UnsafeEntry` or `OSError`."""
+        """Open a directory by its absolute path, which must not contain links. Raises `UnsafeEntry` or `OSError`."""
         descriptor = os.open("/", DIRECTORY_FLAGS)
         for name in path.parts[1:]:
             descriptor = _opened_within(descriptor, name, str(path))

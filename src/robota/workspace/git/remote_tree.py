@@ -168,6 +168,6 @@ def _blobs(printed: bytes, entries: list[_Entry]) -> Iterator[bytes]:
 
 
 def _workspace_here(env: Mapping[str, str]) -> Path | None:
-    """The directory in which Robota was started, unless it holds all programs of the user."""
+    """The directory that Robota was started in, unless it holds all programs of the user."""
     here = Path.cwd()
     return None if here in (Path("/"), Path(env.get("HOME", "/"))) else here

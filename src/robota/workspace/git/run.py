@@ -67,7 +67,7 @@ class GitStopped(GitError):
 
 
 class Git(msgspec.Struct, frozen=True, kw_only=True):
-    """git in one directory. `settings` override those of the repository; commands may write to the `workspace`."""
+    """git in one directory. `settings` override the repository's; commands may write to the `workspace`."""
 
     program: str
     directory: Path

@@ -1,7 +1,7 @@
 """Write back what a command did to its copy of git data: objects first, then everything else under git's own locks.
 
 Both sides are held by descriptor and no link is followed on either: the copy was in the hands of the command, and the
-git directory may come from an archive that somebody prepared. Each file is read once, and what was read is checked.
+git directory may come from a malicious archive. Each file is read once, and what was read is checked.
 """
 
 import os
@@ -49,8 +49,8 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
 class CopiedDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """A git directory and the copy of its data, each with its device and inode when the copy was made.
 
-    `names` are the data files in it, besides `TREES`. `hidden` are paths of the working tree that commands do not see;
-    the index of the copy marks them as unchanged.
+    `names` are the data files in it, apart from `TREES`. `hidden` are paths of the working tree that commands do not
+    see; the index of the copy marks them as unchanged.
     """
 
     real: Path
@@ -275,7 +275,7 @@ def _require_unchanged(change: _Change) -> None:
 
 
 def _remove_empty(parent: PlainDirectory, name: str) -> None:
-    """Remove the directories in which there is no file: git leaves them behind, and they block a ref of that name."""
+    """Remove directories without files: git leaves them behind, and they block a ref of that name."""
     for _, directories, _, place in os.fwalk(name, topdown=False, dir_fd=parent.descriptor):
         for each in directories:
             with suppress(OSError):

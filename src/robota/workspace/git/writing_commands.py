@@ -15,9 +15,9 @@ WRITING: Final = frozenset(
     """.split()
 )
 # If these stop halfway they leave a list of commands to run, which is not written back: the repository would end up
-# halfway, on no branch. So no command that contains one of them works on a copy.
+# halfway, on no branch. So a command that contains any of these does not work on a copy.
 NOT_ON_A_COPY: Final = frozenset({"rebase", "am"})
-# Allowed beside git in the same command: they print or change directory. None of them runs another program.
+# Allowed next to git in the same command: they print or change directory, and never run another program.
 BESIDE: Final = frozenset("cat cd echo grep head ls printf pwd sort tail test true uniq wc".split())
 VALUED: Final = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"})
 ELSEWHERE: Final = ("-C", "--git-dir", "--work-tree")

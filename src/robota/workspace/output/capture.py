@@ -17,7 +17,7 @@ SIDE_CHARACTERS = 64 * 1024
 SPOOL_BYTES = 256 * 1024 * 1024
 PIECE_CHARACTERS = 16 * 1024
 PIECE_PAUSE_S = 0.03
-# Escape sequences: those with a final letter, those that set a title or a link, and those of two characters.
+# Escape sequences: with a final letter, for titles and links, and of two characters.
 SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]+[0-~]|\x1b[0-Z\\^_`a-z{-~]"
 )
@@ -253,7 +253,7 @@ def _create_spool(prefix: str) -> tuple[Path, int]:
 
 
 def plain_terminal_text(text: str) -> str:
-    """The text as it appears in a terminal after all of it was printed."""
+    """The text as it appears in a terminal after everything was printed."""
     reader = TerminalText()
     return reader.add(text) + reader.open_line
 

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 CHUNK_BYTES: Final = 1024 * 1024
-# The distance by which a page may be moved so that it begins and ends with a line.
+# How far a page may be moved so that it begins and ends with a line.
 SNAP_BYTES: Final = 4096
 
 

@@ -28,7 +28,7 @@ class OutputMatch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OutputSearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`matches` counts all matches, also those that did not fit in `found`. `invalid` is the error in the pattern."""
+    """`matches` counts all matches, even if they did not fit in `found`. `invalid` is the error in the pattern."""
 
     matches: int = 0
     found: tuple[OutputMatch, ...] = ()

@@ -11,7 +11,7 @@ from robota.workspace.outside_code.code_search import CodeFiles
 
 MAX_TREE_ENTRIES: Final = 50_000
 MAX_KEPT_BYTES: Final = 256 * 1024
-# Written while programs run. Python is told to take none of it from the workspace.
+# Written while programs run. Python is configured to load none of these files from the workspace.
 NOT_CODE: Final = frozenset({"__pycache__", ".cache"})
 WHOLE: Final = "/ (the whole directory)"
 MODULES: Final = "/ (names of its Python modules)"

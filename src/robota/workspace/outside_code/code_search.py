@@ -77,7 +77,7 @@ LOADING_VARIABLES: Final = CODE_DIRECTORIES | CODE_SETTINGS | {"CLAUDE_PLUGIN_RO
 
 
 class NamedProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A program as the settings name it. `label` is for messages; `variables` are those that are set for it."""
+    """A program as the settings name it. `label` is for messages; `variables` are set for it."""
 
     label: str
     argv: tuple[str, ...]
@@ -107,7 +107,7 @@ class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verified(self) -> frozenset[Path]:
-        """The places from which a program may be started once they were compared."""
+        """The places that a program may be started from once they were compared."""
         return frozenset((*self.files, *self.trees))
 
 
@@ -161,7 +161,7 @@ class _Search:
         )
 
     def follow_files(self) -> None:
-        """Read the files that are run, and those that they load, and so on."""
+        """Read the files that are run, the files that these load, and so on."""
         while self._waiting:
             place, bases = self._waiting.pop()
             self._follow(place, self._data(place), bases)
@@ -419,7 +419,7 @@ class _Search:
             directory = os.path.dirname(directory)  # noqa: PTH120
 
     def _add_surroundings(self, place: str) -> None:
-        """A program in a virtual environment or an installed package loads code from all of it."""
+        """A program in a virtual environment or an installed package loads code from the whole of it."""
         at = place
         while self._is_inside(at) and at not in self._roots:
             if os.path.basename(at) == NODE_MODULES or _is_file(f"{at}/{VIRTUAL_ENVIRONMENT}"):  # noqa: PTH119

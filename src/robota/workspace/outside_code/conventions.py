@@ -1,4 +1,4 @@
-"""Data: what well-known programs run or obey in the directory they start in, without being told by their arguments."""
+"""Data: what well-known programs run or obey in the directory they start in, without an argument that names it."""
 
 import re
 from typing import Final
@@ -10,11 +10,11 @@ INTERPRETERS: Final = frozenset(
     "sh bash dash zsh ksh fish ash busybox node nodejs deno bun tsx ts-node ruby perl php lua luajit Rscript osascript "
     "pwsh java groovy elixir guile racket sbcl awk gawk mawk run-parts source .".split()
 )
-# Words after which the next one is a directory to start in.
+# Options followed by a directory to start in.
 ENTERING: Final = frozenset("cd pushd -C --directory --chdir --cwd --prefix --dir --project -w --workspace".split())
-# Words after which the next one is a package, or a directory with code.
+# Options followed by a package, or a directory with code.
 PACKAGES: Final = frozenset("--from --with --with-editable --editable -e -I --rulesdir --plugin-dir".split())
-# Options of interpreters after which the next word is code to load, and those with another value.
+# Options of interpreters that are followed by code to load, and options with another value.
 LOADING: Final = frozenset(
     "-r --require --import --loader --experimental-loader --rcfile --init-file include -include sinclude".split()
 )

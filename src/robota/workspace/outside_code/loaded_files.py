@@ -24,7 +24,7 @@ JAVASCRIPT_STRING: Final = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){1,300})\1"""
 # Loaded by a name that is put together at run time.
 COMPUTED_IMPORT: Final = re.compile(r"""\b(?:import|require)\s*\(\s*(?!\)|(["'`])[^"'`$\n]*\1\s*[,)])""")
 SEARCHES_ELSEWHERE: Final = "it decides while it runs where it loads code from"
-# How scripts in other languages load files beside them.
+# How scripts in other languages load files next to them.
 _RUBY: Final = re.compile(r"\brequire_relative\b|\bload\b|\$LOAD_PATH|\$:|\brequire\s*\(?\s*[\"'][./~]|\bautoload\b")
 _PERL: Final = re.compile(r"\buse\s+lib\b|\b(?:require|do)\s+[\"'$]|@INC\b")
 _PHP: Final = re.compile(r"\b(?:require|include)(?:_once)?\b")
@@ -45,9 +45,9 @@ NODE_BUILT_IN: Final = frozenset(
 
 
 class ShellText(msgspec.Struct, frozen=True):
-    """Text in which words may name files: a shell script, a makefile, the scripts of a package.
+    """Text whose words may name files: a shell script, a makefile, the scripts of a package.
 
-    `unknown` says why it loads more than that, in a language of which only the words are read.
+    `unknown` says why it may load more than that, in a language that is only read word by word.
     """
 
     text: str

@@ -38,7 +38,7 @@ class CodeRefused(Exception):
 
 
 class VerifiedCode(msgspec.Struct, frozen=True, kw_only=True):
-    """`files` of the workspace that may run as they are; `variables` keep Python from loading others.
+    """`files` of the workspace that may run unchanged; `variables` keep Python from loading others.
 
     `limit` says why there may be more that was not compared.
     """
@@ -49,7 +49,7 @@ class VerifiedCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A program whose files are not those that the user agreed to."""
+    """A program whose files differ from what the user agreed to."""
 
     program: NamedProgram
     changes: tuple[ChangedPart, ...]
@@ -57,7 +57,7 @@ class ChangedProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutsideCode:
-    """The programs of one session. Without trust in the workspace, no program runs anything of it.
+    """The programs of one session. Without trust in the workspace, no program runs anything from it.
 
     In a session that nobody attends, only programs that can be protected run.
     """
@@ -122,7 +122,7 @@ class OutsideCode:
         return VerifiedCode(files=code.verified, variables=self._variables(code), limit=code.unbounded)
 
     def changed(self) -> tuple[ChangedProgram, ...]:
-        """The programs whose files are not those that the user agreed to, with the differences."""
+        """The programs whose files differ from what the user agreed to, with the differences."""
         found: list[ChangedProgram] = []
         for program in self._programs:
             parts = self._parts(program)
@@ -203,7 +203,7 @@ class OutsideCode:
         return f"{program.label} in {self._own_place} as {hashlib.sha256(identity).hexdigest()}"
 
     def _variables(self, code: CodeFiles) -> dict[str, str]:
-        # Compiled files beside the sources could be planted: they are believed if they name the time of the source.
+        # Compiled files next to the sources could be planted: Python trusts them if they name the time of the source.
         own = {"PYTHONPYCACHEPREFIX": str(user_directory(self._env) / PYCACHE)}
         return {**own, "PYTHONSAFEPATH": "1"} if code.starts_python_modules else own
 

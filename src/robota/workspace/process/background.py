@@ -26,7 +26,7 @@ class InputNotSent(Exception):
 
 
 class NewOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """The output since the last call: all of it in `head` if it is short, else its beginning and its end."""
+    """The output since the last call: complete in `head` if it is short, else its beginning and its end."""
 
     head: str
     tail: str
@@ -42,7 +42,7 @@ class BackgroundProcess:
         self.id = f"bg{number}"
         self.command = command
         self.ending: Ending | None = None
-        self.kept_as: str | None = None  # the name under which the complete output was stored
+        self.kept_as: str | None = None  # the name of the stored complete output
         self.is_put_away = False  # the user has seen how it ended
         self.on_end: Callable[[], None] = lambda: None
         self._child = child

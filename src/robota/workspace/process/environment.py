@@ -13,7 +13,7 @@ from robota.workspace.outside_program import clean_path
 from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
-# A variable that identifies the processes of a command, even those that left its process group and session.
+# A variable that identifies the processes of a command, even outside its process group and session.
 COMMAND_MARK = "ROBOTA_COMMAND_ID"
 
 NON_INTERACTIVE = {
@@ -74,7 +74,7 @@ class CommandEnvironment:
 
 
 def command_environment(own: Mapping[str, str]) -> dict[str, str]:
-    """The environment for commands, derived from `own`, that of Robota itself."""
+    """The environment for commands, derived from `own`, the environment of Robota itself."""
     passed = {
         name: value for name, value in own.items() if name not in NOT_PASSED_ON and not name.startswith(BASH_FUNCTION)
     }

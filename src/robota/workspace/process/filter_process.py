@@ -112,7 +112,7 @@ class _Filter:
 
 
 class _Feeder:
-    """Writes the program's input and closes it. It is no error if the program does not read it."""
+    """Writes the program's input and closes it. The program need not read it."""
 
     def __init__(self, pipe: IO[bytes], data: bytes) -> None:
         self._pipe = pipe

@@ -1,4 +1,4 @@
-"""Environment variables with which read-only git commands write nothing and run no other programs.
+"""Environment variables that keep read-only git commands from writing files and running other programs.
 
 They only affect how and how fast something is shown; hooks and filters of a `git commit` still run. git does not pass
 these settings on to submodules, and a repository can name programs by other settings; see `git.repository_safety` for

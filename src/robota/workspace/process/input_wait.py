@@ -17,7 +17,7 @@ SLEEPING: Final = "S"
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers of the system calls with which a program waits for input, on one architecture."""
+    """Numbers of the system calls that wait for input, on one architecture."""
 
     read: int
     select: Collection[int]

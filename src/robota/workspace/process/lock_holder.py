@@ -36,7 +36,7 @@ def holder_of(file: Path, *, is_shared: bool = False) -> LockHolder | None:
     except OSError:
         return None
     kind = "READ" if is_shared else "WRITE"
-    wanted = str(status.st_ino)  # the device in /proc/locks is not always that of the file
+    wanted = str(status.st_ino)  # the device in /proc/locks is not always the file's
     for fields in map(str.split, lines):
         is_lock = len(fields) > INODE_FIELD and fields[1] == "FLOCK" and fields[3] == kind
         if is_lock and fields[INODE_FIELD].rpartition(":")[2] == wanted and fields[PID_FIELD].isdecimal():

@@ -1,4 +1,4 @@
-"""The ports on which commands of a session listen inside the sandbox, where the user cannot reach them directly."""
+"""The ports that commands of a session listen on inside the sandbox, where the user cannot reach them directly."""
 
 from typing import Protocol
 
@@ -7,7 +7,7 @@ class SessionPorts(Protocol):
     """Access to the network of the sandbox."""
 
     async def listening_ports(self) -> tuple[int, ...]:
-        """The ports inside on which a process listens."""
+        """The ports inside that a process listens on."""
         ...
 
     async def new_ports(self) -> tuple[int, ...]:

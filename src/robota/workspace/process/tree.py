@@ -1,4 +1,4 @@
-"""All processes of a command: its session, their descendants, and those that carry the command's mark.
+"""All processes of a command: its session, their descendants, and processes with the command's mark.
 
 A process group is not enough: `setsid`, a double fork or job control leave it. The mark is in the environment, which
 children inherit. On a system without /proc, only the process group is found.

@@ -37,7 +37,7 @@ class SandboxKind(StrEnum):
 class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
     """The strongest kind that works here, and what commands may access. `reason` says why it is not a stronger one.
 
-    `network` is a network that commands join; without it, each command has an empty one of its own.
+    `network` is a network that commands join; without it, each command has its own empty one.
     """
 
     kind: SandboxKind
@@ -76,7 +76,7 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detect_backend(border: Border) -> SandboxBackend:
-    """The strongest kind in which a program runs with exactly this border; `MachineIsShort` if that is unknown."""
+    """The strongest kind that can run a program with exactly this border; `MachineIsShort` if that is unknown."""
     reasons: list[str] = []
     executable = find_program("bwrap", os.environ, not_beneath=border.root)
     if executable is None:

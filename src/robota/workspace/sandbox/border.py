@@ -33,8 +33,8 @@ SOCKET_DIRECTORIES: Final = (
 class Network(Enum):
     """The network that a command is in."""
 
-    OWN = auto()  # an empty one, with a loopback of its own
-    SESSION = auto()  # one that the session's commands share; whoever starts the sandbox has entered it
+    OWN = auto()  # an empty one, with its own loopback
+    SESSION = auto()  # one that the session's commands share; entered before the sandbox starts
     MACHINE = auto()
 
 
@@ -42,12 +42,11 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may write and read, and which network and sockets it has.
 
     `protected_names` are read-only, and cannot be created from inside if they do not exist. `closed_paths` are
-    read-only and existed at the start. Nor can a command move or replace a directory on the way to one of them. `home`
+    read-only and existed at the start. Nor can a command move or replace a directory on the way to them. `home`
     says what is visible of the home, and which credentials are hidden elsewhere. `kept_from_model` are files and
     directories of the workspace that are hidden, where the sandbox supports it. `writable` are directories outside the
     workspace. `unprotectable` says why the workspace is read-only; `notes` which parts of it are, because a limit was
-    passed. `user_directory` is where Robota keeps state of its
-    own, out of reach for commands; None if there is no such place.
+    passed. `user_directory` is where Robota keeps its own state, out of reach for commands; None if it has none.
     """
 
     held_root: HeldRoot
@@ -66,7 +65,7 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def limitations(self) -> str:
-        """What commands cannot change although it is no protected file, and why; empty if there is nothing to say."""
+        """What else commands cannot change, apart from protected files, and why; empty if there is nothing to say."""
         whole = f"commands cannot change the workspace: {self.unprotectable}" if self.unprotectable else ""
         return whole or "; ".join(self.notes)
 
@@ -115,7 +114,7 @@ def build_border(
 
 
 def searched_again(border: Border) -> Border:
-    """The border with what there is to protect in the workspace now, after some of it was moved or removed."""
+    """The border for what there is to protect in the workspace now, after files were moved or removed."""
     closed = find_closed_paths(border.root)
     return msgspec.structs.replace(
         border,

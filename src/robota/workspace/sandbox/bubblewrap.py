@@ -63,14 +63,14 @@ READ_MOUNTS: Final = "IFS= read -r -d '' mounts < /proc/self/mountinfo"
 # How the kernel writes these in its list of mounts.
 ESCAPED_IN_LIST: Final = str.maketrans({mark: f"\\{ord(mark):03o}" for mark in " \t\n\\"})
 
-# Unix sockets of the network that Robota runs in. Those of commands are in other networks, so not in this table.
+# Unix sockets of the network that Robota runs in. Commands use other networks, so theirs are not in this table.
 SOCKET_TABLE: Final = Path("/proc/net/unix")
 # Each costs a mount for every command.
 MAX_SOCKETS: Final = 32
 
 
 class HomeMounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The options for what is visible of the home; the descriptors are read by bubblewrap, anew for each command."""
+    """The options for what is visible of the home; bubblewrap reads the descriptors, again for each command."""
 
     words: tuple[str, ...] = ()
     descriptors: tuple[int, ...] = ()
@@ -79,7 +79,7 @@ class HomeMounts(msgspec.Struct, frozen=True, kw_only=True):
 def wrap_in_bubblewrap(
     executable: str, border: Border, command: Sequence[str], cwd: Path, on_top: Sequence[Mount] = ()
 ) -> WrappedCommand:
-    """Wrap a command in bubblewrap, with every protected name read-only, even those that do not exist yet.
+    """Wrap a command in bubblewrap, with every protected name read-only, even if it does not exist yet.
 
     `on_top` are additional mounts, on top of all others. Raises `CommandNotStarted`.
     """
@@ -260,7 +260,7 @@ def _kernel_directories() -> tuple[str, ...]:
 
 
 def _empty_directories(executable: str, places: Iterable[str], root: Path) -> list[str]:
-    """The options for empty directories in which nothing can be created.
+    """The options for empty directories where nothing can be created.
 
     They need not be read-only mounts, which take five times as long: if a command changes the mode and creates files
     there, no other process sees them.
@@ -278,12 +278,12 @@ def _version(executable: str, root: Path) -> tuple[int, ...]:
 
 
 def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resources: ExitStack) -> int:
-    """A file from which bash checks the mounts, limits its own resources, and closes the descriptors.
+    """A script that makes bash check the mounts, limit its own resources, and close the descriptors.
 
     Mounts are made by name, and a name may be swapped for a link just before, and back just after. So each place must
     be a mount point afterwards (else its mount is elsewhere, and opens what is there), and what is found there is
-    compared with what was meant, held by descriptor. None may remain open: it would lead out of the sandbox. The kernel
-    lists mounts in the order in which they were made.
+    compared with the intended target, held by descriptor. None may remain open: it would lead out of the sandbox. The
+    kernel lists mounts in the order they were made.
     """
     script = os.memfd_create("start", os.MFD_CLOEXEC)
     resources.callback(os.close, script)
@@ -325,7 +325,7 @@ def _reads_script(command: Sequence[str]) -> bool:
 
 
 def _readable(content: bytes, resources: ExitStack) -> int:
-    """An in-memory file descriptor from which bubblewrap reads the content: the filter program, or that of a file."""
+    """An in-memory file for bubblewrap to read: the filter program, or the content of a file."""
     descriptor = os.memfd_create("bubblewrap", os.MFD_CLOEXEC)
     resources.callback(os.close, descriptor)
     os.write(descriptor, content)

@@ -21,7 +21,7 @@ from robota.workspace.sandbox.placeholders import is_placeholder
 from robota.workspace.sandbox.repositories import GIT, git_file_targets, really_exists
 from robota.workspace.sandbox.shortage import raise_if_short
 
-# Large directories that tools generate and can generate again; packages in them bring steering files of their own.
+# Large directories that tools generate and can generate again; packages in them bring their own steering files.
 MADE_BY_TOOLS: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist", ".tox"})
 STEERING: Final = frozenset(names_guarded_by(Guard.READ_ONLY)) - {GIT}
 STEERING_PATHS: Final = tuple(sorted(name for name in STEERING if "/" in name))
@@ -44,7 +44,7 @@ class SearchLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClosedPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """`places` must not change. `notes` say which of them are closed only because of a limit.
+    """`places` must not change. `notes` say which places are closed only because of a limit.
 
     `unprotectable` says why that is not enough, so that the whole workspace must not change.
     """
@@ -78,7 +78,7 @@ def fit_into(places: Collection[Path], root: Path, max_mounts: int) -> set[Path]
     """The places, with directories instead of what is in them until no more than that many mounts are needed.
 
     Each place needs a mount, and each directory on the way to it. The directory with the most places in it is taken
-    first; `root` itself if nothing else is left.
+    first; `root` itself if no other is left.
     """
     fitted = _outermost(places)
     while len(fitted) > MAX_SINGLE * max_mounts and root not in fitted:  # far too many to choose one by one

@@ -1,4 +1,4 @@
-"""Find protected files that have another name, by which a command could write what a read-only mount protects.
+"""Find protected files with another name that a command could use to write what a read-only mount protects.
 
 Commands cannot make such a name themselves, because a link does not lead from one mount to another. But an archive can
 contain one.

@@ -22,7 +22,7 @@ INTERPRETER: Final = os.path.realpath(sys.executable)
 LAUNCHER: Final = Path(__file__).with_name("landlock_launcher.py")
 # Many programs write to these; nothing written there outlives the command.
 HARMLESS_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx")
-# The others are closed: disks hold every file, and consoles what is typed, for whoever may open them.
+# The others are closed: a process that may open them could read every file from disks, and keystrokes from consoles.
 DEVICES: Final = Path("/dev")
 SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINALS: Final = Path("/dev/pts")

@@ -8,7 +8,7 @@ Options, some repeatable: --writable PATH, --held DESCRIPTOR (of a writable dire
 import takes time. On any failure it exits with code 126 before the command has run.
 
 This process itself is not confined. Every process that the command leaves running becomes its child, even without the
-mark and the session by which Robota finds its commands. It kills them and exits with the status of the command.
+mark and the session that identify Robota's commands. It kills them and exits with the status of the command.
 """
 
 import os

@@ -11,7 +11,7 @@ from typing import Final
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 
 OWN_DIRECTORY: Final = ".robota"
-# Placeholders also block these names, with which a directory could become a bare repository.
+# Placeholders also block these names, which could turn a directory into a bare repository.
 BARE_REPOSITORY: Final = ("commondir", "refs", "HEAD")
 # See `workspace/files/drafts.py`.
 DRAFTS: Final = "drafts"

@@ -36,7 +36,7 @@ def main(descriptor: int) -> None:
 
 
 def enter_new_namespaces() -> None:
-    """Enter a new network namespace, and a user namespace, without which an ordinary user cannot do that."""
+    """Enter a new network namespace, and a user namespace, which an ordinary user needs for that."""
     user, group = os.geteuid(), os.getegid()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(NEW_USER_AND_NETWORK):

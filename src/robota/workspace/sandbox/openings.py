@@ -81,7 +81,7 @@ def _problem_with_name(place: Path, home: Path | None, environment: Mapping[str,
 
 
 def _searched(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Directories from which programs are started, or in which they look for code or settings."""
+    """Directories that programs are started from, or where they look for code or settings."""
     for name, value in environment.items():
         if name.endswith("PATH") or name.startswith(("XDG_CONFIG", "XDG_DATA")):
             yield from (Path(os.path.realpath(each)) for each in value.split(os.pathsep) if each.startswith("/"))

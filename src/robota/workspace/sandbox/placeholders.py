@@ -33,12 +33,12 @@ MAX_POOLED: Final = 100
 class Placeholders:
     """Creates the missing `names` as empty directories until `release` is called.
 
-    `standing` are the names that are placeholders, including those that other commands created. `unblocked` are
+    `standing` are the names that are placeholders, including ones created for other commands. `unblocked` are
     missing names that could not be blocked, although a command could create them.
     """
 
     def __init__(self, names: Sequence[Path], lock_directory: Path) -> None:
-        """`lock_directory`, on which the locks are taken, is one of the names."""
+        """`lock_directory`, the directory that is locked, is one of the names."""
         self._names = [*(name for name in names if name != lock_directory), lock_directory]
         self._lock = _shared_lock(lock_directory)
         with _PlaceholderPool(lock_directory) as pool:
@@ -46,7 +46,7 @@ class Placeholders:
         self.unblocked = tuple(name for name in names if name not in self.standing and _could_be_created(name))
 
     def release(self) -> None:
-        """Remove those that are still empty, unless another command needs them. Idempotent."""
+        """Remove placeholders that are still empty, unless another command needs them. Idempotent."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None

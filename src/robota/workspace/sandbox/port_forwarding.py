@@ -17,7 +17,7 @@ class PortForwarding:
     """Listens on loopback only, never for other machines."""
 
     def __init__(self, network: SessionNetwork, ports_of_robota: Callable[[], frozenset[int]] = frozenset) -> None:
-        """`ports_of_robota` are ports inside on which Robota's proxy listens, not a command."""
+        """`ports_of_robota` are ports inside that Robota's proxy listens on, not a command."""
         self._network = network
         self._ports_of_robota = ports_of_robota
         self._named: set[int] = set()
@@ -27,7 +27,7 @@ class PortForwarding:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def listening_ports(self) -> tuple[int, ...]:
-        """The ports inside on which a command listens."""
+        """The ports inside that a command listens on."""
         return self.listening_now()
 
     def listening_now(self) -> tuple[int, ...]:
@@ -64,7 +64,7 @@ class PortForwarding:
             connection.cancel()
 
     async def serve(self, outside: StreamPair, port: int) -> None:
-        """Connect this connection to a port inside until one of them ends."""
+        """Connect this connection to a port inside until either side ends."""
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)

@@ -19,10 +19,10 @@ YOUNG_S: Final = 60.0
 
 
 class PrivateTmp:
-    """Exists until `remove`. A lock marks it as in use; the next session removes those of killed sessions."""
+    """Exists until `remove`. A lock marks it as in use; the next session removes leftovers of killed sessions."""
 
     def __init__(self, parents: Sequence[Path]) -> None:
-        """Create it in the first of these directories in which that is possible. Raises `OSError`."""
+        """Create it in the first of these directories where that is possible. Raises `OSError`."""
         self.path = _created(parents)
         self._lock = _locked(self.path)
         remove_abandoned(self.path.parent)
@@ -61,7 +61,7 @@ def _created(parents: Sequence[Path]) -> Path:
 
 
 def remove_abandoned(parent: Path) -> None:
-    """Remove those that no running session has locked."""
+    """Remove directories that no running session has locked."""
     with suppress(OSError):
         for abandoned in _abandoned(parent):
             _remove(abandoned)
@@ -74,7 +74,7 @@ def _remove(directory: Path) -> None:
 
 
 def _abandoned(parent: Path) -> Iterator[Path]:
-    """Those of this user that are not young and not locked."""
+    """Old directories of this user that are not locked."""
     with os.scandir(parent) as entries:
         ours = [entry for entry in entries if entry.name.startswith(PREFIX) and _is_old_and_own(entry)]
     for entry in ours:

@@ -60,14 +60,14 @@ class SessionNetwork:
             self.close()
             raise
         self._ours.settimeout(ANSWER_S)
-        # The paths go through our own descriptors: those of the holder are not accessible, and none are inherited.
+        # The paths go through our own descriptors: the holder's are not accessible, and none are inherited.
         user, network = (f"/proc/{os.getpid()}/fd/{each}" for each in self._namespaces)
         self.joined = JoinedNetwork(
             prefix=(nsenter, f"--user={user}", f"--net={network}", "--preserve-credentials", "--")
         )
 
     def listening_ports(self) -> tuple[int, ...]:
-        """The TCP ports on which a command listens."""
+        """The TCP ports that a command listens on."""
         tables = (Path(f"/proc/{self._holder.pid}/net/{name}") for name in ("tcp", "tcp6"))
         return tuple(sorted({port for table in tables for port in _listening(table)}))
 

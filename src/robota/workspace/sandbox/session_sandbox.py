@@ -115,7 +115,7 @@ class SessionSandbox:
         return self._backend
 
     def works(self) -> bool:
-        """Whether a sandbox works on this machine. True if that is unknown right now: then no command runs at all."""
+        """Whether a sandbox works on this machine. True if that is unknown right now: then no command can run."""
         try:
             return self.backend.kind != "none"
         except CommandNotStarted:
@@ -146,7 +146,7 @@ class SessionSandbox:
         self._refuse_in_a_home()
         if not self.works():
             return unwrapped(command, cwd)
-        # What was opened for one command must not be reachable for others, so that it has a network of its own.
+        # A command that was granted further hosts gets its own network, so that other commands cannot use them.
         self._take_over_abandoned_git_data()
         joins = access.session_network and not access.hosts
         self._search_again_if_moved()
@@ -168,7 +168,7 @@ class SessionSandbox:
 
     @property
     def ports(self) -> "PortForwarding | None":
-        """The ports on which commands of the session listen; None unless they share a network."""
+        """The ports that commands of the session listen on; None unless they share a network."""
         return self._ports
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class SessionSandbox:
         remove_pool(self._held_root.path / OWN_DIRECTORY)
 
     def _search_again_if_moved(self) -> None:
-        """Find the protected places again if one of them is gone: the user may have moved it."""
+        """Find the protected places again if any is gone: the user may have moved it."""
         border = self.backend.border
         if all(os.path.lexists(place) for place in border.closed_paths):
             return

@@ -1,8 +1,8 @@
 """What is mounted in the workspace, and in directories opened for it, for one command: the border as it is now.
 
 A directory that contains a mount can be renamed, one that is a mount cannot. So every directory on the way from the
-root to a protected or hidden place is pinned: mounted on itself. Renaming out of a pinned directory gives EXDEV, for
-which programs copy instead. Everything is held by descriptor, opened without following a link.
+root to a protected or hidden place is pinned: mounted on itself. Renaming out of a pinned directory gives EXDEV, and
+programs then copy instead. Everything is held by descriptor, opened without following a link.
 """
 
 import os
@@ -68,7 +68,7 @@ class MountCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkspaceMounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The mounts for one command, in the order in which they must be made.
+    """The mounts for one command, in the order they must be made.
 
     `close` closes the descriptors, which a command needs only until it has started. `note` is for the user: why
     the workspace is read-only for this command.

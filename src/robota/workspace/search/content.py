@@ -71,7 +71,7 @@ class ContentSearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) -> ContentSearchResult:
-    """Search below `root`. Symbolic links are not followed; paths for which `is_ignored` is true are never shown."""
+    """Search below `root`. Symbolic links are not followed; paths that match `is_ignored` are never shown."""
     check_place(root, query.place, is_ignored)
     if "\0" in query.regex or "\n" in query.regex:
         raise SearchFailed("A search goes line by line, so the regex cannot hold a line break or a NUL byte.")

@@ -109,7 +109,7 @@ def _by_depth(files: Iterable[str]) -> list[str]:
             entries[parent] = [entry]
             entry, parent = f"{parent}/", os.path.dirname(parent)  # noqa: PTH120
         entries.setdefault(parent, []).append(entry)
-    # Entries of the root have no slash, and those of sibling directories have the same number of slashes.
+    # Entries of the root have no slash; entries of sibling directories have the same number of slashes.
     places = sorted(entries, key=lambda place: (place.count("/") + bool(place), place))
     return [entry for place in places for entry in sorted(entries[place])]
 

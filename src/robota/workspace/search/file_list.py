@@ -18,8 +18,8 @@ MAX_FILES: Final = 300_000
 # A list is reused for this long, and longer if making it takes long: at most a twentieth of the time is spent on it.
 FRESH_S: Final = 2.0
 FRESH_FACTOR: Final = 20
-# The first call waits this long for the complete list, then returns the part that is there. If that is nothing at all,
-# it waits for this many steps more.
+# The first call waits this long for the complete list, then returns the part that is there. If that is empty, it waits
+# for this many steps more.
 PATIENCE_S: Final = 0.015
 STEP_S: Final = 0.004
 MORE_STEPS: Final = 5

@@ -13,7 +13,7 @@ PLACEHOLDER: Final = "xxx"
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """A text to insert: `text` inside quotes, `words` outside of them."""
+    """A text to insert: `text` inside quotes, `words` outside."""
 
     text: str
     words: tuple[str, ...]

@@ -44,7 +44,7 @@ class SimpleCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plain(msgspec.Struct, frozen=True, kw_only=True):
-    """Simple commands joined by `&& || ; |` or newlines. Nothing else can run."""
+    """Simple commands joined by `&& || ; |` or newlines. No other command can run."""
 
     commands: tuple[SimpleCommand, ...]
 

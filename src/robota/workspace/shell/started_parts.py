@@ -21,7 +21,7 @@ class StartedParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def started_parts(command: str, started: int) -> StartedParts | None:
-    """Split a command of which `started` simple commands were started. None if the number does not fit the command."""
+    """The parts of a command after `started` simple commands were started. None if the number does not fit."""
     script = read_script(command)
     if not isinstance(script, Plain) or not 0 < started <= len(script.commands):
         return None

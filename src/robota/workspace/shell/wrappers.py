@@ -12,7 +12,7 @@ NUMBER: Final = re.compile(r"-[0-9]+")
 
 
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
-    """How to distinguish the words of a wrapper from those of the command in it.
+    """How to distinguish the words of a wrapper from the command in it.
 
     `valued` flags take the next word as their value; `own_words` is the number of words before the command. A
     `faithful` wrapper runs the command unchanged; others change its rights, variables, arguments or lifetime. For one

@@ -8,7 +8,7 @@ import msgspec
 
 from robota.workspace.problems import BinaryContent, Unencodable
 
-# UTF-32 first: its little-endian mark begins with that of UTF-16.
+# UTF-32 first: its little-endian mark begins with the UTF-16 one.
 BYTE_ORDER_MARKS = (
     (b"\xff\xfe\x00\x00", "utf-32-le"),
     (b"\x00\x00\xfe\xff", "utf-32-be"),
@@ -77,7 +77,7 @@ def decode(data: bytes) -> Text:
 
 
 def encode(content: str, form: TextForm) -> bytes:
-    """The bytes of a text in the given form. Line endings are those of `content`."""
+    """The bytes of a text in the given form, with the line endings of `content`."""
     return form.mark + encode_part(content, form)
 
 

@@ -12,7 +12,7 @@ MAX_PAIRS = 4_000_000
 def with_mixed_endings(new: str, raw: str, start: int, end: int) -> str:
     """The text `new`, which has plain newlines, with the endings for replacing `raw[start:end]`.
 
-    An unchanged line keeps its ending; the others get that of the line that they replace.
+    An unchanged line keeps its ending; the others get the ending of the line that they replace.
     """
     above = raw[start - 1 : start]
     lines = new.split("\n")

@@ -1,4 +1,4 @@
-"""A text file opened for editing: match on plain text, get back bytes in which only the edit differs.
+"""A text file opened for editing: match on plain text, get back bytes that differ only in the edit.
 
 How an edit tool uses it:
 

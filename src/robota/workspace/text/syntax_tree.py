@@ -1,6 +1,6 @@
 """Find the first syntax error of a text, or its shape, with tree-sitter: the program that `syntax_worker` runs.
 
-Nothing else may import it: some texts crash it.
+No other module may import it: some texts crash it.
 """
 
 import ast

@@ -1,6 +1,6 @@
 """Hash the syntax tree of a text without comments, layout and the names that it declares itself.
 
-Part of the program that `syntax_worker` runs; nothing else may import it.
+Part of the program that `syntax_worker` runs; no other module may import it.
 """
 
 import ast

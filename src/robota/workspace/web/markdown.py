@@ -30,7 +30,7 @@ LINKABLE: Final = ("http://", "https://", "mailto:")
 
 
 def to_markdown(html: str, url: str) -> str:
-    """Convert the main part of a page, or all of it if there is none; links become absolute."""
+    """Convert the main part of a page, or the whole page if there is none; links become absolute."""
     page = LexborHTMLParser(html)
     title = page.css_first("title")
     heading = " ".join(title.text().split()) if title is not None else ""

@@ -32,7 +32,7 @@ async def post_json(url: str, headers: Mapping[str, str], body: bytes, timeout_s
 
 
 async def _read(response: httpx2.Response) -> str:
-    """The body. `PostFailed` if it is over the limit; no more than that is loaded into memory."""
+    """The body. `PostFailed` if it is over the limit; not more than the limit is loaded into memory."""
     kept = bytearray()
     async for piece in response.aiter_raw():
         kept += piece

@@ -35,7 +35,7 @@ ServeConnection = Callable[[socket.socket], Coroutine[Any, Any, None]]
 
 
 class ServerPorts(msgspec.Struct, frozen=True, kw_only=True):
-    """Ports of servers in the session's network; `serve` connects a connection to one of them.
+    """Ports of servers in the session's network; `serve` connects a connection to such a port.
 
     A command that does not share that network gets them on its own loopback.
     """
@@ -58,7 +58,7 @@ class EgressGateway:
         self.on_reached = on_reached
         self.limits = limits or EgressLimits()
         self.free_connections = asyncio.Semaphore(self.limits.connections)
-        self.ports: set[int] = set()  # loopback ports inside on which Robota listens
+        self.ports: set[int] = set()  # loopback ports inside that Robota listens on
 
     def wrap(
         self,

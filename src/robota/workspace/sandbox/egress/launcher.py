@@ -2,9 +2,9 @@
 
     python -I -S /proc/self/fd/SCRIPT SCRIPT SOCKET NO_PROXY PORTS COMMAND...
 
-SCRIPT is a descriptor of this file, because its path may not be visible inside; SOCKET is one end of a socket pair, of
-which Robota has the other. It opens a loopback port in the sandbox's own network, which has no route to the outside,
-and passes the listening socket to Robota: Robota accepts the connections, and no part of the proxy runs in here. PORTS,
+SCRIPT is a descriptor of this file, because its path may not be visible inside; SOCKET is one end of a socket pair;
+Robota has the other. It opens a loopback port in the sandbox's own network, which has no route to the outside, and
+passes the listening socket to Robota: Robota accepts the connections, and no part of the proxy runs in here. PORTS,
 separated by commas, are opened and passed on as well: behind them are servers of the session.
 
 It imports little (`_socket` instead of `socket`), because it starts once per command. On failure it exits with code 126

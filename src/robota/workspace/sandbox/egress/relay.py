@@ -14,7 +14,7 @@ CLOSE_S: Final = 2.0
 class EgressLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits for the network use of a session's commands.
 
-    `connections` counts those of all commands together: each uses file descriptors that Robota needs itself.
+    `connections` is the total for all commands: each uses file descriptors that Robota needs itself.
     """
 
     connections: int = 64
@@ -65,7 +65,7 @@ async def copy(source: StreamPair, sink: StreamPair, on_bytes: Callable[[], None
 
 
 async def tunnel(one: StreamPair, other: StreamPair, idle_s: float) -> None:
-    """Copy in both directions until both have ended, one fails, or there was no data for `idle_s`."""
+    """Copy in both directions until both have ended, one fails, or no data arrives for `idle_s`."""
     try:
         async with idle_timeout(idle_s) as on_activity, asyncio.TaskGroup() as directions:
             directions.create_task(copy(one, other, on_activity))

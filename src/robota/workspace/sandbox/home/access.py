@@ -28,7 +28,7 @@ from robota.workspace.sandbox.shortage import raise_if_short
 
 # The homes of all accounts of this machine.
 HOMES: Final = (Path("/home"), Path("/root"))
-# Directories at the top of the file system that are no home, even if a variable says so.
+# Directories at the top of the file system that are never a home, even if a variable says so.
 OF_THE_SYSTEM: Final = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr"}
 )
@@ -70,10 +70,10 @@ class RefusedEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HomeAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """`areas` are hidden directories in which only `visible`, `links` and `copies` appear.
+    """`areas` are hidden directories where only `visible`, `links` and `copies` appear.
 
-    `hidden` are credentials that would be visible nevertheless, because they are beside something visible or outside
-    the areas; not all of them need exist. `cache` is the directory in which commands may write, for themselves only.
+    `hidden` are credentials that would be visible nevertheless, because they are next to something visible or outside
+    the areas; they need not exist. `cache` is a directory that commands may write to, for themselves only.
     `git_settings` are the user's settings of git without credentials, where a file cannot be replaced by a copy.
     """
 
@@ -188,7 +188,7 @@ class _Search:
         return None
 
     def credentials_below(self, real: Path) -> Path | None:
-        """A file with credentials below a directory, as far as names tell."""
+        """A file with credentials below a directory, judging by names."""
         known = (each for each in self._credentials if each.is_relative_to(real) and mode_of(each))
         return next(known, None) or _telling_file(real)
 
@@ -265,7 +265,7 @@ def _possible_areas(homes: Sequence[Path], env: Mapping[str, str]) -> Iterator[P
 
 
 def _can_be_hidden(area: Path, root: Path) -> bool:
-    """Whether an area is a directory in the way of nothing: no part of the system, and not inside the workspace."""
+    """Whether an area is a directory that can be hidden: not part of the system, and not inside the workspace."""
     is_system = len(area.parts) < 2 or area.parts[1] in (NO_HOMES if len(area.parts) == 2 else OF_THE_SYSTEM)
     return stat.S_ISDIR(mode_of(area)) and not is_system and not area.is_relative_to(root)
 
@@ -351,7 +351,7 @@ def _base_of(search: _Search, environment: Path) -> Path | None:
 
 
 def _add_readable(search: _Search, readable: Sequence[str], home: Path) -> Iterator[RefusedEntry]:
-    """Add the entries of the setting; returns those that are refused."""
+    """Add the entries of the setting; returns the refused ones."""
     for named in readable:
         place = home / named[2:] if named.startswith("~/") else Path(named)
         if not place.is_absolute():
@@ -390,7 +390,7 @@ def _telling_file(directory: Path) -> Path | None:
 
 
 def _without(place: Path, hidden: Sequence[Path]) -> list[Path]:
-    """The place, or what is in it besides `hidden`."""
+    """The place, or everything in it except `hidden`."""
     beneath = [each for each in hidden if each.is_relative_to(place) and mode_of(each)]
     if not beneath:
         return [place]
@@ -402,7 +402,7 @@ def _without(place: Path, hidden: Sequence[Path]) -> list[Path]:
 
 
 def _outermost(places: "Sequence[Path] | dict[Path, str] | dict[Path, None]") -> tuple[Path, ...]:
-    """Those that are not beneath another."""
+    """The paths that are not beneath another."""
     kept: list[Path] = []
     for place in sorted(set(places)):
         if not kept or not place.is_relative_to(kept[-1]):

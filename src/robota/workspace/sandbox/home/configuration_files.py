@@ -1,4 +1,4 @@
-"""Copies of configuration files for commands: only of those in which nothing looks like a credential."""
+"""Copies of configuration files for commands: only if nothing in them looks like a credential."""
 
 import re
 from collections.abc import Iterable

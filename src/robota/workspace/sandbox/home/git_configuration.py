@@ -1,4 +1,4 @@
-"""The user's git configuration for commands: a copy without credentials, in which included files are resolved."""
+"""The user's git configuration for commands: a copy without credentials, with included files resolved."""
 
 import os
 import re
@@ -37,7 +37,7 @@ ESCAPED: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\
 class GitConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     """`named_files` are what settings point to: files of ignored names, attributes, hooks, templates.
 
-    `settings` are those of all files together, if something was left out of one; a later value replaces an earlier.
+    `settings` merges all files, if something was left out of one; a later value replaces an earlier one.
     """
 
     copies: tuple[FileCopy, ...] = ()

@@ -13,7 +13,7 @@ ON_THE_PATH: Final = "on the PATH"
 OF_THE_SYSTEM: Final = frozenset(map(Path, ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/games")))
 BIN_NAMES: Final = frozenset({"bin", "sbin", "libexec", "shims"})
 NODE_MODULES: Final = "node_modules"
-# What an installation has beside its directory of programs.
+# What an installation has next to its directory of programs.
 INSTALLED: Final = ("lib", "lib64", "libexec", "share", "pyvenv.cfg", "conda-meta")
 # Shared by many programs, so never taken for the installation of one.
 SHARED: Final = frozenset({".local", ".config", ".cache", "share", "state"})
@@ -58,7 +58,7 @@ def base_of_venv(prefix: Path) -> Path | None:
 
 
 def is_python_installation(prefix: Path) -> bool:
-    """Whether a directory is an installation of Python, with its standard library, and so holds nothing else."""
+    """Whether a directory is an installation of Python, with its standard library, and thus contains only that."""
     return any(next((prefix / name).glob("py*/os.py"), None) is not None for name in ("lib", "lib64"))
 
 

@@ -161,7 +161,7 @@ OF_OTHER_LANGUAGES: Final = (
     _cache("programs", "", "CACHE/tree-sitter CACHE/starship CACHE/bat CACHE/fontconfig"),
 )
 TOOL_PLACES: Final = (*OF_PYTHON, *OF_JAVASCRIPT, *OF_COMPILED_LANGUAGES, *OF_THE_JVM, *OF_OTHER_LANGUAGES)
-# Files that tell programs which version or style to use. A command sees a copy, if nothing in it looks like a
+# Files that determine which version or style programs use. A command sees a copy, if nothing in it looks like a
 # credential.
 CONFIGURATION_FILES: Final = tuple(
     ".tool-versions .asdfrc .python-version .node-version .nvmrc .ruby-version .java-version .condarc .mambarc "
