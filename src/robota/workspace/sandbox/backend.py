@@ -2,17 +2,22 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from subprocess import DEVNULL, TimeoutExpired
+from tempfile import TemporaryDirectory
 from typing import Final, assert_never
 
 import msgspec
 
+from robota.text.visible import single_line
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.outside_program import find_program, run_outside
+from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
-from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
+from robota.workspace.sandbox.bubblewrap import CHANGED_MEANWHILE, NOT_RUN, wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.landlock import wrap_in_landlock
@@ -24,6 +29,12 @@ PROBE: Final = ("/bin/true",)
 # In bubblewrap, bash must have read the file that checks the mounts, which unsets the variable that names it.
 PROBE_OF_BASH: Final = ("/bin/bash", "-c", '[ -z "$BASH_ENV" ]')
 PROBE_SECONDS: Final = 20.0
+MAX_PROBLEM: Final = 200
+CANNOT_PROTECT: Final = "bubblewrap cannot protect what is in it ({})"
+NOT_IN_THIS_WORKSPACE: Final = (
+    "The command was not run: bubblewrap works on this machine, but not in this workspace ({}). Remove what it cannot "
+    "handle, such as very long paths, or let the user run the command without the sandbox."
+)
 
 
 class SandboxKind(StrEnum):
@@ -82,19 +93,48 @@ def detect_backend(border: Border) -> SandboxBackend:
     if executable is None:
         reasons.append("bubblewrap is not installed")
     else:
-        candidate = SandboxBackend(
-            kind=SandboxKind.BUBBLEWRAP, border=border, executable=executable, reason=border.limitations
-        )
-        problem = probe(candidate)
-        if problem is None:
-            return candidate
-        reasons.append(f"bubblewrap does not work here ({problem})")
+        found = _in_bubblewrap(executable, border)
+        if isinstance(found, SandboxBackend):
+            return found
+        reasons.append(f"bubblewrap does not work here ({found})")
     candidate = SandboxBackend(kind=SandboxKind.LANDLOCK, border=border, reason="; ".join(reasons))
     problem = _secret_within(border) or probe(candidate)
     if problem is None:
         return candidate
     reasons.append(f"Landlock does not work here ({problem})")
     return SandboxBackend(kind=SandboxKind.NONE, border=border, reason="; ".join(reasons))
+
+
+def _in_bubblewrap(executable: str, border: Border) -> SandboxBackend | str:
+    """The sandbox in bubblewrap, or why that does not work on this machine. Raises `CommandNotStarted`.
+
+    What is in the workspace must not decide which sandbox is used: with a weaker one, commands could change what is
+    protected. If only this workspace is the problem (paths that are too long), commands cannot change it.
+    """
+    candidate = _with_border(executable, border)
+    problem = probe(candidate)
+    if problem is None:
+        return candidate
+    problem = single_line(problem, MAX_PROBLEM)
+    closed = msgspec.structs.replace(border, unprotectable=CANNOT_PROTECT.format(problem))
+    if probe(candidate := _with_border(executable, closed)) is None:
+        return candidate
+    if _works_elsewhere(executable, border):
+        raise CommandNotStarted(NOT_IN_THIS_WORKSPACE.format(problem))
+    return problem
+
+
+def _with_border(executable: str, border: Border) -> SandboxBackend:
+    return SandboxBackend(kind=SandboxKind.BUBBLEWRAP, border=border, executable=executable, reason=border.limitations)
+
+
+def _works_elsewhere(executable: str, border: Border) -> bool:
+    """Whether the same sandbox works around an empty directory."""
+    with TemporaryDirectory(prefix="robota-probe-") as empty, ExitStack() as held:
+        root = HeldRoot(Path(os.path.realpath(empty)))
+        held.callback(root.close)
+        elsewhere = msgspec.structs.replace(border, held_root=root, protected_names=(), closed_paths=())
+        return probe(_with_border(executable, elsewhere)) is None
 
 
 def _secret_within(border: Border) -> str | None:
@@ -125,7 +165,7 @@ def probe(candidate: SandboxBackend) -> str | None:
         )
     except OSError as error:
         raise_if_short(error)
-        return type(error).__name__
+        return error.strerror or type(error).__name__
     except TimeoutExpired as error:
         raise MachineIsShort(f"trying it took longer than {PROBE_SECONDS:g} seconds") from error
     finally:
@@ -134,4 +174,6 @@ def probe(candidate: SandboxBackend) -> str | None:
         return None
     words = done.stderr.decode("utf-8", "replace").strip()
     raise_if_words_of_shortage(words)
+    if done.returncode == NOT_RUN and CHANGED_MEANWHILE in words:
+        raise CommandNotStarted(f"The command was not run: {CHANGED_MEANWHILE}")
     return words.splitlines()[-1] if words else "it failed"
