@@ -279,3 +279,31 @@ def test_what_is_kept_from_commands_is_not_committed_as_gone(place: Place) -> No
     assert place.git("show", "--name-only", "--format=", "HEAD").split() == ["a.txt"]
     assert place.git("ls-files", "-v").split()[::2] == ["H", "H", "H"]
     assert place.git("status", "--short") == "" and (place.root / "b.pem").read_text() == "key\n"
+
+
+def test_a_submodule_whose_repository_has_too_long_a_path_to_be_looked_at_is_not_added(place: Place) -> None:
+    """git enters a submodule step by step, so that it reads there what nobody else can name."""
+    seen = place.root.parent / "seen"
+    left = 4092 - len(str(place.root))
+    parts = [*("x" * 199 for _ in range(left // 200)), "y" * (left % 200 - 1)]
+    name = "/".join(part for part in parts if part)
+    script = (
+        f"set -e; git init -q r; git -C r config core.fsmonitor 'touch {seen}; false'; "
+        "git -C r -c user.name=a -c user.email=b commit -q --allow-empty -m x; commit=$(git -C r rev-parse HEAD); "
+        f"mv r/.git g; rm -r r; for part in {name.replace('/', ' ')}; do mkdir $part; mv g $part; cd $part; done; "
+        f"mv g .git; cd {place.root}; git update-index --add --cacheinfo 160000,$commit,{name}; echo added"
+    )
+    code, output, left_out = place.inside(script)
+    assert (code, output) == (0, "added\n")
+    assert any("as a submodule" in each for each in left_out)
+    place.git("status", check=False)
+    assert not seen.exists() and "160000" not in place.git("ls-files", "-s")
+
+
+def test_a_submodule_with_too_long_a_path_to_be_looked_at_makes_the_workspace_read_only(place: Place) -> None:
+    left = 4092 - len(str(place.root))
+    name = "/".join(("x" * 199,) * (left // 200) + (("y" * (left % 200 - 1),) if left % 200 > 1 else ()))
+    (place.root / name).mkdir(parents=True)
+    place.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{name}")
+    _, output, _ = place.inside("echo x > ordinary")
+    assert "Read-only" in output and not (place.root / "ordinary").exists()

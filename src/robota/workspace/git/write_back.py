@@ -194,8 +194,19 @@ def _check_submodule(path: str, top: Path, common: Path) -> None:
     """git enters submodules by itself, so a new one must be empty, or its repository out of the command's reach."""
     git = top / path / ".git"
     leads_to = os.path.realpath(git.parent / _after_gitdir(git))
-    if os.path.lexists(git) and not Path(leads_to).is_relative_to(common / "modules"):
+    if _may_exist(git) and not Path(leads_to).is_relative_to(common / "modules"):
         raise NotTakenOver(SUBMODULE.format(path))
+
+
+def _may_exist(place: Path) -> bool:
+    """False only if nothing is there: a path that is too long for us may be reached by git, which works inside it."""
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _after_gitdir(git: Path) -> str:

@@ -236,8 +236,10 @@ def _could_be_created(name: Path) -> bool:
         name.lstat()
     except FileNotFoundError:
         pass
-    except OSError:
+    except (PermissionError, NotADirectoryError):
         return False  # nor can we look there: see `workspace_mounts`
+    except OSError:
+        return True  # such as a path that is too long for us, but not from inside
     else:
         return False
     try:

@@ -49,6 +49,9 @@ def find_submodules(root: Path) -> SubmodulePlaces:
                 break
     except UnreadableIndex as problem:
         return SubmodulePlaces(unprotectable=str(problem))
+    except OSError as error:  # such as a path that is too long for us, but not for git, which works inside it
+        raise_if_short(error)
+        return SubmodulePlaces(unprotectable=f"a submodule cannot be looked at ({error.strerror})")
     if search.count > MAX_SUBMODULES:
         return SubmodulePlaces(unprotectable=f"there are more than {MAX_SUBMODULES} submodules")
     return SubmodulePlaces(
