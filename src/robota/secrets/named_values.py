@@ -49,7 +49,7 @@ def secret_variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def mask_settings(value: Any, key: str = "") -> Any:
-    """A copy of the settings in which strings under secret names are masked, except references to stored keys."""
+    """A copy of the settings with strings under secret names masked, except references to stored keys."""
     if isinstance(value, dict):
         return {name: mask_settings(inner, name) for name, inner in value.items()}
     if isinstance(value, list | tuple):

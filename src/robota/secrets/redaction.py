@@ -107,7 +107,7 @@ class StreamRedactor:
         return sum(len(stage.held) for stage in self._stages)
 
     def feed(self, data: bytes, *, final: bool = False) -> bytes:
-        """The text that can be passed on now; the same object if none of it is held back or redacted."""
+        """The text that can be passed on now; the same object if nothing is held back or redacted."""
         if not self._is_holding:
             for stage in self._stages:
                 if stage.must_search(data):

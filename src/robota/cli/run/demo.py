@@ -75,7 +75,7 @@ def _without_a_trace() -> int:
     place = Path(tempfile.mkdtemp(prefix="robota-demo-"))
     project = place / "shop"
     project.mkdir()
-    # For the whole process, so that the log is verified with the directory in which its head was recorded.
+    # For the whole process, so that the log is verified with the directory where its head was recorded.
     os.environ["ROBOTA_HOME"] = str(place / "home")
     try:
         code = _run(project)

@@ -26,9 +26,9 @@ class LeftDraft(msgspec.Struct, frozen=True, order=True):
 
 
 class DraftFile:
-    """The draft of this process in one directory. A locked file belongs to a process that runs; others were left.
+    """The draft of this process in one directory. A locked file belongs to a running process; the others are left over.
 
-    If the file cannot be written, there is only nothing to offer after a crash.
+    If the file cannot be written, no draft can be offered after a crash.
     """
 
     def __init__(self, parent: Path, cwd: str) -> None:
@@ -74,7 +74,7 @@ class DraftFile:
                 descriptor = os.open(path, OPEN | os.O_NONBLOCK)
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    # The first line is whole, whatever of an older, longer draft follows.
+                    # The first line is complete, even if the rest of an older, longer draft follows.
                     line = read_file(path, follow=False).split(b"\n", 1)[0]
                     text = msgspec.json.decode(line, type=str)
                     yield LeftDraft(os.fstat(descriptor).st_mtime_ns, path, text)

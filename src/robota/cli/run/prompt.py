@@ -164,7 +164,7 @@ async def _session(arguments: CommandLine, client: "Client", *, attended: bool, 
 
 
 async def _work(launch: "LaunchOptions", client: "Client", arguments: CommandLine) -> int:
-    """Run one session, and those that the user switches to from it."""
+    """Run one session, and any sessions that the user switches to from it."""
     from robota.app.session import open_session
 
     is_past_shown = launch.resumes is not None and _read_if_long(launch.resumes, launch.attended, plain=arguments.plain)

@@ -19,7 +19,7 @@ class KeptPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptFile:
-    """The prompts of one directory. If the file cannot be read or written, there is only no history."""
+    """The prompts of one directory. Failures to read or write the file are ignored."""
 
     def __init__(self, path: Path, cwd: str) -> None:
         self._path = path

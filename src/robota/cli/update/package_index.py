@@ -1,4 +1,4 @@
-"""Find the user's package index: from a setting, else from the configuration of uv or pip. There is no default."""
+"""Find the user's package index: from a setting, else from the configuration of uv or pip. None is built in."""
 
 import configparser
 import tomllib

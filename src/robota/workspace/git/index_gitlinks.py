@@ -48,7 +48,7 @@ def read_gitlinks(git_directory: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _gitlinks_in(file: Path, version: tuple[int, ...]) -> tuple[str, ...]:
-    """Cached: the version only tells when the file must be read again."""
+    """Cached: the version only determines when the file must be read again."""
     try:
         data = file.read_bytes()
     except OSError as error:

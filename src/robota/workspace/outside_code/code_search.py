@@ -86,7 +86,7 @@ class NamedProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program runs of the workspace.
+    """What a program runs from the workspace.
 
     `files` by their paths as used, links included. `trees` are directories as a whole. From `module_directories` Python
     imports by name, so a new file there may be run. `missing` are named, but do not exist. `unbounded` says why not all
