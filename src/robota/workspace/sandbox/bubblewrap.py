@@ -20,7 +20,6 @@ from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.home.access import HomeAccess
-from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
 from robota.workspace.sandbox.shortage import raise_if_short
 from robota.workspace.sandbox.workspace_mounts import (
@@ -155,7 +154,7 @@ def _find_outside_sockets(border: Border) -> list[Path]:
     places = {os.path.realpath(name) for name in _names_of_sockets(border.socket_directories)}
     own = (border.root, *border.writable) if border.network is Network.MACHINE else ()
     seen = (place for place in sorted(places) if not _innermost(place, own) and is_visible(place, border))
-    return [Path(place) for place in seen if _is_socket(place)]
+    return [Path(place) for place in seen if stat.S_ISSOCK(_mode(place))]
 
 
 def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
@@ -172,11 +171,11 @@ def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
     return {os.fsdecode(name) for name in re.findall(rb"(?m) %b(/.+)$" % skipped, data)}
 
 
-def _is_socket(place: str) -> bool:
+def _mode(place: str | Path) -> int:
     try:
-        return stat.S_ISSOCK(os.lstat(place).st_mode)
+        return os.lstat(place).st_mode
     except OSError:
-        return False
+        return 0
 
 
 def _home_mounts(home: HomeAccess, resources: ExitStack) -> HomeMounts:
@@ -239,7 +238,7 @@ def _covering(executable: str, border: Border, workspace: WorkspaceMounts, hidde
         else:
             words += ("--ro-bind", "/dev/null", mount.place)
     for place in hidden:
-        mode = mode_of(place)
+        mode = _mode(place)
         if stat.S_ISDIR(mode):
             empty.append(str(place))
         elif mode and not stat.S_ISLNK(mode):  # nothing can be mounted on a link
