@@ -49,13 +49,15 @@ async def converse_drawn(
     theme = theme_for(env, chosen)
     prompts = PromptFile(user_directory(os.environ) / "prompts.jsonl", str(opened.options.cwd))
     open_drafts = cache(partial(_drafts, opened.options.cwd))
+    # Before the history is read: older drafts become part of it.
+    left_draft = open_drafts().take_left(prompts.add) if (user_directory(env) / UNSENT).is_dir() else ""
     setup = ScreenSetup(
         theme=theme,
         edit=edit,
         git_branch=lambda: git_branch(opened.options.cwd),
         prompts=prompts.read(),
         on_prompt=prompts.add,
-        left_draft=open_drafts().take_left(prompts.add) if (user_directory(env) / UNSENT).is_dir() else "",
+        left_draft=left_draft,
         open_drafts=open_drafts,
         greeting=tuple(greeting(opened, theme)),
         is_past_shown=opened.is_past_shown,
