@@ -74,6 +74,15 @@ def test_a_program_deeper_down_is_found(top: Path) -> None:
     assert not is_safe_repository(top)
 
 
+def test_a_submodule_whose_path_is_too_long_to_look_at_is_not_trusted(top: Path) -> None:
+    """git enters it step by step, and so reads a configuration that we cannot name."""
+    left = 4092 - len(str(top))
+    name = "/".join(("x" * 199,) * (left // 200) + (("y" * (left % 200 - 1),) if left % 200 > 1 else ()))
+    git(top, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{name}")
+    (top / name).mkdir(parents=True)
+    assert not is_safe_repository(top)
+
+
 def test_an_index_that_hides_its_submodules_is_not_trusted(top: Path) -> None:
     git(top, "update-index", "--index-version=4")
     assert not is_safe_repository(top)

@@ -76,7 +76,7 @@ def _top(start: Path, root: Path) -> Path | None:
         if _looks_like_a_repository(place):
             # The directory itself looks like a bare repository, whose configuration git would obey too.
             raise _Problem(f"{place.name!r} looks like a bare repository")
-        if os.path.lexists(place / ".git"):
+        if _is_there(place / ".git"):
             boundary = root if place.is_relative_to(root) else place
             _require_plain(place / ".git", (boundary,), 0)
             if _is_surely_a_repository(place / ".git"):
@@ -84,9 +84,18 @@ def _top(start: Path, root: Path) -> Path | None:
     return None
 
 
+def _is_there(place: Path) -> bool:
+    """Whether git would find something. Raises `OSError` for a path that is too long for us: git works inside it."""
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    return True
+
+
 def _looks_like_a_repository(directory: Path) -> bool:
     """A dangling link counts as HEAD for git, and the objects may be in another directory."""
-    names = {name for name in ("HEAD", "objects", "commondir") if os.path.lexists(directory / name)}
+    names = {name for name in ("HEAD", "objects", "commondir") if _is_there(directory / name)}
     return "HEAD" in names and len(names) > 1
 
 
@@ -108,15 +117,15 @@ def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
     _require_no_alternates(common, boundaries)
     for each in dict.fromkeys((common, directory)):
         _require_no_links(each)
-    if os.path.lexists(common / LOOKING_HOOK):
+    if _is_there(common / LOOKING_HOOK):
         raise _Problem("it has the hook post-index-change")
     for file in (common / "config", directory / "config.worktree"):
-        if os.path.lexists(file):
+        if _is_there(file):
             _require_harmless(_text(file), git, directory if depth else None)
     # git starts another git in each submodule, which obeys the configuration there.
     for name in _possible_submodules(directory):
         within = git.parent / name / ".git"
-        if name.strip("./") and os.path.lexists(within):
+        if name.strip("./") and _is_there(within):
             _require_plain(within, boundaries, depth + 1)
 
 
@@ -133,7 +142,7 @@ def _directories(git: Path, boundaries: tuple[Path, ...]) -> tuple[Path, Path]:
             raise _Problem("its .git file points to a repository outside the workspace")
         git = own
     common = git
-    if os.path.lexists(git / "commondir"):
+    if _is_there(git / "commondir"):
         common = git / _text(git / "commondir").strip()
         if not _is_within(common, boundaries):
             raise _Problem("its commondir file points to a repository outside the workspace")
@@ -147,7 +156,7 @@ def _is_within(path: Path, boundaries: tuple[Path, ...]) -> bool:
 
 def _require_no_alternates(common: Path, boundaries: tuple[Path, ...]) -> None:
     file = common / "objects" / "info" / "alternates"
-    if not os.path.lexists(file):
+    if not _is_there(file):
         return
     if not all(_is_within(common / "objects" / line, boundaries) for line in _text(file).splitlines() if line):
         raise _Problem("it also uses objects outside the workspace (objects/info/alternates)")
@@ -177,7 +186,7 @@ def _is_looked_at_elsewhere(parts: tuple[str, ...]) -> bool:
 def _possible_submodules(directory: Path) -> Iterator[str]:
     """Every name in the index that could be a submodule; false positives are harmless."""
     for file in (directory / "index", *directory.glob("sharedindex.*")):
-        index = _data(file, MOST_BYTES_OF_INDEX) if os.path.lexists(file) else b""
+        index = _data(file, MOST_BYTES_OF_INDEX) if _is_there(file) else b""
         version = int.from_bytes(index[4:8], "big")
         for found in MODE_OF_SUBMODULE.finditer(index, 36):
             if version not in FULL_NAMES:
