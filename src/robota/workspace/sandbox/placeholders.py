@@ -54,7 +54,7 @@ class Placeholders:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with _PlaceholderPool(self._names[-1]) as pool:
                 for name in self._names:
-                    pool.safe_remove(name)
+                    pool.safe_remove(name, was_empty=name in self.standing)
         except OSError:
             pass  # another command runs here and will clean up
         finally:
@@ -85,13 +85,14 @@ class _PlaceholderPool:
             with suppress(OSError):
                 if is_placeholder(name, self._directory):
                     os.rename(name, place, src_dir_fd=self._directory)
-                    return is_placeholder(place)
+                    return _is_marked(place)
         return _make(place)
 
-    def safe_remove(self, place: Path) -> None:
+    def safe_remove(self, place: Path, *, was_empty: bool) -> None:
         """Move it to the pool, or remove it, if it is still empty; else leave it."""
         with suppress(OSError):
-            if not is_placeholder(place):
+            # Whatever fills a directory takes the mark away.
+            if not (_is_marked(place) if was_empty else is_placeholder(place)):
                 return
             if self._directory is None or not self._move_to_pool(place, self._directory):
                 place.rmdir()
@@ -104,7 +105,7 @@ class _PlaceholderPool:
             os.rename(place, name, dst_dir_fd=directory)
         except OSError:
             return False
-        if is_placeholder(name, directory):
+        if _is_marked(name, directory):
             self._names.append(name)
         else:  # another program put a file into it at this moment
             os.rename(name, place, src_dir_fd=directory)
@@ -160,6 +161,14 @@ def is_placeholder(place: str | Path, directory: int | None = None) -> bool:
         return False
     finally:
         os.close(descriptor)
+
+
+def _is_marked(place: str | Path, directory: int | None = None) -> bool:
+    """Whether a placeholder, which was empty, is still one. Opening and listing it takes ten times as long."""
+    try:
+        return os.stat(place, dir_fd=directory, follow_symlinks=False).st_mtime == MARK_S
+    except (OSError, ValueError):
+        return False
 
 
 def _shared_lock(lock_directory: Path) -> int | None:
