@@ -67,6 +67,8 @@ class _PlaceholderPool:
     def __init__(self, lock_directory: Path) -> None:
         self._directory = _open_pool(lock_directory)
         self._names = [] if self._directory is None else os.listdir(self._directory)  # noqa: PTH208 - of a descriptor
+        taken = frozenset(self._names)
+        self._free_names = (name for name in map(str, range(MAX_POOLED)) if name not in taken)
 
     def __enter__(self) -> "_PlaceholderPool":
         return self
@@ -98,16 +100,14 @@ class _PlaceholderPool:
                 place.rmdir()
 
     def _move_to_pool(self, place: Path, directory: int) -> bool:
-        name = next((name for name in map(str, range(MAX_POOLED)) if name not in self._names), None)
+        name = next(self._free_names, None)
         if name is None:
             return False
         try:
             os.rename(place, name, dst_dir_fd=directory)
         except OSError:
             return False
-        if _is_marked(name, directory):
-            self._names.append(name)
-        else:  # another program put a file into it at this moment
+        if not _is_marked(name, directory):  # another program put a file into it at this moment
             os.rename(name, place, src_dir_fd=directory)
         return True
 
