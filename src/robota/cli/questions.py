@@ -1,8 +1,12 @@
 """Asking a person at a terminal: plain lines, nothing drawn."""
 
 import getpass
+import os
+import select
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from threading import current_thread, main_thread
 
 from robota.cli.output import print_prose, prose_lines, terminal_width
 
@@ -20,7 +24,7 @@ def at_terminal() -> bool:
 
 def ask(question: str, default: str | None = None) -> str:
     """One line; empty means the default."""
-    return _answer(input, question, default)
+    return _answer(_typed_line, question, default)
 
 
 def ask_secret(question: str, default: str | None = None) -> str:
@@ -74,3 +78,22 @@ def _answer(read: Callable[[str], str], question: str, default: str | None) -> s
         print()
         raise Cancelled from error
     return answer or (default or "")
+
+
+def _typed_line(prompt: str) -> str:
+    """Like `input`, which misses a Ctrl+C between printing the prompt and reading: it would still wait for Enter."""
+    if not sys.stdin.isatty() or current_thread() is not main_thread():
+        return input(prompt)
+    print(prompt, end="", flush=True)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    # A signal writes into this pipe, also one that arrives just before `select`.
+    previous = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    try:
+        while sys.stdin not in select.select([sys.stdin, woken], [], [])[0]:
+            os.read(woken, 1024)
+    finally:
+        signal.set_wakeup_fd(previous)
+        os.close(woken)
+        os.close(wake)
+    return input()
