@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.protocol.conversation import Usage
-from robota.providers.catalogue import catalogue, lookup
-from robota.providers.chunks import UsageChunk
+from robota.providers.catalogue import catalogue, edit_format_of, lookup
+from robota.providers.chunks import EditFormat, UsageChunk
 from robota.providers.pricing import Price, cost
 from robota.providers.registry import PLACES, create, definition, ready
 from tests.fakellm.server import running
@@ -133,3 +133,32 @@ def test_a_reply_carries_its_cost_at_the_price_of_the_model_that_was_asked() -> 
     tokens, price = paid("other")
     assert price == pytest.approx(5 * tokens / 1_000_000)
     assert paid("unpriced")[1] is None
+
+
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [
+        ("gpt-5", EditFormat.PATCH),
+        ("gpt-5.1-codex", EditFormat.PATCH),
+        ("openai/gpt-5.6-mini", EditFormat.PATCH),
+        ("codex-mini-latest", EditFormat.PATCH),
+        ("GPT-10", EditFormat.PATCH),
+        ("openai/gpt-oss-120b", EditFormat.REPLACE),
+        ("gpt-4.1", EditFormat.REPLACE),
+        ("gpt-4o", EditFormat.REPLACE),
+        ("claude-opus-4-6", EditFormat.REPLACE),
+        ("gemini-3-pro-preview", EditFormat.REPLACE),
+        ("", EditFormat.REPLACE),
+    ],
+)
+def test_a_model_edits_in_the_format_that_it_was_trained_on(model: str, form: EditFormat) -> None:
+    assert edit_format_of(model) is form
+
+
+def test_the_format_of_edits_can_be_set_for_a_model_and_for_a_profile() -> None:
+    by_model = Profile(type="openai", model="gpt-5", options={"models": {"gpt-5": {"editFormat": "diff"}}})
+    by_profile = Profile(type="openai", model="gpt-5", options={"editFormat": "replace"})
+    info = definition("openai").model_info
+    assert info(Profile(type="openai", model="gpt-5")).edit_format is EditFormat.PATCH
+    assert info(by_model).edit_format is EditFormat.DIFF
+    assert info(by_profile).edit_format is EditFormat.REPLACE

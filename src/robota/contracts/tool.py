@@ -13,6 +13,7 @@ from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ImageSource
 from robota.protocol.message import TodoItem
 from robota.protocol.views import View
+from robota.providers.chunks import EditFormat
 from robota.workspace.problems import CommandNotStarted, FileProblem
 
 
@@ -267,7 +268,8 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     `editable` is the parameter that the person may change before approving. `title` makes the line that names a call on
     screen. Where `params` cannot express the parameters, `schema` does, and `read` decodes the arguments, or raises
     `msgspec.ValidationError`. `narrowed` returns the effects of one call, if fewer than those of the tool. A tool with
-    `redirect` never runs: its calls become calls of other tools, which pass every stage.
+    `redirect` never runs: its calls become calls of other tools, which pass every stage. One with an `edit_format` is
+    offered only to models that edit files in this format; calls of others run all the same.
     """
 
     name: str
@@ -283,6 +285,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     title: Callable[[Mapping[str, Any]], str] | None = None
     purpose: CallPurpose = CallPurpose.WORK
     role: ToolRole | None = None
+    edit_format: EditFormat | None = None
     hook_names: HookNames = HookNames()
     timeout_s: float | None = None
     narrowed: Callable[[P], frozenset[Effect]] | None = None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,7 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
+from robota.providers.chunks import EditFormat
 from robota.providers.pricing import Price
 
 # Suffixes of a model name that do not make it a different model: a date, a version, a tag.
@@ -18,13 +20,17 @@ OVERRIDES: Final = "models"
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One model, as written in catalogue.json and the settings. The defaults are used for unknown models."""
+    """One model, as written in catalogue.json and the settings. The defaults are used for unknown models.
+
+    Without an `edit_format` the name of the model decides, see `edit_format_of`.
+    """
 
     context_window: int = 128_000
     max_output_tokens: int | None = None
     images: bool = False
     thinking: bool = False
     native_tools: bool = True
+    edit_format: EditFormat | None = None
     price: Price | None = None
 
 
@@ -37,6 +43,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     as_of: str
+    edit_formats: dict[str, EditFormat]
     models: dict[str, dict[str, ModelFacts]]
 
 
@@ -55,6 +62,15 @@ def entry_of(profile: Profile, model: str | None = None) -> ModelEntry:
     if not isinstance(overrides, Mapping):
         raise ConfigError(f"{_models_of(profile)} must be an object of models by id. Nothing was sent.")
     return lookup(profile.type, model or profile.model or "", overrides)
+
+
+def edit_format_of(model: str, facts: ModelFacts | None = None) -> EditFormat:
+    """The format in which a model edits files: that of its facts, else that of the family its name belongs to."""
+    if facts is not None and facts.edit_format is not None:
+        return facts.edit_format
+    plain = model.rpartition("/")[2].lower()
+    families = catalogue().edit_formats.items()
+    return next((form for pattern, form in families if fnmatchcase(plain, pattern)), EditFormat.REPLACE)
 
 
 def unknown_model(profile: Profile, context_window: int) -> str:

@@ -1,6 +1,7 @@
 """The interface of every provider: a request goes in, one stream of typed chunks comes out."""
 
 from collections.abc import AsyncIterator, Sequence
+from enum import StrEnum
 from typing import Any, Protocol
 
 import msgspec
@@ -19,6 +20,14 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     def characters(self) -> int:
         """Its length in a request."""
         return len(self.description) + len(msgspec.json.encode(self.schema))
+
+
+class EditFormat(StrEnum):
+    """How a model was trained to change files. It is offered one tool for that, because a choice costs mistakes."""
+
+    REPLACE = "replace"  # a text that occurs once, and the text that replaces it
+    PATCH = "patch"  # a patch of several files, in the format of Codex
+    DIFF = "diff"  # search and replace blocks; no family is known to need it
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):

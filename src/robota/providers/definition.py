@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from robota.config.profiles.profile import Profile
-from robota.providers.catalogue import ModelFacts, entry_of, unknown_model
-from robota.providers.chunks import Provider
+from robota.providers.catalogue import ModelFacts, edit_format_of, entry_of, unknown_model
+from robota.providers.chunks import EditFormat, Provider
 from robota.providers.profile_options import ModelOptions, options_of
 from robota.secrets.named_values import ENV_REFERENCE
 
@@ -29,6 +29,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     native_tools: bool = True
     sees_images: bool = False
     thinks: bool = False
+    edit_format: EditFormat = EditFormat.REPLACE
     notice: str | None = None
     assumption: str | None = None
 
@@ -51,6 +52,7 @@ def catalogued(profile: Profile, defaults_for_unknown: ModelFacts | None = None)
         native_tools=_first(options.native_tools, facts.native_tools),
         sees_images=_first(options.sees_images, facts.images),
         thinks=facts.thinking,
+        edit_format=_first(options.edit_format, edit_format_of(profile.model or "", facts)),
         assumption=None if is_described else unknown_model(profile, facts.context_window),
     )
 

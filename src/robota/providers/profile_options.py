@@ -6,6 +6,7 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
+from robota.providers.chunks import EditFormat
 
 Shape = TypeVar("Shape")
 
@@ -17,6 +18,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     max_output_tokens: int | None = None
     native_tools: bool | None = None
     sees_images: bool | None = None
+    edit_format: EditFormat | None = None
 
 
 class ServerOptions(ModelOptions, frozen=True, kw_only=True, rename="camel"):

@@ -12,6 +12,7 @@ from robota.contracts.services import ModeService
 from robota.engine.model.reply import CallFormat
 from robota.engine.runtime.options import Completion, Options
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.protocol.calls import CallPurpose
 from robota.providers.chunks import ToolSpec
 
 ENDING: Final = {
@@ -47,9 +48,8 @@ class ModePrompt(msgspec.Struct, frozen=True, kw_only=True):
 def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     """For the mode that the task is in now."""
     services, options = runtime.services, runtime.options
-    tools, modes = services.tools, services.modes
-    excluded = {tool.name for tool in tools.all if modes.allows(tool, runtime.mode, None) is not None}
-    specs = tuple(spec for spec in tools.specs if spec.name not in excluded)
+    modes = services.modes
+    specs = _offered(runtime)
     base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
     skills = "" if services.knowledge is None else services.knowledge.prompt_section
     instruction_section = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
@@ -66,6 +66,24 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
         options.append_system_prompt or "",
     )
     return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
+
+
+def _offered(runtime: TaskRuntime) -> tuple[ToolSpec, ...]:
+    """The tools of the mode, with one way to edit files: that of the model, unless the session lacks its tool.
+
+    The tool that completes a task is offered only where a reply in words does not complete it.
+    """
+    services, options = runtime.services, runtime.options
+    tools, form = services.tools.all, services.model.info.edit_format
+    has_own = any(tool.edit_format is form for tool in tools)
+    hidden = {
+        tool.name
+        for tool in tools
+        if services.modes.allows(tool, runtime.mode, None) is not None
+        or (has_own and tool.edit_format not in (None, form))
+        or (tool.purpose is CallPurpose.COMPLETION and options.completion is Completion.IMPLICIT)
+    }
+    return tuple(spec for spec in services.tools.specs if spec.name not in hidden)
 
 
 def _style(options: Options) -> str:

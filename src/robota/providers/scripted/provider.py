@@ -14,6 +14,7 @@ from robota.providers.chunks import (
     CallArgumentsChunk,
     CallStartChunk,
     Chunk,
+    EditFormat,
     FinishChunk,
     ModelRequest,
     TextChunk,
@@ -199,6 +200,7 @@ class _ModelInfoOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     max_output_tokens: int | None = None
     native_tools: bool = True
     sees_images: bool = False
+    edit_format: EditFormat = EditFormat.REPLACE
 
     def info(self) -> ModelInfo:
         return ModelInfo(
@@ -206,6 +208,7 @@ class _ModelInfoOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel
             max_output_tokens=self.max_output_tokens,
             native_tools=self.native_tools,
             sees_images=self.sees_images,
+            edit_format=self.edit_format,
         )
 
 

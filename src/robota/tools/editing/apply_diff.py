@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches, titled
+from robota.providers.chunks import EditFormat
 from robota.tools.presentation import CLAUDE_CODE_EDITS, description_beside
 
 
@@ -37,6 +38,7 @@ TOOL = Tool(
     effects=frozenset({Effect.WRITE}),
     touches=touches,
     prepare=prepare,
+    edit_format=EditFormat.DIFF,
     editable="diff",
     title=titled("Diff", "path"),
     hook_names=HookNames(arguments={"path": "file_path"}, path="path", also_matched_as=CLAUDE_CODE_EDITS),

@@ -20,6 +20,7 @@ from robota.contracts.tool import (
 )
 from robota.contracts.workspace import Files
 from robota.protocol.views import DiffsView, View
+from robota.providers.chunks import EditFormat
 from robota.text.visible import printable_name
 from robota.tools.presentation import CLAUDE_CODE_EDITS, DiffStats, SayTool, description_beside, tool_ask
 
@@ -120,6 +121,7 @@ TOOL = Tool(
     effects=frozenset({Effect.WRITE}),
     touches=touches,
     prepare=prepare,
+    edit_format=EditFormat.PATCH,
     editable="patch",
     title=_title,
     hook_names=HookNames(also_matched_as=CLAUDE_CODE_EDITS),

@@ -6,6 +6,7 @@ import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolError, ToolGroup, Touches, titled
 from robota.contracts.workspace import Files
+from robota.providers.chunks import EditFormat
 from robota.text.visible import printable_name
 from robota.tools.presentation import description_beside
 from robota.workspace.problems import Missing
@@ -136,6 +137,7 @@ TOOL = Tool(
     effects=frozenset({Effect.WRITE}),
     touches=touches,
     prepare=prepare,
+    edit_format=EditFormat.REPLACE,
     editable="new_string",
     title=titled("Edit", "path"),
     hook_names=HookNames(arguments={"path": "file_path"}, path="path"),
