@@ -17,8 +17,9 @@ from robota.protocol.codec import (
     decode_messages,
     encode,
 )
-from robota.protocol.commands import AskResponse, NewTask
-from robota.protocol.events import MessageCreated, OlderRows, State, ToolEnd, UnknownEvent
+from robota.protocol.commands import AskResponse, NewTask, UnknownCommand
+from robota.protocol.events import MessageCreated, OlderRows, SessionState, State, ToolEnd, UnknownEvent
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.schema import protocol_schema
 from robota.protocol.views import TextView
 
@@ -132,8 +133,19 @@ def test_a_bad_message_in_a_list_is_named() -> None:
 
 
 def test_an_unknown_command_is_refused_and_the_known_ones_are_named() -> None:
-    with pytest.raises(ProtocolError, match="askResponse"):
-        decode_command('{"type": "selfDestruct"}')
+    unknown = decode_command('{"type": "selfDestruct", "requestId": "r1"}')
+    assert isinstance(unknown, UnknownCommand) and unknown.request_id == "r1"
+    assert "selfDestruct" in unknown.problem and "askResponse" in unknown.problem
+
+
+@given(st.binary(max_size=20) | json_values.map(lambda value: json.dumps({"type": "newTask", "text": value}).encode()))
+def test_whatever_a_client_sends_can_be_submitted(data: bytes) -> None:
+    assert isinstance(decode_command(data), UnknownCommand | NewTask)
+
+
+def test_the_rows_of_a_state_are_there_also_while_there_are_none() -> None:
+    state = SessionState(session_id="s", cwd="/", model="m", mode="code", permission_mode=PermissionMode.DEFAULT)
+    assert json.loads(encode(State(state=state)))["state"]["clineMessages"] == []
 
 
 def test_the_schema_names_every_command_and_event() -> None:

@@ -56,7 +56,7 @@ class CommandSession:
     async def submit(self, command: Command) -> Receipt:
         match command:
             case RunSlashCommand() | ListSlashCommands() | CompletePrompt():
-                return await answered(self._receipt(command))
+                return await answered(command, self._receipt(command))
             case _:
                 return await self._session.submit(command)
 

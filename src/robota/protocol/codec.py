@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, get_args
 import msgspec
 
 from robota.protocol.asks.ask import Ask
-from robota.protocol.commands import Command
+from robota.protocol.commands import Command, KnownCommand, UnknownCommand
 from robota.protocol.events import Event, SessionState, UnknownEvent
 from robota.protocol.message import Message
 from robota.protocol.views import View
@@ -45,12 +45,18 @@ def decode_messages(data: bytes | str) -> Sequence[Message]:
 
 
 def decode_command(data: bytes | str) -> Command:
-    """A command from its JSON; raises `ProtocolError` if it is none."""
-    raw = _load(data)
-    kind = _kind(raw, "command")
-    if kind not in COMMAND_TYPES:
-        raise ProtocolError(f"unknown command {kind!r}; known are {', '.join(sorted(COMMAND_TYPES))}")
-    command: Command = _convert(_fold(raw, COMMAND_TYPES[kind]), COMMAND_TYPES[kind], f"command {kind}")
+    """A command from its JSON. Anything else is an `UnknownCommand`, so that whoever sent it gets a receipt."""
+    raw: Any = None
+    try:
+        raw = _load(data)
+        kind = _kind(raw, "command")
+        shape = COMMAND_TYPES.get(kind)
+        if shape is None:
+            raise ProtocolError(f"unknown command {kind!r}; the commands are {', '.join(sorted(COMMAND_TYPES))}")
+        command: Command = _convert(_fold(raw, shape), shape, f"command {kind}")
+    except ProtocolError as problem:
+        request_id = raw.get("requestId") if isinstance(raw, dict) else None
+        return UnknownCommand(problem=str(problem), request_id=request_id if isinstance(request_id, str) else None)
     return command
 
 
@@ -186,6 +192,6 @@ def _known_fields(shape: Any) -> frozenset[str]:
 
 _FIELDS: dict[Any, frozenset[str]] = {}
 ASK_TYPES: Final = frozenset(shape.__struct_config__.tag for shape in get_args(Ask))
-COMMAND_TYPES: Final[dict[str, Any]] = {shape.__struct_config__.tag: shape for shape in get_args(Command)}
+COMMAND_TYPES: Final[dict[str, Any]] = {shape.__struct_config__.tag: shape for shape in get_args(KnownCommand)}
 VIEW_TYPES: Final[dict[str, Any]] = {shape.__struct_config__.tag: shape for shape in get_args(View)}
 EVENT_TYPES: Final[dict[str, Any]] = {shape.__struct_config__.tag: shape for shape in get_args(Event)}

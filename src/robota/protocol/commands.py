@@ -9,7 +9,7 @@ from robota.protocol.wire import OpenValue, Value
 
 
 class ClientCommand(OpenValue, frozen=True, kw_only=True, tag_field="type"):
-    """The base of all commands; over a transport, `request_id` comes back with the receipt."""
+    """The base of all commands. `request_id`, chosen by the client, comes back with the receipt."""
 
     request_id: str | None = None
 
@@ -196,6 +196,12 @@ class RedoRewind(GoBack, frozen=True, kw_only=True, tag="rewindRedo"):
     """Redo the rewind that was undone last."""
 
 
+class UnknownCommand(ClientCommand, frozen=True, kw_only=True, tag="unknown"):
+    """What a client sent that is not a command of this protocol. A session refuses it; `problem` says why."""
+
+    problem: str
+
+
 TaskCommand = NewTask | ClearTask | CancelTask | SwitchMode | SetPermissionMode | RetryNow
 InputCommand = AskResponse | QueueMessage | EditQueuedMessage | RemoveQueuedMessage | TerminalOperation
 ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
@@ -203,16 +209,18 @@ RewindRequest = RewindTo | UndoRewind | RedoRewind
 RewindCommand = ListRewindPoints | ShowRewindDiff | RewindRequest
 SlashCommand = RunSlashCommand | ListSlashCommands | CompletePrompt
 
-Command = TaskCommand | InputCommand | ContextCommand | RewindCommand | SlashCommand | OlderRowsRequest
+KnownCommand = TaskCommand | InputCommand | ContextCommand | RewindCommand | SlashCommand | OlderRowsRequest
+Command = KnownCommand | UnknownCommand
 
 
 class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="receipt"):
     """The command was accepted. `id` names what it created: a task, a queued message.
 
-    `is_deferred` says that it takes effect before the next model request. `outcome` is that of a slash command,
-    `completion` the result of `complete`.
+    `request_id` is that of the command. `is_deferred` says that it takes effect before the next model request.
+    `outcome` is that of a slash command, `completion` the result of `complete`.
     """
 
+    request_id: str | None = None
     id: str | None = None
     is_deferred: bool = False
     outcome: CommandOutcome | None = None
@@ -220,8 +228,9 @@ class Accepted(Value, frozen=True, kw_only=True, tag="accepted", tag_field="rece
 
 
 class Refused(Value, frozen=True, kw_only=True, tag="refused", tag_field="receipt"):
-    """The command was refused and changed nothing."""
+    """The command was refused and changed nothing. `request_id` is that of the command."""
 
+    request_id: str | None = None
     code: str
     message: str
 

@@ -16,7 +16,13 @@ from robota.protocol.wire import OpenValue, Value
 
 
 class EngineEvent(OpenValue, frozen=True, kw_only=True, tag_field="type"):
-    """The base of all events. They come in order; deltas of one row may be joined for a slow client."""
+    """The base of all events. They come in order; deltas of one row may be joined for a slow client.
+
+    `seq` counts the events of a session. Joined deltas have the number of the last of them; the events that open a
+    subscription have the number of the last event before it.
+    """
+
+    seq: int = 0
 
 
 class McpServerStatus(StrEnum):
@@ -40,7 +46,7 @@ class UsedPlugin(Value, frozen=True, kw_only=True):
 
 
 class SessionState(OpenValue, frozen=True, kw_only=True):
-    """Everything a client needs to start drawing; `cline_messages` are the rows of the task.
+    """Everything a client needs to start drawing; `cline_messages` are the rows of the task, always present.
 
     Of a long task these are the newest rows; there are `older_rows` more before them, which the command `olderRows`
     requests. `calls` are the ended calls that belong to these rows.
@@ -51,7 +57,8 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     model: str
     mode: str
     permission_mode: PermissionMode
-    cline_messages: tuple[Message, ...] = ()
+    # A factory, because a field that has its plain default is left out of the JSON.
+    cline_messages: tuple[Message, ...] = msgspec.field(default_factory=lambda: ())
     older_rows: int = 0
     calls: tuple[PastCall, ...] = ()
     current_task_id: str | None = None
@@ -411,6 +418,16 @@ class OlderRows(TaskEvent, frozen=True, kw_only=True, tag="olderRows"):
     request_id: str | None = None
 
 
+class SubscriptionEnded(EngineEvent, frozen=True, kw_only=True, tag="subscriptionEnded"):
+    """The last event of a subscription whose client stopped reading: `unread` events were dropped.
+
+    The session goes on. A client that subscribes again gets the present `state` first.
+    """
+
+    unread: int
+    reason: str
+
+
 class UnknownEvent(EngineEvent, frozen=True, kw_only=True, tag="unknown"):
     """An event of a newer engine; `data` is the whole JSON object."""
 
@@ -460,5 +477,6 @@ Event = (
     | RewindPreview
     | Rewound
     | OlderRows
+    | SubscriptionEnded
     | UnknownEvent
 )

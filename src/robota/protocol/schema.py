@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from robota.protocol.codec import EXTRA
-from robota.protocol.commands import Command, Receipt
+from robota.protocol.commands import KnownCommand, Receipt
 from robota.protocol.events import Event
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo
@@ -14,7 +14,7 @@ from robota.protocol.state import AgentStateInfo
 def protocol_schema() -> dict[str, Any]:
     """One schema with a definition for every message, command and event."""
     roots, components = msgspec.json.schema_components(
-        [Message, Command, Receipt, Event, AgentStateInfo], ref_template="#/$defs/{name}"
+        [Message, KnownCommand, Receipt, Event, AgentStateInfo], ref_template="#/$defs/{name}"
     )
     names = ["message", "command", "receipt", "event", "agentState"]
     return {

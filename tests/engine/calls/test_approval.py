@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robota.protocol.asks.ask import ApprovalAsk
-from robota.protocol.codec import ProtocolError, decode_command
+from robota.protocol.codec import decode_command
 from robota.protocol.commands import Accepted, AskResponse, QueueMessage, Refused, SetPermissionMode
 from robota.protocol.events import TaskAskResponded, TaskInteractive, ToolEnd, ToolStart
 from robota.protocol.permission_mode import PermissionMode
@@ -192,8 +192,8 @@ def test_the_permission_mode_can_change_while_a_task_runs(workspace: Path) -> No
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("followup")
-        with pytest.raises(ProtocolError, match="yolo"):
-            decode_command('{"type": "permissionMode", "permissionMode": "yolo"}')
+        unknown = await stage.submit(decode_command('{"type": "permissionMode", "permissionMode": "yolo"}'))
+        assert isinstance(unknown, Refused) and "yolo" in unknown.message
         await stage.submit(SetPermissionMode(permission_mode=PermissionMode.ACCEPT_EDITS))
         await stage.answer("messageResponse", "go")
         await stage.until_ask("completion_result")

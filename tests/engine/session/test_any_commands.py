@@ -3,6 +3,7 @@
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -49,7 +50,9 @@ from robota.protocol.commands import (
     SwitchMode,
     TerminalOperation,
     UndoRewind,
+    UnknownCommand,
 )
+from robota.protocol.events import Event, PartialMessage, State, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.rewind import RewindScope
@@ -105,6 +108,7 @@ COMMANDS: dict[type, st.SearchStrategy[Any]] = {
     ),
     UndoRewind: st.builds(UndoRewind),
     RedoRewind: st.builds(RedoRewind),
+    UnknownCommand: st.builds(UnknownCommand, problem=st.just("unknown command 'x'")),
 }
 # What drives a task on, chosen as often as everything else together.
 DRIVING = (NewTask, AskResponse, AskResponse, QueueMessage, CancelTask, ClearTask)
@@ -227,10 +231,14 @@ async def take(stage: GatedSession, sent: Sent, step: tuple[Any, ...]) -> list[R
         tell(f"the model says: {step[0]}")
         await stage.model_says(step[0])
         return []
-    commands = [filled_in(stage, sent, command) for command in step]
+    commands = [
+        msgspec.structs.replace(filled_in(stage, sent, command), request_id=f"r{number}")
+        for number, command in enumerate(step)
+    ]
     before, queue = everything(stage), {each.id: each.text for each in stage.session.state().message_queue}
     receipts = await stage.submit_all(*commands)
     for command, receipt in zip(commands, receipts, strict=True):
+        assert receipt.request_id == command.request_id
         tell(f"{encode(command).decode()} -> {encode(receipt).decode()}")
         if isinstance(receipt, Accepted) and isinstance(command, QueueMessage | EditQueuedMessage):
             sent.accepted.add(command.text)
@@ -268,6 +276,7 @@ def check(stage: GatedSession, sent: Sent) -> None:
     """Nothing moves now, so nothing may look as if it did, except a request that waits for the model."""
     state, live = stage.state, stage.session.state()
     assert not stage.unhandled
+    check_numbers(stage.seen)
     assert stage.tracker.info == detect_agent_state(live.cline_messages)
     is_waiting_for_model = stage.model.is_asked or bool(stage.rows and stage.rows[-1].say == "api_req_retry_delayed")
     assert state in QUIET or (state is AgentState.STREAMING and is_waiting_for_model), (state, stage.rows[-3:])
@@ -286,6 +295,13 @@ def check(stage: GatedSession, sent: Sent) -> None:
     if stage.ask not in RESUME_ASKS:
         check_tasks(logged, live.current_task_id, written)
     check_words(stage, sent, written)
+
+
+def check_numbers(seen: Sequence[Event]) -> None:
+    """Each event has the next number. Deltas may have been joined, and a subscription opens with the number so far."""
+    numbers = [(event.seq, isinstance(event, TextDelta | PartialMessage | State)) for event in seen]
+    steps = [(after - before, may_jump) for (before, _), (after, may_jump) in pairwise(numbers)]
+    assert all(step == 1 or may_jump for step, may_jump in steps), steps
 
 
 def check_tasks(logged: ReplayedSession, shown: str | None, written: Sequence[Payload | None]) -> None:

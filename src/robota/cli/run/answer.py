@@ -13,8 +13,8 @@ from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.asks.seed import ask_of
-from robota.protocol.codec import ProtocolError, decode_command
-from robota.protocol.commands import AskResponse
+from robota.protocol.codec import decode_command
+from robota.protocol.commands import AskResponse, UnknownCommand
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 
@@ -110,8 +110,10 @@ def response_in(text: str) -> AskResponse:
         if isinstance(value, dict) and "type" not in value:
             value = {"type": "askResponse", **({"answer": value} if "kind" in value else value)}
         command = decode_command(msgspec.json.encode(value))
-    except (msgspec.DecodeError, ProtocolError) as error:
+    except msgspec.DecodeError as error:
         raise ValueError(str(error)) from error
+    if isinstance(command, UnknownCommand):
+        raise ValueError(command.problem)
     if not isinstance(command, AskResponse):
         raise ValueError("it is a different type of command")
     return command

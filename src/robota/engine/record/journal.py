@@ -14,20 +14,33 @@ from robota.log.errors import LogWriteError
 from robota.log.kinds.requests import RequestRecord
 from robota.log.record import Payload
 from robota.protocol.codec import decode_event, encode
-from robota.protocol.events import Event, Notice, PartialMessage, TextDelta
+from robota.protocol.events import Event, Notice, PartialMessage, SubscriptionEnded, TextDelta
 from robota.providers.chunks import ToolSpec
 from robota.secrets.redaction import Redactor, StreamRedactor
 from robota.text.surrogate_pairs import with_whole_characters
 
 # Unread deltas of one row are joined up to this length, so that a slow client costs little.
-JOIN_LIMIT: Final = 4096
+MAX_JOINED_DELTA: Final = 4096
+# A client that leaves more than this unread has stopped reading, and is cut off.
+MAX_UNREAD_EVENTS: Final = 20_000
+MAX_UNREAD_BYTES: Final = 32 * 1024 * 1024
+# Events are measured only for a client that is this far behind; for all others that would be wasted time.
+UNMEASURED_EVENTS: Final = 256
+CUT_OFF: Final = (
+    "This client stopped reading, and too many events were waiting for it. The session goes on; subscribe again to "
+    "follow it."
+)
 
 
 class Subscription(AsyncIterator[Event]):
-    """The events for one client, in order. Nothing is dropped; unread deltas of one row are joined."""
+    """The events for one client, in order. Unread deltas of one row are joined, and nothing is dropped.
 
-    def __init__(self, *known: Event) -> None:
-        self._events: deque[Event] = deque(known)
+    A client that stops reading is cut off: what it has not read is dropped, and `SubscriptionEnded` is its last event.
+    """
+
+    def __init__(self, *opening: Event) -> None:
+        self._unread: deque[tuple[Event, int]] = deque((event, 0) for event in opening)  # with their sizes
+        self.unread_bytes = 0  # as far as they were measured
         self._ready = asyncio.Event()
         self._ready.set()
         self._closed = False
@@ -35,12 +48,16 @@ class Subscription(AsyncIterator[Event]):
     def push(self, event: Event) -> None:
         if self._closed:
             return
-        events = self._events
-        joined = _joined(events[-1], event) if events else None
+        unread = self._unread
+        joined = _joined(unread[-1][0], event) if unread else None
+        size = _size(event) if len(unread) >= UNMEASURED_EVENTS else 0
+        self.unread_bytes += size
         if joined is None:
-            events.append(event)
+            unread.append((event, size))
         else:
-            events[-1] = joined
+            unread[-1] = (joined, unread[-1][1] + size)
+        if len(unread) > MAX_UNREAD_EVENTS or self.unread_bytes > MAX_UNREAD_BYTES:
+            self._cut_off(event.seq)
         self._ready.set()
 
     def close(self) -> None:
@@ -51,45 +68,66 @@ class Subscription(AsyncIterator[Event]):
     async def aclose(self) -> None:
         """Drop unread events and collect no more, because the client has gone."""
         self.close()
-        self._events.clear()
+        self._drop_unread()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more events."""
+        return self._closed
 
     def __aiter__(self) -> "Subscription":
         return self
 
     async def __anext__(self) -> Event:
-        while not self._events:
+        while not self._unread:
             if self._closed:
                 raise StopAsyncIteration
             self._ready.clear()
             await self._ready.wait()
-        return self._events.popleft()
+        event, size = self._unread.popleft()
+        self.unread_bytes -= size
+        return event
+
+    def _cut_off(self, seq: int) -> None:
+        last = SubscriptionEnded(seq=seq, unread=len(self._unread), reason=CUT_OFF)
+        self._drop_unread()
+        self._unread.append((last, 0))
+        self.close()
+
+    def _drop_unread(self) -> None:
+        self._unread.clear()
+        self.unread_bytes = 0
 
 
 class EventBus:
-    """Sends events to all subscriptions, with secrets masked.
+    """Numbers the events of a session and sends them to all subscriptions, with secrets masked.
 
     Deltas are sent unchanged: a secret split over several deltas must be masked by the sender, with `stream_redactor`.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         self._subscriptions: list[ref[Subscription]] = []
+        self._seq = 0
         self.redactor = redactor
 
     def stream_redactor(self) -> StreamRedactor:
         """A redactor for the deltas of one text."""
         return self.redactor.stream()
 
-    def subscribe(self, *known: Event) -> Subscription:
-        """A subscription that starts with the `known` events and continues with new ones."""
-        subscription = Subscription(*map(self._covered, known))
+    def subscribe(self, *opening: Event) -> Subscription:
+        """A subscription that starts with the `opening` events and continues with new ones."""
+        numbered = (msgspec.structs.replace(event, seq=self._seq) for event in opening)
+        subscription = Subscription(*map(self._covered, numbered))
         self._subscriptions.append(ref(subscription))
         return subscription
 
     def emit(self, event: Event, *, is_clean: bool = False) -> None:
         """Send an event to every client. With `is_clean` it is known to hold no secret and is not searched."""
+        self._seq += 1
         subscriptions = self._listening()
         if not subscriptions:
             return
+        event = msgspec.structs.replace(event, seq=self._seq)
         if not is_clean and not isinstance(event, TextDelta | PartialMessage):
             event = self._covered(event)
         for subscription in subscriptions:
@@ -103,16 +141,17 @@ class EventBus:
 
     def _listening(self) -> list[Subscription]:
         """The live subscriptions. A client that dropped its iterator counts as gone."""
-        found = [subscription for reference in self._subscriptions if (subscription := reference()) is not None]
-        if len(found) < len(self._subscriptions):
-            self._subscriptions = [ref(subscription) for subscription in found]
-        return found
+        listening = [
+            subscription
+            for reference in self._subscriptions
+            if (subscription := reference()) is not None and not subscription.is_closed
+        ]
+        if len(listening) < len(self._subscriptions):
+            self._subscriptions = [ref(subscription) for subscription in listening]
+        return listening
 
     def _covered(self, event: Event) -> Event:
-        try:
-            line = encode(event)
-        except UnicodeEncodeError:
-            line = msgspec.json.encode(with_whole_characters(msgspec.to_builtins(event)))
+        line = _line(event)
         covered = self.redactor(line)
         return event if covered is line else decode_event(covered)
 
@@ -271,6 +310,18 @@ def _joined(last: Event, new: Event) -> Event | None:
     if not isinstance(new, TextDelta | PartialMessage) or type(last) is not type(new):
         return None
     assert isinstance(last, TextDelta | PartialMessage)
-    if last.ts != new.ts or len(last.delta) > JOIN_LIMIT:
+    if last.ts != new.ts or len(last.delta) > MAX_JOINED_DELTA:
         return None
-    return type(new)(task_id=new.task_id, ts=new.ts, delta=last.delta + new.delta)
+    return type(new)(seq=new.seq, task_id=new.task_id, ts=new.ts, delta=last.delta + new.delta)
+
+
+def _size(event: Event) -> int:
+    """About how much memory an unread event takes."""
+    return len(event.delta) if isinstance(event, TextDelta | PartialMessage) else len(_line(event))
+
+
+def _line(event: Event) -> bytes:
+    try:
+        return encode(event)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(with_whole_characters(msgspec.to_builtins(event)))

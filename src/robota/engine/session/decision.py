@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from robota.protocol.commands import Accepted, Receipt, Refused
+from robota.protocol.commands import Accepted, Command, Receipt, Refused
 from robota.workspace.problems import shortage_behind
 
 T = TypeVar("T")
@@ -68,14 +68,15 @@ class Changes:
             pass
 
 
-async def answered(receipt: Awaitable[Receipt]) -> Receipt:
-    """The receipt, also if a bug prevents it: a client that waits for one must get it."""
+async def answered(command: Command, answer: Awaitable[Receipt]) -> Receipt:
+    """The receipt of the command, also if a bug prevents it: a client that waits for one must get it."""
     try:
-        return await receipt
+        receipt = await answer
     except Exception as error:  # noqa: BLE001 - a boundary: the client is told
         shortage = shortage_behind(error)
         message = f"{_described(error)} {A_BUG}" if shortage is None else f"{shortage} {THE_SESSION_GOES_ON}"
-        return Refused(code="internal_error", message=message)
+        receipt = Refused(code="internal_error", message=message)
+    return receipt if command.request_id is None else msgspec.structs.replace(receipt, request_id=command.request_id)
 
 
 def accepting(do: Callable[[], object], id: str | None = None) -> SessionChange[Accepted]:

@@ -55,6 +55,7 @@ from robota.protocol.commands import (
     TaskCommand,
     TerminalOperation,
     UndoRewind,
+    UnknownCommand,
 )
 from robota.protocol.events import (
     Event,
@@ -138,7 +139,7 @@ class Session:
 
     async def submit(self, command: Command) -> Receipt:
         """Answer a command: decide, and only then change something. Whatever happens, there is a receipt."""
-        return await answered(self._receipt(command))
+        return await answered(command, self._receipt(command))
 
     async def _receipt(self, command: Command) -> Receipt:
         match command:
@@ -148,6 +149,8 @@ class Session:
                 return await self.rewind.handle(command)
             case RunSlashCommand() | ListSlashCommands() | CompletePrompt():
                 return Refused(code="no_commands", message="This session has no slash commands.")
+            case UnknownCommand():
+                return Refused(code="unknown_command", message=f"Nothing was changed: {command.problem}.")
             case _:
                 return await self._changes.make(lambda: self._decide(command))
 
@@ -450,9 +453,8 @@ class Session:
         """A page of older rows of the task, from memory or from the log."""
         from robota.engine.session.older_rows import page_of
 
-        return (
-            await page_of(self._visible_runtime.rows, self._journal.path, request) if self._visible_runtime else NO_TASK
-        )
+        runtime = self._visible_runtime
+        return NO_TASK if runtime is None else await page_of(runtime.rows, self._journal.path, request)
 
     async def _send_older_rows(self, request: OlderRowsRequest) -> Receipt:
         found = await self.older_rows(request)
