@@ -118,8 +118,8 @@ def declined(call: Subject, mode: str = "default", asking: Sequence[str] = ()) -
 
 def test_without_a_person_an_ask_is_a_denial_that_shows_the_way() -> None:
     assert declined(WRITE).decision is Decision.DENY
-    assert "--permission-mode acceptEdits" in declined(WRITE).reason
-    assert "--allowed-tools 'Bash(npm test)'" in declined(RUN).reason
+    assert "--permission-mode acceptEdits" in declined(WRITE).advice
+    assert "--allowed-tools 'Bash(npm test)'" in declined(RUN).advice
     assert declined(READ) == judge(READ)
 
 
@@ -139,14 +139,21 @@ def test_what_a_denial_advises_allows_the_call(call: Subject, asking: list[str],
     """Follow the advice, whatever it is, and see."""
     if judge(call, mode, ask=asking).decision is not Decision.ASK:
         return
-    reason = declined(call, mode, asking).reason
-    advised = re.search(r"--permission-mode (\w+)", reason)
-    tools = re.search(r"--allowed-tools (?:'([^']*)'|(\w+))", reason)
-    ways = [("default", tools), (advised[1] if advised else "default", None)] if " or --" in reason else []
+    advice = declined(call, mode, asking).advice
+    advised = re.search(r"--permission-mode (\w+)", advice)
+    tools = re.search(r"--allowed-tools (?:'([^']*)'|(\w+))", advice)
+    ways = [("default", tools), (advised[1] if advised else "default", None)] if " or --" in advice else []
     for way, named in ways or [(advised[1] if advised else "default", tools)]:
         granted = split_rules(named[1] or named[2]) if named else ()
         is_allowed = says(call, way, grants=granted, ask=asking) == "allow"
-        assert is_allowed or reason.endswith("Run it in an interactive session."), reason
+        assert is_allowed or advice == "Run it in an interactive session.", advice
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.touches.command or str(call.touches))
+def test_the_reason_of_a_denial_has_no_advice_that_the_model_could_take_as_a_way_around_it(call: Subject) -> None:
+    refused = declined(call)
+    assert "--" not in refused.reason and "rewrite" not in refused.reason
+    assert refused.decision is Decision.DENY
 
 
 TEXT = st.text(max_size=30)

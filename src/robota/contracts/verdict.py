@@ -36,7 +36,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     `steps` are the stages it went through; the last one decided. `parts` are there for a shell command,
     `suggestions`, narrowest first, for an ask that a rule could answer. `wanted_by_hook`: a hook requires
-    approval too, so neither a rule nor a mode can answer it.
+    approval too, so neither a rule nor a mode can answer it. `advice` is how the user can permit the call next time; it
+    is never told to the model, which would take it as a way around the denial.
     """
 
     decision: Decision
@@ -46,6 +47,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     suggestions: tuple[RuleSuggestion, ...] = ()
     steps: tuple[str, ...] = ()
     wanted_by_hook: bool = False
+    advice: str = ""
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):

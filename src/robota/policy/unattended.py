@@ -1,4 +1,4 @@
-"""Turns an ask into a denial when no user can answer it, with advice on how to allow the call next time."""
+"""Turns an ask into a denial when no user can answer it, with advice for the user on how to allow it."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -29,8 +29,8 @@ def unattended(verdict: Verdict, subject: Subject, judge: Judge) -> Verdict:
     """Turn an ask into a denial. Only advice that would actually allow the call is given."""
     if verdict.decision is not Decision.ASK:
         return verdict
-    reason = f"{verdict.reason} {NOBODY} {_advice(verdict, subject, judge)}"
-    return msgspec.structs.replace(verdict, decision=Decision.DENY, reason=reason)
+    reason, advice = f"{verdict.reason} {NOBODY}", _advice(verdict, subject, judge)
+    return msgspec.structs.replace(verdict, decision=Decision.DENY, reason=reason, advice=advice)
 
 
 def _advice(verdict: Verdict, subject: Subject, judge: Judge) -> str:

@@ -74,7 +74,7 @@ def test_anything_but_yes_is_a_no_and_skips_the_rest_of_the_reply(workspace: Pat
         await stage.until_ask("completion_result")
         assert not (workspace / "new.txt").exists() and not (workspace / "other.txt").exists()
         first, second = tool_results(stage)
-        assert json.loads(first.content) == {"status": "denied", "feedback": "use another name"}
+        assert first.content == "Denied by the user: use another name\nNothing was run. Continue as the user says."
         assert "rejected an earlier call" in second.content
         assert stage.events_of(ToolEnd)[0].status == "denied"
 
@@ -163,6 +163,9 @@ def test_unattended_nothing_is_asked_and_the_reason_is_given(workspace: Path) ->
         ended = stage.events_of(ToolEnd)[0]
         assert ended.status == "denied" and ended.input == {"path": "new.txt", "content": "hello\n"}
         assert "--permission-mode acceptEdits" in (ended.reason or "")
+        told = tool_results(stage)[0].content
+        assert told.startswith("Denied: Write needs approval in default mode. No user is present to approve it")
+        assert "--" not in told and "Do not work around it" in told
         assert not (workspace / "new.txt").exists()
 
     play(workspace, [WRITE, DONE], story, attended=False)

@@ -139,7 +139,8 @@ def test_a_hook_that_blocks_stops_the_call_before_anybody_is_asked(workspace: Pa
         await stage.start()
         await stage.until_ask("completion_result")
         assert recorder.order == ["pre", "after"]
-        assert tool_results(stage)[0].content == "Out of scope."
+        told = tool_results(stage)[0].content
+        assert told.startswith("Denied by a hook: Out of scope.\nNothing was run. If this says what to do instead")
         assert not (workspace / "x").exists()
         await stage.session.close()
 
@@ -239,7 +240,7 @@ def test_a_tool_that_takes_too_long_is_stopped(workspace: Path) -> None:
         stage = with_services(stage, tools=only(make_tool(run, frozenset({Effect.READ}), timeout_s=0.01)))
         await stage.start()
         await stage.until_ask("completion_result")
-        assert "did not finish" in tool_results(stage)[0].content
+        assert "stopped after 0.01 s, before it had a result. Narrow the call" in tool_results(stage)[0].content
         await stage.session.close()
 
     play(workspace, [{"calls": [call("note")]}, DONE], story)

@@ -129,9 +129,45 @@ def test_three_mistakes_in_a_row_stop_the_task_and_guidance_continues_it(workspa
 
     turns = [
         {"text": "Hm {n}.", "repeat": 3},
-        {"expect": {"user": "guidance"}, "calls": [call("attempt_completion", result="ok")]},
+        {
+            "expect": {"user": "The user says: Use attempt_completion."},
+            "calls": [call("attempt_completion", result="ok")],
+        },
     ]
     play(workspace, turns, story, completion="explicit")
+
+
+def test_looking_for_what_is_not_there_is_no_mistake(workspace: Path) -> None:
+    """Five replies in a row that only miss something: each is a different look-up, as when a model finds its way."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        assert all(result.is_error for result in tool_results(stage))
+
+    misses = {"calls": [call("read_file", path="{n}.txt"), call("list_files", path="{n}")], "repeat": 5}
+    play(workspace, [misses, {"text": "There are none."}], story)
+
+
+def test_the_same_failing_call_again_and_again_is_a_mistake(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("mistake_limit_reached")
+        assert len(tool_results(stage)) == 6  # three reads, each made twice: the second time shows confusion
+
+    again = [{"calls": [call("read_file", path=f"{number}.txt")], "repeat": 2} for number in range(4)]
+    play(workspace, again, story)
+
+
+def test_after_a_change_the_same_call_may_fail_again(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+
+    miss = {"calls": [call("read_file", path="a.txt")]}
+    changes = [{"calls": [call("write_to_file", path=f"{n}.txt", content="x")]} for n in range(4)]
+    turns = [step for change in changes for step in (miss, change)]
+    play(workspace, [*turns, {"text": "done"}], story, permission_mode="acceptEdits")
 
 
 def test_a_success_between_mistakes_resets_the_count(workspace: Path) -> None:

@@ -36,6 +36,9 @@ BROKEN_OFF: Final = (
 )
 PARAGRAPH: Final = "\n\n"
 TO_A_PERSON: Final = "Tell it how to continue, or start a new task."
+WITHOUT_A_PERSON: Final = (
+    "Completed work is kept and the session is saved: continue it with --continue, or try another model."
+)
 WRONG_COMMANDS: Final = {
     "unknown_command": exit_codes.USAGE,
     "wrong_arguments": exit_codes.USAGE,
@@ -206,7 +209,7 @@ def _limit_reached(asked: LimitAsk, partial: str, why: str) -> RunOutcome:
 
 def _mistakes(asked: MistakesAsk, partial: str) -> RunOutcome:
     error_text = asked.message or "The model made too many mistakes in a row. Completed work is kept."
-    error_text = error_text.replace(TO_A_PERSON, "Completed work is kept and the session is saved.")
+    error_text = error_text.replace(TO_A_PERSON, WITHOUT_A_PERSON)
     repeats = asked.mistake is MistakeKind.REPEATED_CALL
     return _failed("repeated_tool_use" if repeats else "malformed_tool_use_exhausted", partial, error_text)
 

@@ -27,9 +27,10 @@ from robota.contracts.tool import (
 )
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.contracts.workspace import Files, Processes
-from robota.engine.calls.call_hooks import is_asked_by_rule, run_pre_hooks, with_hooks
+from robota.engine.calls.call_hooks import is_asked_by_rule, run_pre_hooks, stopped_by_hook, with_hooks
 from robota.engine.calls.call_stopped import (
     CallStopped,
+    NextStep,
     TaskGivenUp,
     TaskHalted,
     cause_of,
@@ -44,6 +45,7 @@ from robota.log.kinds.calls import VerdictRecord
 from robota.protocol.asks.answer import Reject
 from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.message import Message
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.problems import FileProblem
 
 if TYPE_CHECKING:
@@ -207,7 +209,7 @@ class Admission:
         tool, params = self._read(call)
         refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
         if refusal is not None:
-            raise mistake(refusal)
+            raise CallStopped("error", refusal)
         await self._guard_repetition(call)
         hooks = await run_pre_hooks(self._runtime, tool, call) if self._runtime.services.hooks.before else NO_HOOKS
         context = CallContext(self._runtime, call.id)
@@ -245,7 +247,7 @@ class Admission:
         for guard in self._runtime.services.hooks.guards:
             stop = await guard.confirm(tool, call, self._runtime.hook_context)
             if stop is not None:
-                raise CallStopped("denied", stop.reason, stop.told)
+                raise stopped_by_hook(stop)
 
     def _read(self, call: ToolCall) -> tuple[AnyTool, Any]:
         if call.problem is not None:
@@ -304,12 +306,15 @@ class Admission:
             verdict = Verdict(decision=Decision.ALLOW, reason="The user typed this command.")
         if verdict.decision is Decision.ASK:
             verdict, pending = await self._permission_hooks(pending, verdict)
+        following = NextStep.IN_PLAN_MODE if runtime.permission_mode is PermissionMode.PLAN else NextStep.BY_RULE
         can_be_answered = runtime.options.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
-            verdict = self._decline(verdict, pending)
+            verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
+        for_model, for_user = verdict.reason, f"{verdict.reason} {verdict.advice}".rstrip()
+        verdict = msgspec.structs.replace(verdict, reason=for_user)
         self._record(pending, verdict)
         if verdict.decision is Decision.DENY:
-            message = pending.hooks.refusal or denied(message=verdict.reason)
+            message = pending.hooks.refusal or denied(for_model, following)
             raise CallStopped("denied", verdict.reason, message)
         return verdict, pending
 
@@ -390,7 +395,7 @@ class Admission:
         pending = msgspec.structs.replace(pending, hooks=hooks)
         verdict = self._judge(pending)
         if verdict.decision is Decision.DENY:
-            raise CallStopped("denied", verdict.reason, denied(message=verdict.reason))
+            raise CallStopped("denied", verdict.reason, denied(verdict.reason, NextStep.BY_RULE))
         prepared = await self._prepare(pending)
         admitted = msgspec.structs.replace(prepared, feedback=change.note, is_shown=False)
         if hooks.ask_reason in (None, seen_reason):
@@ -416,7 +421,7 @@ class Admission:
             prepared = await tool.prepare(pending.params, pending.context)
         except REPORTED_TO_MODEL as error:
             # A call that cannot be prepared cannot run: the model learns it now, and nobody is asked.
-            raise CallStopped("error", shown_reason(error), str(error), is_mistake=True) from error
+            raise CallStopped("error", shown_reason(error), str(error)) from error
         except Exception as error:
             raise CallStopped("error", f"{tool.name} failed: {type(error).__name__}: {error}") from error
         return Admitted(

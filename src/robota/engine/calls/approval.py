@@ -6,7 +6,7 @@ import msgspec
 
 from robota.contracts.tool import REPORTED_TO_MODEL, AnyTool, Prepared, ToolCall, Unseen, call_title
 from robota.contracts.verdict import Verdict
-from robota.engine.calls.call_stopped import CallStopped, denied, describe
+from robota.engine.calls.call_stopped import CallStopped, NextStep, denied, describe
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.asks.answer import (
     Answer,
@@ -24,8 +24,11 @@ from robota.protocol.events import Notice
 from robota.protocol.views import DiffView, TextView
 from robota.text.visible import visible_with_warnings
 
-ONE_PIECE: Final = "The user did not approve the file in this form. Write it differently, or ask."
-REJECTED: Final = "Skipped, because the user rejected an earlier call in this reply."
+ONE_PIECE: Final = "the change was not approved in this form."
+REJECTED_BY_USER: Final = "this call was rejected without a comment."
+REJECTED: Final = (
+    "Not run, because the user rejected an earlier call of this reply. Make the call again if it is still right."
+)
 
 
 class ApprovedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,8 +104,8 @@ class Approval:
 
     def _stopped(self, answer: Answer, refusal: str = "") -> CallStopped:
         self._show_feedback(answer)
-        why = {"feedback": answer.text} if answer.text else {"message": "The user denied this operation."}
-        denial = denied(**why) if answer.text or not refusal else ""
+        following = NextStep.WITH_FEEDBACK if answer.text else NextStep.BY_USER
+        denial = denied(answer.text or REJECTED_BY_USER, following, "the user") if answer.text or not refusal else ""
         message = "\n".join(part for part in (refusal, denial) if part)
         return CallStopped("denied", "The user rejected it.", message, skips_rest=REJECTED)
 
@@ -134,7 +137,8 @@ def _with_chosen_hunks(prepared: Prepared, chosen: tuple[int, ...]) -> ApprovedC
     """The call with only the hunks that the user chose."""
     view = prepared.preview.view
     if prepared.with_hunks is None or not isinstance(view, DiffView):
-        raise CallStopped("denied", "The user chose hunks of a change that has no hunks.", denied(message=ONE_PIECE))
+        message = denied(ONE_PIECE, NextStep.BY_USER, "the user")
+        raise CallStopped("denied", "The user chose hunks of a change that has no hunks.", message)
     kept = sum(number in chosen for number in range(len(view.hunks)))
     note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
     try:

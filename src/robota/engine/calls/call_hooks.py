@@ -5,7 +5,7 @@ import msgspec
 from robota.contracts.hook import BlockCall, Halt, Proceed
 from robota.contracts.tool import AnyTool, ToolCall
 from robota.contracts.verdict import Decision, Verdict
-from robota.engine.calls.call_stopped import CallStopped, TaskHalted
+from robota.engine.calls.call_stopped import CallStopped, NextStep, TaskHalted, denied
 from robota.engine.runtime.task_runtime import TaskRuntime
 
 
@@ -18,7 +18,7 @@ async def run_pre_hooks(runtime: TaskRuntime, tool: AnyTool, call: ToolCall, *, 
     for hook in runtime.services.hooks.before:
         outcome = await hook.before_tool(tool, call, runtime.hook_context)
         if isinstance(outcome, BlockCall):
-            raise CallStopped("denied", outcome.reason, outcome.told)
+            raise stopped_by_hook(outcome)
         if isinstance(outcome, Halt):
             raise TaskHalted(outcome.reason)
         if outcome.input is not None and not is_final:
@@ -32,6 +32,11 @@ async def run_pre_hooks(runtime: TaskRuntime, tool: AnyTool, call: ToolCall, *, 
             only_undoable=merged.only_undoable or outcome.only_undoable,
         )
     return merged
+
+
+def stopped_by_hook(block: BlockCall) -> CallStopped:
+    """The refusal of a call by a hook."""
+    return CallStopped("denied", block.reason, block.told or denied(block.reason, NextStep.BY_HOOK, "a hook"))
 
 
 def with_hooks(verdict: Verdict, hooks: Proceed) -> Verdict:

@@ -1,14 +1,39 @@
 """The exceptions with which a stage before a call stops it, and the texts that go with them."""
 
+from enum import StrEnum
 from typing import Final
-
-import msgspec
 
 from robota.workspace.problems import shortage_behind
 
 HALTED: Final = "Skipped, because a hook stopped the task."
 A_BUG: Final = "This is a bug in Robota; the same call would fail again, so try another way."
 LONGEST_ERROR: Final = 300
+
+
+class NextStep(StrEnum):
+    """What remains possible after a refusal, for the model. Advice on how to permit the call is for users only."""
+
+    BY_RULE = (
+        "Nothing was run. Do not work around it: continue without this call, and say in your answer what you could "
+        "not do and why."
+    )
+    IN_PLAN_MODE = (
+        "Nothing was run. In plan mode you can still read files, search, and run read-only commands. Make this change "
+        "part of the plan that you present."
+    )
+    NOBODY_THERE = (
+        "Calls that need no approval, such as reading and searching, still work. Do not work around it: continue with "
+        "the rest, and say in your answer what you could not do and why."
+    )
+    BY_HOOK = (
+        "Nothing was run. If this says what to do instead, do that; otherwise continue without this call, and say in "
+        "your answer what you could not do and why."
+    )
+    BY_USER = (
+        "Nothing was run. Do not repeat this call or try the same thing another way. Continue without it, or ask what "
+        "the user wants instead."
+    )
+    WITH_FEEDBACK = "Nothing was run. Continue as the user says."
 
 
 class CallStopped(Exception):
@@ -54,15 +79,14 @@ def halted_by_hook(reason: str) -> str:
     return f"A hook stopped the task: {reason}"
 
 
-def denied(**why: str) -> str:
-    """The result that the model gets for a denied call."""
-    return msgspec.json.encode({"status": "denied", **why}).decode()
+def denied(reason: str, following: NextStep, by: str = "") -> str:
+    """The result that the model gets for a denied call: who refused it, why, and what remains possible."""
+    return f"Denied{f' by {by}' if by else ''}: {reason}\n{following}"
 
 
 def mistake(message: str) -> CallStopped:
-    """The model made an invalid call; the result tells it what is wrong."""
-    content = msgspec.json.encode({"status": "error", "message": message}).decode()
-    return CallStopped("error", message, content, is_mistake=True)
+    """The model made a call that cannot be understood; the result tells it what is wrong."""
+    return CallStopped("error", message, is_mistake=True)
 
 
 def not_logged(trouble: str) -> str:

@@ -5,11 +5,12 @@ post-hooks → result. A stage that stops a call raises `CallStopped`; nothing l
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import groupby
 from time import monotonic
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 
@@ -47,7 +48,6 @@ from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ToolResultBlock
 from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
 from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
-from robota.workspace.problems import shortage_behind
 
 PARALLEL_READS: Final = 5
 RESULT_CHARACTERS: Final = 100_000
@@ -55,6 +55,7 @@ ERROR_CHARACTERS: Final = 500
 # How much the log keeps of a view that cannot be rebuilt from the rows: of a text, and of any other view.
 LOGGED_TEXT_CHARACTERS: Final = 2_000
 LOGGED_VIEW_CHARACTERS: Final = 32_000
+TIMED_OUT: Final = "{} was stopped after {:g} s, before it had a result. Narrow the call, for example to fewer files."
 EMPTY_RESULT: Final = "(the tool returned nothing)"
 UNKNOWN_ARGUMENTS: Final = "[This tool does not have the parameters {}. Its parameters are: {}.]"
 
@@ -70,6 +71,7 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None  # why it did not run, for the user
     ends_task: str | None = None  # why control goes back to the user, as a message for them
     touched: tuple[str, ...] = ()  # its paths, as the model wrote them
+    has_changed_something: bool = False
     logged_view: View | None = None  # what the log keeps of the view
 
     @property
@@ -88,6 +90,33 @@ class Executed(msgspec.Struct, frozen=True, kw_only=True):
         return self.result.control.result if isinstance(self.result.control, Complete) else None
 
 
+class RepeatedFailures:
+    """The calls that failed since something was last changed. One of them made again is a mistake of the model.
+
+    A file that does not exist, a search without a match or a text that was not found is no mistake the first time:
+    looking things up is how a model finds its way.
+    """
+
+    def __init__(self) -> None:
+        self._failed: set[str] = set()
+
+    def forget(self) -> None:
+        self._failed.clear()
+
+    def judged(self, executed: Executed) -> Executed:
+        """The same call, marked as a mistake if it failed in the same way before."""
+        if executed.status == "success":
+            if executed.has_changed_something:
+                self.forget()
+            return executed
+        if executed.skips_rest is not None:
+            return executed
+        key = json.dumps([executed.call.name, executed.call.input, executed.result.content], default=str)
+        is_repeated = key in self._failed
+        self._failed.add(key)
+        return msgspec.structs.replace(executed, is_mistake=True) if is_repeated else executed
+
+
 class ToolExecutor:
     """Runs the calls of a reply and returns one result for each, in their order."""
 
@@ -100,6 +129,7 @@ class ToolExecutor:
         self._logs_each_result = False
         self._started: dict[str, ToolStart] = {}  # the last start event of each running call
         self.cut_off: dict[str, Executed] = {}  # calls that were cancelled after they had printed something
+        self._failures = RepeatedFailures()
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
         done: list[Executed] = []
@@ -115,11 +145,12 @@ class ToolExecutor:
                 async with asyncio.TaskGroup() as running:
                     tasks = [running.create_task(self._run_read(call)) for call in group]
                 done.extend(task.result() for task in tasks)
-        return done
+        return [self._failures.judged(each) for each in done]
 
     def begin_turn(self) -> None:
         """The user wrote a prompt, so making an earlier call again is no repetition."""
         self._admission.repetition.forget()
+        self._failures.forget()
 
     def for_prompt(self) -> "ToolExecutor":
         """An executor for calls that a prompt contains, which do not count as repetitions of the model's."""
@@ -195,7 +226,7 @@ class ToolExecutor:
         if admitted.call.input != call.input:
             self._emit_start(admitted.call)  # again, because the user or a hook changed the input
         started = monotonic()
-        result, is_mistake = await self._run_tool(admitted, is_changed=admitted.call.input != call.input)
+        result = await self._run_tool(admitted, is_changed=admitted.call.input != call.input)
         if result.alternative is not None:
             admitted, result = await self._offer_alternative(result.alternative, admitted, result)
         if isinstance(result.control, Complete) and failed_before:
@@ -212,10 +243,10 @@ class ToolExecutor:
             call=call,
             result=self._capped(_with_feedback(result, admitted)),
             status="error" if result.is_error else "success",
-            is_mistake=is_mistake,
             skips_rest=skips_rest or (HALTED if halted is not None else None),
             ends_task=None if halted is None else halted_by_hook(halted),
             touched=admitted.tool.touches(admitted.tool.decode(admitted.call.input)).paths,
+            has_changed_something=admitted.tool.changes_something,
             logged_view=_logged_view(result.view, admitted),
         )
 
@@ -249,11 +280,10 @@ class ToolExecutor:
         except CallStopped as stop:
             asked = f"{other.why} The user was asked whether to run it {other.manner}: {stop.message}"
             return first, _prefixed(asked, failed)
-        result, _ = await self._run_tool(second)
+        result = await self._run_tool(second)
         return second, _prefixed(f"{other.why} The user allowed it to run {other.manner}, with this result.", result)
 
-    async def _run_tool(self, admitted: Admitted, *, is_changed: bool = False) -> tuple[ToolResult, bool]:
-        """The result, and whether it counts as a mistake of the model (a failing test run does not)."""
+    async def _run_tool(self, admitted: Admitted, *, is_changed: bool = False) -> ToolResult:
         try:
             ran = await self._run_recorded(admitted, is_changed)
         except asyncio.CancelledError:
@@ -286,7 +316,7 @@ class ToolExecutor:
         if history.is_open(call.id):
             history.keep_result(block)
 
-    async def _run_recorded(self, admitted: Admitted, is_changed: bool) -> tuple[ToolResult, bool]:
+    async def _run_recorded(self, admitted: Admitted, is_changed: bool) -> ToolResult:
         tool, journal = admitted.tool, self._runtime.journal
         journal.write(
             ToolStartRecord(
@@ -301,21 +331,20 @@ class ToolExecutor:
             # The record of a change must be on disk before the change happens.
             await journal.sync()
             if journal.trouble is not None:
-                return ToolResult(content=not_logged(journal.trouble), is_error=True), False
+                return ToolResult(content=not_logged(journal.trouble), is_error=True)
         try:
             async with self._checkpoint(admitted) as is_saved, asyncio.timeout(tool.timeout_s):
                 if admitted.only_undoable and not is_saved:
-                    return ToolResult(content=admitted.only_undoable, is_error=True), False
-                return await admitted.prepared.run(), False
+                    return ToolResult(content=admitted.only_undoable, is_error=True)
+                return await admitted.prepared.run()
         except REPORTED_TO_MODEL as error:
             shown = shown_reason(error)
             view = None if shown == str(error) else TextView(text=shown)
-            return ToolResult(content=str(error), view=view, is_error=True), True
+            return ToolResult(content=str(error), view=view, is_error=True)
         except TimeoutError:
-            return ToolResult(content=f"{tool.name} did not finish within {tool.timeout_s} s.", is_error=True), False
+            return ToolResult(content=TIMED_OUT.format(tool.name, tool.timeout_s or 0), is_error=True)
         except Exception as error:  # noqa: BLE001 - a bug in a tool must not end the task
-            why = shortage_behind(error) or f"{type(error).__name__}: {error}"
-            return ToolResult(content=f"{tool.name} failed: {why}", is_error=True), False
+            return ToolResult(content=f"{tool.name} failed: {cause_of(error)}", is_error=True)
         finally:
             if tool.changes_something:
                 journal.sync_soon()
@@ -429,7 +458,7 @@ def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
     if unknown := admitted.tool.unknown_arguments(admitted.call.input):
         parts.append(UNKNOWN_ARGUMENTS.format(", ".join(map(repr, unknown)), ", ".join(admitted.tool.parameters)))
     if admitted.feedback:
-        parts.insert(0, _json({"status": "approved", "feedback": admitted.feedback}))
+        parts.insert(0, f"Approved by the user: {admitted.feedback}")
     if admitted.hook_context:
         parts.append(f"<hook>\n{admitted.hook_context}\n</hook>")
     return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))
@@ -437,7 +466,3 @@ def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
 
 def _prefixed(note: str, result: ToolResult) -> ToolResult:
     return msgspec.structs.replace(result, content=f"{note}\n{result.content}")
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -1,6 +1,5 @@
 """The limits of a task: mistakes in a row, requests and cost. The user decides whether it may go beyond them."""
 
-import json
 from typing import Final
 
 from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts, is_used_up
@@ -10,7 +9,7 @@ from robota.protocol.asks.ask import LimitAsk, LimitKind, MistakesAsk
 
 COST_UNKNOWN: Final = "The model server does not report costs, so the budget cannot be enforced."
 MISTAKES_TEXT: Final = (
-    "The model made several mistakes in a row: invalid tool calls, or replies without progress. "
+    "The model made several mistakes in a row: tool calls that cannot be read, or the same failing call again. "
     "Tell it how to continue, or start a new task."
 )
 
@@ -42,8 +41,7 @@ async def _after_mistakes(runtime: TaskRuntime, counts: TurnCounts) -> UserInput
     counts.mistakes = 0
     if not answer.has_words:
         return None
-    guidance = json.dumps({"status": "guidance", "feedback": answer.text})
-    return UserInput(text=guidance, images=answer.images)
+    return UserInput(text=f"The user says: {answer.text}", images=answer.images)
 
 
 async def _may_go_on(runtime: TaskRuntime, counts: TurnCounts, kind: LimitKind) -> bool:
