@@ -6,11 +6,10 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import response_sentence
-from robota.config.settings.schema import EnvironmentSettings, SettingsFile
+from robota.config.settings.schema import Completion, EnvironmentSettings, SettingsFile
 from robota.engine.runtime.options import (
     AUTO_COMPACT_THRESHOLD,
     DEFAULT_MODE,
-    Completion,
     EnvironmentOptions,
     Options,
     ToolFormat,
@@ -33,7 +32,7 @@ def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Prof
         mode=launch.mode or DEFAULT_MODE,
         permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
         may_bypass=settings.permissions.disable_bypass_permissions_mode is None,
-        completion=Completion(settings.completion or Completion.IMPLICIT),
+        completion=settings.completion or Completion.IMPLICIT,
         tool_format=_tool_format(profile),
         auto_compact_threshold=_threshold(settings.auto_compact_threshold),
         max_requests=launch.max_turns,

@@ -9,7 +9,7 @@ import msgspec
 from robota.agents.worktrees.directory import lies_in_worktree
 from robota.app.modes import task_modes
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
-from robota.engine.runtime.options import Completion
+from robota.config.settings.schema import Completion
 from robota.log.kinds.session import SessionHeader, kept_name
 from robota.log.reopening import ReopenedSession
 from robota.log.replay.session import ReplayedSession
@@ -45,11 +45,10 @@ def restored_options(
         reason = "" if found.is_own else NOT_OWN
         notices.append(NOT_RESTORED.format(mode=recorded, reason=reason))
         recorded = None
-    completion = header.completion if header.completion in set(Completion) else None
     launch = msgspec.structs.replace(
         launch,
         permission_mode=launch.permission_mode or recorded,
-        completion=launch.completion or completion,
+        completion=launch.completion or Completion.recorded(header.completion),
         name=kept_name(launch.name) or session.name,
     )
     return _with_mode(launch, session, env, notices), tuple(notices)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -42,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
     arguments = CommandLine(
         print=True,
         resume=options.session,
-        cwd=options.cwd,
+        cwd=Path(options.cwd or "."),
         output_format=options.output_format,
         include_partial_messages=options.include_partial_messages,
         verbose=options.verbose,

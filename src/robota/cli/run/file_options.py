@@ -23,7 +23,7 @@ def with_file_options(arguments: CommandLine) -> CommandLine:
         system_prompt=_text_or_file(arguments, "system_prompt"),
         append_system_prompt=appended,
         input_text="" if arguments.input_file is None else text_option(arguments.input_file, "--input-file"),
-        run_settings=_settings(arguments),
+        settings=_settings(arguments),
         answer_schema=schema,
     )
 
@@ -66,7 +66,7 @@ def json_option(said: str, option: str) -> dict[str, Any]:
 
 def _settings(arguments: CommandLine) -> dict[str, Any]:
     """The settings from `--settings` and `--mcp-config`."""
-    settings = {} if arguments.settings is None else json_option(arguments.settings, "--settings")
+    settings = {} if arguments.settings_source is None else json_option(arguments.settings_source, "--settings")
     if arguments.mcp_config is None:
         return settings
     servers = json_option(arguments.mcp_config, "--mcp-config").get("mcpServers")

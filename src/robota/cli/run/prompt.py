@@ -149,7 +149,10 @@ def _resume_answer(opened: "OpenSession", prompt: str) -> "AskResponse | None":
 
 async def _session(arguments: CommandLine, client: "Client", *, attended: bool, needs_model: bool = True) -> int:
     """Run one session in the workspace, or in a worktree."""
-    launch = _launch_options(arguments, attended=attended, needs_model=needs_model)
+    from msgspec.structs import replace
+
+    provider = arguments.provider or arguments.configure_provider
+    launch: LaunchOptions = replace(arguments, provider=provider, attended=attended, needs_model=needs_model)
     if arguments.continues or arguments.resume is not None:
         from robota.cli.run.resuming import launch_again, resumed_session
 
@@ -268,33 +271,6 @@ def _interactive_client(prompt: str | None, *, plain: bool) -> "Client":
     return lambda opened: converse_here(opened, prompt, plain=plain)
 
 
-def _launch_options(arguments: CommandLine, *, attended: bool, needs_model: bool) -> "LaunchOptions":
-    from robota.config.launch_options import LaunchOptions
-
-    return LaunchOptions(
-        cwd=Path(arguments.cwd or "."),
-        provider=arguments.provider or arguments.configure_provider,
-        model=arguments.model,
-        fallback_models=tuple(name for name in (arguments.fallback_model or "").split(",") if name),
-        permission_mode=arguments.permission_mode,
-        mode=arguments.mode,
-        completion=arguments.completion,
-        allowed_tools=arguments.allowed_tools,
-        disallowed_tools=arguments.disallowed_tools,
-        max_turns=arguments.max_turns,
-        max_cost=arguments.max_budget_usd,
-        system_prompt=arguments.system_prompt,
-        append_system_prompt=arguments.append_system_prompt,
-        language=arguments.language,
-        settings=arguments.run_settings,
-        require_trust=arguments.require_trust,
-        session_id=arguments.session_id,
-        name=arguments.name,
-        attended=attended,
-        needs_model=needs_model,
-    )
-
-
 def _run_maintenance(arguments: CommandLine) -> int | None:
     """Run options that change settings or check for updates; returns an exit code, or None to continue."""
     if arguments.check_update:
@@ -325,7 +301,7 @@ def _prepare_terminal(arguments: CommandLine) -> int | None:
     from robota.cli.update.check import start_up_notice
     from robota.config.settings.load import load_settings
 
-    root = Path(arguments.cwd or ".")
+    root = arguments.cwd
     settings = load_settings(None, os.environ)
     if lacks_provider(settings):
         code = set_up_now(os.environ, root)

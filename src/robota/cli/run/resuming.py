@@ -40,7 +40,7 @@ async def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: 
     """The directory of the session to resume; None for a new one. Raises `LogError`."""
     if not arguments.continues and arguments.resume is None:
         return None
-    root, user = workspace_root(Path(arguments.cwd or ".")), user_directory(env)
+    root, user = workspace_root(arguments.cwd), user_directory(env)
     here = catalogue(project_places(root, user), user, tell)
     if arguments.continues:
         found = _newest(here, root)

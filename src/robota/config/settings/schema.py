@@ -1,6 +1,7 @@
 """The types of a settings file, and the JSON Schema made from them."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -10,9 +11,20 @@ from robota.config.profiles.profile import Profile
 from robota.protocol.appearance import ThemeName
 from robota.protocol.permission_mode import PermissionMode
 
-CompletionName = Literal["implicit", "explicit"]
 IntentOverlap = Literal["split", "wait", "refuse"]
 Rules = tuple[str, ...]
+
+
+class Completion(StrEnum):
+    """How a reply without tool calls is read: as the answer, or as a mistake."""
+
+    IMPLICIT = "implicit"
+    EXPLICIT = "explicit"
+
+    @classmethod
+    def recorded(cls, name: str) -> "Completion | None":
+        """The completion that a log names, if this version knows it."""
+        return cls(name) if name in set(cls) else None
 
 
 class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -135,9 +147,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         Annotated[float, Meta(gt=0, le=1)] | bool | None,
         Meta(description="Fraction of the context window at which to condense; false: never automatically."),
     ] = None
-    completion: Annotated[CompletionName | None, Meta(description="How a reply without tool calls is interpreted.")] = (
-        None
-    )
+    completion: Annotated[Completion | None, Meta(description="How a reply without tool calls is interpreted.")] = None
     permissions: Permissions = Permissions()
     hooks: Annotated[
         dict[str, list[dict[str, Any]]], Meta(description="Commands to run at an event, by the event's name.")

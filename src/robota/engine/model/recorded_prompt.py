@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
+from robota.config.settings.schema import Completion
 from robota.engine.model.system_prompt import ENDING, FOR_CODING, template
-from robota.engine.runtime.options import Completion
 
 OWN_SHARE: Final = 0.5
 STYLE: Final = "\n# Output style: "

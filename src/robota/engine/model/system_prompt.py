@@ -8,9 +8,10 @@ from typing import Final
 
 import msgspec
 
+from robota.config.settings.schema import Completion
 from robota.contracts.services import ModeService
 from robota.engine.model.reply import CallFormat
-from robota.engine.runtime.options import Completion, Options
+from robota.engine.runtime.options import Options
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.calls import CallPurpose
 from robota.providers.chunks import ToolSpec

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from robota.config.settings.schema import Completion
 from robota.log.kinds.session import SessionHeader
 from robota.protocol.events import SessionState, UsedPlugin
 from robota.protocol.permission_mode import PermissionMode
@@ -14,13 +15,6 @@ from robota.version import VERSION
 MISTAKE_LIMIT: Final = 3
 DEFAULT_MODE: Final = "code"
 AUTO_COMPACT_THRESHOLD: Final = 0.835
-
-
-class Completion(StrEnum):
-    """How a reply without tool calls is read: as the answer, or as a mistake."""
-
-    IMPLICIT = "implicit"
-    EXPLICIT = "explicit"
 
 
 class ToolFormat(StrEnum):

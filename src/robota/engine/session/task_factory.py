@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from robota.config.settings.schema import Completion
 from robota.contracts.tool import Delegate, ToolResult
 from robota.engine.context.window import Gauge, overhead_of
 from robota.engine.model.reply import CallFormat, NativeCallFormat
@@ -12,7 +13,7 @@ from robota.engine.model.system_prompt import template
 from robota.engine.record.history import History, characters_of
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.runtime.options import Completion, Options, ToolFormat
+from robota.engine.runtime.options import Options, ToolFormat
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import Meter, TaskRuntime
 from robota.engine.runtime.user_input import AskTable, MessageQueue

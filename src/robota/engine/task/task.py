@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
+from robota.config.settings.schema import Completion
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
 from robota.contracts.tool import (
     ChangeMode,
@@ -24,7 +25,6 @@ from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import AnsweredWithPrompt, Requester, RequestGivenUp, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
-from robota.engine.runtime.options import Completion
 from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts, is_used_up
 from robota.engine.runtime.user_input import UserInput, ends_task, input_from
 from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, Outcome, RunCalls, Step

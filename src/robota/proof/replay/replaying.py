@@ -15,12 +15,12 @@ import msgspec
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
 from robota.config.profiles.profile import Profile
+from robota.config.settings.schema import Completion
 from robota.contracts.hook import SessionHooks
 from robota.contracts.knowledge import InstructionService
 from robota.contracts.tool import ToolGroup
 from robota.engine.calls.executor import RESULT_CHARACTERS
 from robota.engine.model.recorded_prompt import own_prompts
-from robota.engine.runtime.options import Completion
 from robota.engine.runtime.services import SessionServices
 from robota.engine.session.session import Session
 from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
@@ -259,7 +259,7 @@ class _Replay:
             cwd=self._workspace,
             profile=msgspec.structs.replace(RECORDED_PROFILE, model=header.model),
             permission_mode=PermissionMode.DEFAULT if self._options.live_tools else header.permission_mode,
-            completion=header.completion,
+            completion=Completion.recorded(header.completion),
             settings=self._settings(),
             attended=self._recording.is_attended,
             max_turns=self._recording.max_requests,
