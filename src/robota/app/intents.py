@@ -132,7 +132,7 @@ def session_intents(
     files = IntentFiles(root, place.home, place.top)
     selection = IntentSelection(files, _memory(log))
     leases = session_leases(place.top, options.session_id, user)
-    reverts = not options.attended and checkpoints is not None
+    reverts = not options.launch.attended and checkpoints is not None
     sandbox_works = policy.sandbox_works
     guard = ScopeEnforcementHook(
         selection,

@@ -6,14 +6,8 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import response_sentence
-from robota.config.settings.schema import Completion, EnvironmentSettings, SettingsFile
-from robota.engine.runtime.options import (
-    AUTO_COMPACT_THRESHOLD,
-    DEFAULT_MODE,
-    EnvironmentOptions,
-    Options,
-    ToolFormat,
-)
+from robota.config.settings.schema import Completion, SettingsFile
+from robota.engine.runtime.options import DEFAULT_MODE, Options, ToolFormat
 from robota.log.kinds.session import kept_name
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.registry import definition
@@ -23,43 +17,19 @@ def session_options(launch: LaunchOptions, settings: SettingsFile, profile: Prof
     """The options, with an empty session id, which is not known yet. Raises `ConfigError`."""
     appended = (launch.append_system_prompt, response_sentence(settings.language))
     return Options(
+        launch=launch,
+        settings=settings,
         session_id="",
         cwd=root,
         model=profile.model or "",
-        fallback_models=settings.fallback_models,
         provider_name=profile.name or profile.type,
         name=kept_name(launch.name),
         mode=launch.mode or DEFAULT_MODE,
         permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
-        may_bypass=settings.permissions.disable_bypass_permissions_mode is None,
         completion=settings.completion or Completion.IMPLICIT,
         tool_format=_tool_format(profile),
-        auto_compact_threshold=_threshold(settings.auto_compact_threshold),
-        max_requests=launch.max_turns,
-        max_cost=launch.max_cost,
-        system_prompt=launch.system_prompt,
         append_system_prompt="\n\n".join(text for text in appended if text) or None,
-        environment=_environment(settings.environment),
-        title_by_model=settings.title_by_model,
-        attended=launch.attended,
     )
-
-
-def _environment(settings: EnvironmentSettings) -> EnvironmentOptions | None:
-    if not settings.enabled:
-        return None
-    return EnvironmentOptions(
-        workspace_files=settings.workspace_files,
-        git_status_files=settings.git_status_files,
-        time=settings.time,
-        cost=settings.cost,
-    )
-
-
-def _threshold(setting: float | bool | None) -> float | None:
-    if setting is False:
-        return None
-    return AUTO_COMPACT_THRESHOLD if setting is None or setting is True else setting
 
 
 def _tool_format(profile: Profile) -> ToolFormat:

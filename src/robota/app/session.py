@@ -361,9 +361,9 @@ def _build(
     checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
     intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)
     variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
-    knowledge = session_knowledge(settings, parts.plugins, parts.root, env, variables, attended=options.attended)
+    knowledge = session_knowledge(settings, parts.plugins, parts.root, env, variables, attended=options.launch.attended)
     place = MemoryPlace(root=parts.root, kept_in=parts.kept_in)
-    memory = session_memory(settings, place, env, redactor, new.id, attended=options.attended)
+    memory = session_memory(settings, place, env, redactor, new.id, attended=options.launch.attended)
     may_propose = memory is not None and has_memory(place, env)
     tools = partial(session_tools, parts.servers, intents.tools, intents.declaring)
     instructions = session_instructions(settings, parts.root, env, parts.policy)

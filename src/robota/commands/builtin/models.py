@@ -85,7 +85,7 @@ def _model_shown(host: CommandHost) -> CommandOutcome:
         f"Model {host.options.model}",
         ("provider", host.options.provider_name),
         ("context window", f"{host.services.model.info.context_window:,} tokens"),
-        ("fallback", ", ".join(host.options.fallback_models) or "none"),
+        ("fallback", ", ".join(host.options.settings.fallback_models) or "none"),
     )
 
 

@@ -92,13 +92,13 @@ class CallContext:
     def show(self, output: str) -> None:
         if self._output is None:
             self._output = self._runtime.rows.stream("command_output", call_id=self._call_id)
-            if self._runtime.options.attended:
+            if self._runtime.options.launch.attended:
                 self._timer = asyncio.get_running_loop().call_later(OUTPUT_ASK_SECONDS, self._ask_about_output)
         self._output.append(output)
 
     def announce(self, text: str) -> None:
         self.show(f"{text}\n")
-        if not self._runtime.options.attended:
+        if not self._runtime.options.launch.attended:
             self._runtime.warn(text)
 
     @property
@@ -123,7 +123,7 @@ class CallContext:
         return self._runtime.services.model.info.sees_images
 
     async def ask(self, asked: QuestionAsk) -> str | None:
-        if not self._runtime.options.attended:
+        if not self._runtime.options.launch.attended:
             return None
         answer = await self._runtime.ask(asked)
         return None if isinstance(answer, Reject) else answer.text
@@ -272,7 +272,7 @@ class Admission:
         runtime, is_stopped = self._runtime, repetition is Repetition.STOPPED
         if is_stopped and runtime.is_subtask:
             raise TaskGivenUp("The model kept repeating the same call.")
-        asks = is_stopped or (runtime.options.attended and not runtime.is_subtask)
+        asks = is_stopped or (runtime.options.launch.attended and not runtime.is_subtask)
         if asks:
             self.repetition.forget()
         is_last = repetition is Repetition.WARNED
@@ -307,7 +307,7 @@ class Admission:
         if verdict.decision is Decision.ASK:
             verdict, pending = await self._permission_hooks(pending, verdict)
         following = NextStep.IN_PLAN_MODE if runtime.permission_mode is PermissionMode.PLAN else NextStep.BY_RULE
-        can_be_answered = runtime.options.attended or runtime.has_approval_answer(call_id)
+        can_be_answered = runtime.options.launch.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
             verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
         for_model, for_user = verdict.reason, f"{verdict.reason} {verdict.advice}".rstrip()

@@ -273,7 +273,7 @@ class ToolExecutor:
         self, other: Alternative, first: Admitted, failed: ToolResult
     ) -> tuple[Admitted, ToolResult]:
         """Offer to make the failed call again in the other way. Without approval the failure stands."""
-        if not self._runtime.options.attended:
+        if not self._runtime.options.launch.attended:
             return first, _prefixed(other.why, failed)
         try:
             second = await self._admitted(msgspec.structs.replace(first.call, input=other.input), other.why)

@@ -28,7 +28,7 @@ async def call_once(options: Options, services: SessionServices, tool: str, argu
 
 
 async def run_call(options: Options, services: SessionServices, tool: str, arguments: dict[str, Any]) -> Executed:
-    """Run one call as a task of its own. Nobody is asked: `options.attended` should be false."""
+    """Run one call as a task of its own. Nobody is asked: `options.launch.attended` should be false."""
     runtime = _runtime(options, services)
     call = ToolCall(id=CALL_ID, name=tool, input=arguments)
     runtime.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=tool, input=arguments),)))

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from robota.engine.runtime.options import EnvironmentOptions
+from robota.config.settings.schema import EnvironmentSettings
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.text.visible import printable_name, single_line
 from robota.workspace.problems import FileProblem
@@ -42,8 +42,8 @@ class Environment:
 
     async def changes(self) -> str:
         """The details that changed since the last time, as a text for the next turn; empty if nothing changed."""
-        options = self._runtime.options.environment
-        if options is None:
+        options = self._runtime.options.settings.environment
+        if not options.enabled:
             return ""
         is_first_turn = self._runtime.history.recorded == 0
         if not is_first_turn and not self._sent:
@@ -57,7 +57,7 @@ class Environment:
         text = "\n\n".join(f"# {title}\n{without_own_elements(content)}" for title, content in sections)
         return f"{ENVIRONMENT_BEGIN}\n{text}\n{ENVIRONMENT_END}"
 
-    async def _state(self, options: EnvironmentOptions) -> dict[str, str]:
+    async def _state(self, options: EnvironmentSettings) -> dict[str, str]:
         """The present details by heading; an empty one is sent only if it was not empty before."""
         runtime = self._runtime
         cost = runtime.meter.cost
@@ -75,7 +75,7 @@ class Environment:
                 self._sent[title] = content
                 yield title, content or "(nothing any more)"
 
-    def _time(self, options: EnvironmentOptions) -> Iterator[Section]:
+    def _time(self, options: EnvironmentSettings) -> Iterator[Section]:
         now_s = self._runtime.journal.next_ts() / 1000
         if options.time and (self._sent_time_s is None or now_s - self._sent_time_s >= TIME_STEP_S):
             self._sent_time_s = now_s

@@ -233,7 +233,7 @@ class RequestRetry:
         self._services = runtime.services
         self._rows = runtime.rows
         self._bus = runtime.bus
-        self._models = (runtime.options.model, *runtime.options.fallback_models)
+        self._models = (runtime.options.model, *runtime.options.settings.fallback_models)
         self._retry_now: asyncio.Event | None = None  # while a pause lasts
         self.model = runtime.options.model
         self.empty_replies = 0

@@ -51,7 +51,8 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     services, options = runtime.services, runtime.options
     modes = services.modes
     specs = _offered(runtime)
-    base = options.system_prompt if options.system_prompt is not None else _default(options, runtime.mode, modes)
+    own = options.launch.system_prompt
+    base = own if own is not None else _default(options, runtime.mode, modes)
     skills = "" if services.knowledge is None else services.knowledge.prompt_section
     instruction_section = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
     memory_section = "" if services.memory is None else services.memory.prompt_section(runtime.task_id)
@@ -89,7 +90,7 @@ def _offered(runtime: TaskRuntime) -> tuple[ToolSpec, ...]:
 
 def _style(options: Options) -> str:
     """The output style, unless the person replaced the whole prompt."""
-    if options.style is None or options.system_prompt is not None:
+    if options.style is None or options.launch.system_prompt is not None:
         return ""
     return f"# Output style: {options.style.name}\n\n{options.style.text}"
 

@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from robota.config.settings.schema import Completion
+from robota.config.launch_options import LaunchOptions
+from robota.config.settings.schema import Completion, SettingsFile
 from robota.log.kinds.session import SessionHeader
 from robota.protocol.events import SessionState, UsedPlugin
 from robota.protocol.permission_mode import PermissionMode
@@ -22,15 +23,6 @@ class ToolFormat(StrEnum):
     XML = "xml"
 
 
-class EnvironmentOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Which environment details the model gets: how many files at most, the time, the cost."""
-
-    workspace_files: int = 200
-    git_status_files: int = 0
-    time: bool = True
-    cost: bool = True
-
-
 class StyleOptions(msgspec.Struct, frozen=True, kw_only=True):
     """An output style: how the model answers. Without `keeps_coding` it replaces the coding instructions."""
 
@@ -40,31 +32,36 @@ class StyleOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The choices with which a session is started."""
+    """What a session is started with: the options of its start, the settings, and what was decided from them.
 
+    The fields beside `launch` and `settings` are those that depend on more than one of them, on the provider profile or
+    on the session itself.
+    """
+
+    launch: LaunchOptions
+    settings: SettingsFile
     session_id: str
     cwd: Path
     model: str
-    fallback_models: tuple[str, ...] = ()
-    provider_name: str = ""
-    name: str | None = None
-    mode: str = DEFAULT_MODE
-    permission_mode: PermissionMode = PermissionMode.DEFAULT
-    may_bypass: bool = True  # whether the mode bypassPermissions can be chosen at all
-    completion: Completion = Completion.IMPLICIT
-    tool_format: ToolFormat = ToolFormat.NATIVE
-    max_requests: int | None = None
+    provider_name: str
+    name: str | None
+    mode: str
+    permission_mode: PermissionMode
+    completion: Completion
+    tool_format: ToolFormat
     own_requests: int | None = None  # of a subtask, which then ends with its last words; its parent goes on
-    max_cost: float | None = None  # US dollars
     mistake_limit: int = MISTAKE_LIMIT
-    auto_compact_threshold: float | None = AUTO_COMPACT_THRESHOLD  # share of the window; None: never
-    system_prompt: str | None = None
     append_system_prompt: str | None = None
     style: StyleOptions | None = None
     plugins: tuple[UsedPlugin, ...] = ()
-    environment: EnvironmentOptions | None = None  # None: nothing
-    title_by_model: bool = False  # whether a new session is given a title by a request of its own
-    attended: bool = True  # whether somebody can answer an ask
+
+    @property
+    def condense_at(self) -> float | None:
+        """The fraction of the context window at which the conversation is condensed automatically; None: never."""
+        setting = self.settings.auto_compact_threshold
+        if setting is False:
+            return None
+        return AUTO_COMPACT_THRESHOLD if setting is None or setting is True else setting
 
 
 def chosen_state(options: Options) -> SessionState:

@@ -297,7 +297,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     def was_typed(self, call_id: str) -> bool:
         """Whether an attending user typed this call. True only once, so a second attempt needs approval."""
-        is_typed = call_id in self.typed_calls and self.options.attended
+        is_typed = call_id in self.typed_calls and self.options.launch.attended
         self.typed_calls.discard(call_id)
         return is_typed
 
@@ -370,7 +370,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     def _notify(self, asked: Ask) -> None:
         """Fire the Notification hooks while the ask is open."""
-        if self.services.hooks.lifecycle is None or not self.options.attended:
+        if self.services.hooks.lifecycle is None or not self.options.launch.attended:
             return
         # Imported only if there are hooks.
         from robota.engine.runtime.notification import notification_of

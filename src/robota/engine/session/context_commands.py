@@ -120,7 +120,7 @@ class ContextCommands:
             return ANSWERING
         if pending is not None and pending.takes_commands:
             return accepting(lambda: self._asks.settle(pending, command))
-        if self._runner.current is None and not task.runtime.options.attended:
+        if self._runner.current is None and not task.runtime.options.launch.attended:
             paused = self._runner.paused
             if paused is not None and paused.task.waiting_ask is not None and paused.task.open_calls:
                 return CALL_WAITS

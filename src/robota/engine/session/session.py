@@ -118,7 +118,7 @@ class Session:
         self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopen, self._send_state)
         self._rewind: SessionRewind | None = None
         self._titling: Titling | None = None
-        self._wants_title = options.title_by_model and options.name is None
+        self._wants_title = options.settings.title_by_model and options.name is None
         self._changes = Changes(self.gather_tools)
         self._journal.write(session_header(options))
 
@@ -436,7 +436,8 @@ class Session:
         return self._tasks.opened(self._options, paused) if self._services.tools.is_complete else ToolsNeeded(PAUSED)
 
     def _setting_permission_mode(self, mode: PermissionMode) -> Decision[Accepted]:
-        if mode is PermissionMode.BYPASS and not self._options.may_bypass:
+        is_disabled = self._options.settings.permissions.disable_bypass_permissions_mode is not None
+        if mode is PermissionMode.BYPASS and is_disabled:
             return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
         return accepting(lambda: self._set_permission_mode(mode))
 

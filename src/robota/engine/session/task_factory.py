@@ -154,5 +154,4 @@ def _call_format(options: Options) -> CallFormat:
 
 def _condense_at(options: Options, model: ModelInfo) -> int | None:
     """The number of tokens at which the conversation is condensed automatically."""
-    threshold = options.auto_compact_threshold
-    return None if threshold is None else round(threshold * model.input_room)
+    return None if options.condense_at is None else round(options.condense_at * model.input_room)

@@ -17,12 +17,13 @@ MISTAKES_TEXT: Final = (
 async def guidance_at_limit(runtime: TaskRuntime, counts: TurnCounts) -> UserInput | Ended | None:
     """Ask whether the task may go beyond its limits: the user's words for the model, or the end of the task."""
     options, spent = runtime.options, runtime.meter.spent
+    limits = options.launch
     words = await _after_mistakes(runtime, counts) if 0 < options.mistake_limit <= counts.mistakes else None
     if isinstance(words, Ended):
         return words
-    if is_used_up(options.max_requests, spent.requests) and not await _may_go_on(runtime, counts, LimitKind.REQUESTS):
+    if is_used_up(limits.max_turns, spent.requests) and not await _may_go_on(runtime, counts, LimitKind.REQUESTS):
         return Ended(Outcome.GIVEN_UP, "The limit of requests is reached.")
-    if is_used_up(options.max_cost, spent.cost):
+    if is_used_up(limits.max_cost, spent.cost):
         if spent.cost is None:
             runtime.rows.say("error", COST_UNKNOWN)
         if not await _may_go_on(runtime, counts, LimitKind.COST):
@@ -46,8 +47,8 @@ async def _after_mistakes(runtime: TaskRuntime, counts: TurnCounts) -> UserInput
 
 async def _may_go_on(runtime: TaskRuntime, counts: TurnCounts, kind: LimitKind) -> bool:
     """Whether the user lets the task go on. A yes resets the counters."""
-    options = runtime.options
-    asked = LimitAsk(limit=kind, count=(options.max_requests if kind is LimitKind.REQUESTS else options.max_cost) or 0)
+    limits = runtime.options.launch
+    asked = LimitAsk(limit=kind, count=(limits.max_turns if kind is LimitKind.REQUESTS else limits.max_cost) or 0)
     if ends_turn(asked, await runtime.ask(asked)):
         return False
     counts.requests = runtime.meter.spent.requests = 0

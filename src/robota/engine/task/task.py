@@ -192,8 +192,8 @@ class Task:
         options, spent = self.runtime.options, self.runtime.meter.spent
         return (
             0 < options.mistake_limit <= self._counts.mistakes
-            or is_used_up(options.max_requests, spent.requests)
-            or is_used_up(options.max_cost, spent.cost)
+            or is_used_up(options.launch.max_turns, spent.requests)
+            or is_used_up(options.launch.max_cost, spent.cost)
         )
 
     def _stopped_at_own_limit(self) -> str:
@@ -210,7 +210,8 @@ class Task:
     async def _environment_details(self) -> str:
         """What changed around the task, after user input or when a background process started or ended."""
         running = [process["id"] for process in self.runtime.background_tasks]
-        if self.runtime.options.environment is None or not (self._is_environment_due or running != self._running):
+        is_due = self._is_environment_due or running != self._running
+        if not (is_due and self.runtime.options.settings.environment.enabled):
             return ""
         self._is_environment_due, self._running = False, running
         return await self._environment.changes()
@@ -469,7 +470,7 @@ class Task:
 
     async def _ask_about_mode(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
         """Ask whether another mode may be used; the result for the model if not, None if so."""
-        if not self.runtime.options.attended and call.id not in self.runtime.resumed_answers:
+        if not self.runtime.options.launch.attended and call.id not in self.runtime.resumed_answers:
             return ToolResult(content=f"No user is present to approve it; {otherwise}.", is_error=True)
         seed = SeedAsk("tool", text)
         answer = await self.runtime.ask(ApprovalAsk(title=title, view=view_in(seed)), seed=seed, call_id=call.id)
