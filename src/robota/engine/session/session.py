@@ -436,8 +436,7 @@ class Session:
         return self._tasks.opened(self._options, paused) if self._services.tools.is_complete else ToolsNeeded(PAUSED)
 
     def _setting_permission_mode(self, mode: PermissionMode) -> Decision[Accepted]:
-        is_disabled = self._options.settings.permissions.disable_bypass_permissions_mode is not None
-        if mode is PermissionMode.BYPASS and is_disabled:
+        if mode is PermissionMode.BYPASS and self._options.settings.permissions.disable_bypass_permissions_mode:
             return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
         return accepting(lambda: self._set_permission_mode(mode))
 
