@@ -33,8 +33,9 @@ def test_an_answer_that_ends_the_task_is_followed_by_its_end(
         task = await stage.start()
         await stage.until_ask(ask)
         await stage.answer(answer)
-        await stage.until(lambda event: event == TaskEnded(task_id=task, outcome=outcome))
-        assert TaskAborted(task_id=task) not in stage.seen
+        ended = await stage.until(lambda event: isinstance(event, TaskEnded))
+        assert isinstance(ended, TaskEnded) and (ended.task_id, ended.outcome) == (task, outcome)
+        assert not stage.events_of(TaskAborted)
         assert stage.tracker.info.required_action is RequiredAction.START_NEW_TASK
         assert stage.tracker.info.current_ask is None
 
