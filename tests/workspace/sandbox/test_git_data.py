@@ -1,8 +1,12 @@
 """git at work inside the sandbox: its data changes, and nothing that a later git would execute or obey."""
 
+import resource
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -307,3 +311,85 @@ def test_a_submodule_with_too_long_a_path_to_be_looked_at_makes_the_workspace_re
     place.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{name}")
     _, output, _ = place.inside("echo x > ordinary")
     assert "Read-only" in output and not (place.root / "ordinary").exists()
+
+
+def test_a_stash_survives_an_editor_that_refreshes_the_index(place: Place) -> None:
+    """Editors run `git status` whenever a file changes, and it writes the new times of files into the index."""
+    (place.root / "a.txt").write_text("the work of a day\n")
+    with place.started("git stash -q") as running:
+        running.wait()
+        place.git("update-index", "--refresh", "-q", check=False)
+        place.git("status")
+    assert running.left_out == ()
+    assert place.git("stash", "list").count("\n") == 1 and place.git("status", "--porcelain") == ""
+    place.git("stash", "pop", "-q")
+    assert (place.root / "a.txt").read_text() == "the work of a day\n"
+
+
+def test_a_stash_survives_another_git_that_stages_something_meanwhile(place: Place) -> None:
+    (place.root / "a.txt").write_text("the work of a day\n")
+    (place.root / "b.txt").write_text("of the user\n")
+    with place.started("git stash -q") as running:
+        running.wait()
+        place.git("add", "b.txt")
+    assert "another git process has changed index" in running.left_out[0]
+    assert "stash that it made is kept" in running.left_out[0]
+    assert place.git("diff", "--cached", "--name-only") == "b.txt\n"
+    assert place.git("stash", "show", "-p").endswith("+the work of a day\n")
+
+
+def test_of_commits_that_another_git_was_in_the_way_of_the_names_are_told(place: Place) -> None:
+    with place.started("git commit -q --allow-empty -m two") as running:
+        running.wait()
+        place.git("commit", "-q", "--allow-empty", "-m", "of the user")
+    assert "refs/heads/main is " in running.left_out[0]
+    commit = running.left_out[0].partition("refs/heads/main is ")[2][:12]
+    assert place.git("log", "-1", "--format=%s", commit) == "two\n"
+
+
+def test_a_lock_that_another_git_holds_for_a_moment_is_waited_for(place: Place) -> None:
+    lock = place.root / ".git/index.lock"
+
+    def release() -> None:
+        while not list(lock.parent.glob("tmp_*")):
+            pass  # the drafts are written before the lock is wanted
+        lock.unlink()
+
+    with place.started("git rm -q --cached a.txt") as running:
+        running.wait()
+        lock.touch()
+        releasing = threading.Thread(target=release)
+        releasing.start()
+    releasing.join()
+    assert running.left_out == () and place.git("ls-files") == ""
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Here no file can grow beyond a few bytes, as on a disk with hardly any room."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_what_does_not_fit_on_the_disk_is_written_back_by_the_next_command(place: Place) -> None:
+    (place.root / "a.txt").write_text("the work of a day\n")
+    place.git("branch", "old")
+    directories = find_git_directories(place.root)
+    assert directories is not None
+    copy = GitDataCopy(directories, place.user)
+    inside = copy.mounts[0].source
+    shutil.copytree(place.root / ".git/objects", inside / "objects", dirs_exist_ok=True)
+    subprocess.run(["git", f"--git-dir={inside}", "--work-tree=.", "stash", "-q"], cwd=place.root, check=True)
+    (inside / "refs/heads/old").rename(inside / "refs/heads/new")
+    with full_disk():
+        told = copy.keep()
+        copy.discard()
+    assert "not in the repository yet: File too large" in told[0] and str(inside.parent) in told[0]
+    assert place.git("branch", "--format=%(refname:short)").split() == ["main", "old"]
+    assert place.inside("git branch later") == (0, "", ())
+    assert place.git("branch", "--format=%(refname:short)").split() == ["later", "main", "new"]
+    assert place.git("stash", "show", "-p").endswith("+the work of a day\n") and not inside.exists()

@@ -162,7 +162,8 @@ async def _ended(
         outcome.output_file.unlink(missing_ok=True)
     view = TerminalView(
         command=params.command,
-        output=output,
+        # The user has to know, too: the output may say that git did it.
+        output="\n".join((output.removesuffix("\n"), *outcome.left_out)) if outcome.left_out else output,
         exit_code=ending.exit_code,
         signal=ending.signal,
         timed_out=ending.stopped_for is StopReason.TIME_OUT,

@@ -1,6 +1,7 @@
-"""Copies of git data left by a killed Robota: the command's results are written back, so that no stash is lost.
+"""Copies of git data that were not written back, by a killed Robota or on a full disk: that is made up for later.
 
-Copies are kept in the user's directory, where commands cannot write; commands change only what is mounted from there.
+Otherwise a stash would be lost, which is the only place of what it has removed from the files. Copies are kept in the
+user's directory, where commands cannot write; commands change only what is mounted from there.
 """
 
 import fcntl
@@ -14,6 +15,7 @@ import msgspec
 
 from robota.config.durable_file import make_private_directory, read_file
 from robota.config.sealed_state import ForeignState, seal, unseal
+from robota.text.visible import printable_name
 from robota.workspace.files.remove_tree import remove_tree
 from robota.workspace.git.git_directories import GitDirectories
 from robota.workspace.git.write_back import CopiedDirectory, write_back
@@ -23,6 +25,10 @@ STATE: Final = "state"
 TRIES: Final = 5
 # Copies of other repositories wait for their next session, but not forever.
 MAX_AGE_S: Final = 30 * 86_400
+NOT_YET: Final = (
+    "The command's changes to the git data are not in the repository yet: {}. They are kept in {}, and Robota writes "
+    "them back before the next command that changes git's data."
+)
 FOREIGN: Final = (
     "The state of an interrupted git command in {} was refused: {}. Nothing of it was written to the repository. "
     "If you do not know where it comes from, delete that directory."
@@ -36,8 +42,14 @@ class CopyState(msgspec.Struct, frozen=True, kw_only=True):
     copied: tuple[CopiedDirectory, ...]
 
     def take_over(self) -> tuple[str, ...]:
-        """Write the copy back; returns a sentence for each thing that was not."""
+        """Write the copy back; returns a sentence for each thing that was not. After an `OSError`, try again later."""
         return write_back(self.directories.top, own=self.copied[0], common=self.copied[-1])
+
+
+def not_written_yet(place: Path, error: OSError) -> str:
+    """The sentence about a copy that waits for another attempt."""
+    words = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    return NOT_YET.format(printable_name(words), printable_name(str(place)))
 
 
 def new_copy_directory(user_directory: Path) -> tuple[Path, int]:
@@ -92,7 +104,10 @@ def _take_over(place: Path, directories: GitDirectories, user_directory: Path) -
         except (ForeignState, msgspec.DecodeError) as problem:
             return (FOREIGN.format(place, problem),)
         is_of_this_repository = state.directories == directories
-        told = state.take_over() if is_of_this_repository else ()
+        try:
+            told = state.take_over() if is_of_this_repository else ()
+        except OSError as error:
+            return (not_written_yet(place, error),)
         if is_of_this_repository or time.time() - (place / STATE).stat().st_mtime > MAX_AGE_S:
             remove_tree(place)
         return told

@@ -16,13 +16,13 @@ import msgspec
 
 from robota.text.visible import printable_name
 from robota.workspace.files.remove_tree import remove_tree
-from robota.workspace.git.abandoned_copies import CopyState, new_copy_directory, write_state
+from robota.workspace.git.abandoned_copies import CopyState, new_copy_directory, not_written_yet, write_state
 from robota.workspace.git.data_names import INDEX, LFS, LOGS, OBJECTS, OF_REPOSITORY, OF_WORKING_TREE, REFS, TREES
 from robota.workspace.git.git_directories import GitDirectories
 from robota.workspace.git.hidden_entries import with_marks
 from robota.workspace.git.index_gitlinks import UnreadableIndex
 from robota.workspace.git.plain_directory import PlainDirectory, UnsafeEntry, require_plain
-from robota.workspace.git.write_back import CopiedDirectory, Stamp, stamp
+from robota.workspace.git.write_back import CopiedDirectory, Stamp, index_before, stamp
 
 # Where the existing objects are mounted inside the sandbox. git-lfs looks for its files next to them.
 BEFORE: Final = "before"
@@ -71,6 +71,7 @@ class GitDataCopy:
         # A caller that gave up waiting for `keep`, which runs in a thread, must not remove the copy while it is used.
         self._in_use = threading.Lock()
         self._state: CopyState | None = None
+        self._is_waiting = False
         try:
             self._place, self._lock = new_copy_directory(user_directory)
         except OSError as error:
@@ -93,14 +94,19 @@ class GitDataCopy:
         """Write the command's results back. Returns a sentence for each thing that was not."""
         with self._in_use:
             state, self._state = self._state, None
-            return () if state is None else state.take_over()
+            try:
+                return () if state is None else state.take_over()
+            except OSError as error:
+                self._is_waiting = True
+                return (not_written_yet(self._place, error),)
 
     def discard(self) -> None:
-        """Remove the copy after it was written back. Calling it twice is harmless."""
+        """Remove the copy, unless it could not be written back yet. Calling it twice is harmless."""
         with self._in_use:
             self._state = None
             if self._lock >= 0:
-                remove_tree(self._place)
+                if not self._is_waiting:
+                    remove_tree(self._place)
                 os.close(self._lock)
                 self._lock = -1
 
@@ -149,6 +155,8 @@ def _copy_data(real: PlainDirectory, copy: Path, names: frozenset[str], hidden: 
         left -= len(data)
         if len(stamps) >= MOST_FILES:
             raise NotCopied(f"it has more than {MOST_FILES} refs and logs")
+        if name == INDEX:
+            index_before(copy).write_bytes(data)
         (copy / name).write_bytes(with_marks(data, hidden) if name == INDEX else data)
         # git uses the time of its index to decide which files may have changed since.
         os.utime(copy / name, ns=(status.st_mtime_ns, status.st_mtime_ns))

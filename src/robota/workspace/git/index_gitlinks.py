@@ -84,6 +84,17 @@ def read_index(data: bytes) -> ReadIndex:
     raise UnreadableIndex("the index is damaged, or of a kind that is not known")
 
 
+def staged_entries(data: bytes) -> list[tuple[int, bytes, bytes]]:
+    """What is staged: mode, name, and object with flags; not the times and sizes of files. Raises `UnreadableIndex`."""
+    found = read_index(data)
+    parts = ((entry, entry.flags_at - found.hash_bytes) for entry in found.entries)
+    return [(entry.mode, entry.name, data[start : entry.flags_at + _flag_bytes(data, entry)]) for entry, start in parts]
+
+
+def _flag_bytes(data: bytes, entry: IndexEntry) -> int:
+    return 4 if data[entry.flags_at] << 8 & EXTENDED else 2
+
+
 def _walked(data: bytes, hash_bytes: int) -> Iterator[IndexEntry]:
     version, entries = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):

@@ -5,8 +5,10 @@ git directory may come from a malicious archive. Each file is read once, and wha
 """
 
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
@@ -16,9 +18,9 @@ from typing import Final
 import msgspec
 
 from robota.text.visible import printable_name
-from robota.workspace.git.data_names import HEAD, INDEX, LFS, LOGS, MOST_BYTES, OBJECTS, TREES, problem_with
+from robota.workspace.git.data_names import HEAD, INDEX, LFS, LOGS, MOST_BYTES, OBJECT_ID, OBJECTS, TREES, problem_with
 from robota.workspace.git.hidden_entries import without_marks
-from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index
+from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index, staged_entries
 from robota.workspace.git.loose_objects import BadObject, take_lfs_files, take_objects
 from robota.workspace.git.plain_directory import PlainDirectory, UnsafeEntry
 
@@ -28,6 +30,8 @@ SUBMODULE: Final = (
     "it adds {!r} as a submodule, and the repository that lies there can be changed by commands. "
     "Run it without the sandbox"
 )
+STASH_KEPT: Final = " Only the stash that it made is kept: see git stash list"
+COMMITS_KEPT: Final = " What it committed is not lost: {}. `git branch NAME COMMIT` brings one back"
 REPLACED: Final = "the git directory was replaced while the command ran. Check what is there now, then try again"
 LEFT_BEHIND: Final = ("rebase-merge", "rebase-apply", "sequencer")
 UNFINISHED: Final = "Discarded, because it can name programs to run: {}. Do that step by step instead."
@@ -35,6 +39,13 @@ UNFINISHED: Final = "Discarded, because it can name programs to run: {}. Do that
 # The directory of `refs/heads/topic/one` may be removed when it is empty; `refs/heads` may not.
 NESTED: Final = 3
 MOST_FILES: Final = 20_000
+MAX_COMMITS_NAMED: Final = 5
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+STASH: Final = frozenset({"refs/stash", f"{LOGS}/refs/stash"})
+COMMIT: Final = re.compile(OBJECT_ID + rb"\n")
+# A git that only looks around, such as an editor's, holds the lock of the index for a moment.
+MAX_LOCK_WAIT_S: Final = 2.0
+PAUSE_S: Final = 0.01
 
 Times = tuple[int, int, int]
 
@@ -71,13 +82,17 @@ class _Sides(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The new content of a file; None to delete it. `before` is None for a new file."""
+    """The new content of a file; None to delete it. `before` is None for a new file.
+
+    Of the index, `index_before` is the file with what it contained when the copy was made.
+    """
 
     real: PlainDirectory
     name: str
     before: Times | None
     data: bytes | None
     mtime_ns: int = 0
+    index_before: Path | None = None
 
     @property
     def place(self) -> str:
@@ -100,7 +115,10 @@ def stamp(status: os.stat_result) -> Times:
 
 
 def write_back(top: Path, own: CopiedDirectory, common: CopiedDirectory) -> tuple[str, ...]:
-    """Write back everything, or only the objects, which are harmless. Returns sentences about what was not."""
+    """Write back everything, or only what harms nobody. Returns sentences about what was not.
+
+    Raises `OSError`, on a full disk for example. Nothing is lost then: it can be tried again with the same copy.
+    """
     try:
         with _opened(own) as own_sides, _opened(common) as common_sides:
             each_once = (own_sides,) if own is common else (common_sides, own_sides)
@@ -111,13 +129,36 @@ def write_back(top: Path, own: CopiedDirectory, common: CopiedDirectory) -> tupl
                     for path in _new_submodules(change.data, own.real):
                         _check_submodule(path, top, common.real)
             _take_stored(common_sides)
-            _apply(changes)
+            told = _apply_or_rescue(changes)
             unfinished = [name for name in LEFT_BEHIND if _is_new(own_sides, name)]
     except (NotTakenOver, UnsafeEntry, BadObject, UnreadableIndex) as problem:
         return (_not_kept(str(problem)),)
-    except OSError as error:
-        return (_not_kept(f"{error.filename}: {error.strerror}"),)
-    return (UNFINISHED.format(", ".join(unfinished)),) if unfinished else ()
+    return (*told, UNFINISHED.format(", ".join(unfinished))) if unfinished else told
+
+
+def index_before(copy: Path) -> Path:
+    """Where the index as it was is kept: next to the copy, out of reach for the command."""
+    return copy.with_name(f"{copy.name}.index")
+
+
+def _apply_or_rescue(changes: Sequence[_Change]) -> tuple[str, ...]:
+    try:
+        _apply(changes)
+    except NotTakenOver as problem:
+        return (_not_kept(f"{problem}.{_rescued(changes)}"),)
+    return ()
+
+
+def _rescued(changes: Sequence[_Change]) -> str:
+    """What remains of changes that were refused. `git stash` has removed from the files what only its stash holds."""
+    stash = [change for change in changes if change.name in STASH and change.data is not None]
+    if stash:
+        with suppress(NotTakenOver):
+            _apply(stash)
+            return STASH_KEPT
+    commits = [change for change in changes if COMMIT.fullmatch(change.data or b"") and change.name not in STASH]
+    named = [f"{change.name} is {(change.data or b'')[:12].decode()}" for change in (*stash[:1], *commits)]
+    return COMMITS_KEPT.format(", ".join(named[:MAX_COMMITS_NAMED])) if named else ""
 
 
 def _not_kept(reason: str) -> str:
@@ -157,8 +198,14 @@ def _changes(sides: _Sides) -> Iterator[_Change]:
             data, status = directory.read(name.rpartition("/")[2], MOST_BYTES)
             if name == INDEX:
                 data = without_marks(data, sides.known.hidden)
-            before = was.before if was else None
-            yield _Change(real=sides.real, name=name, before=before, data=data, mtime_ns=status.st_mtime_ns)
+            yield _Change(
+                real=sides.real,
+                name=name,
+                before=was.before if was else None,
+                data=data,
+                mtime_ns=status.st_mtime_ns,
+                index_before=index_before(sides.known.copy) if name == INDEX else None,
+            )
     for name in gone:
         yield _Change(real=sides.real, name=name, before=sides.known.stamps[name].before, data=None)
 
@@ -217,40 +264,36 @@ def _after_gitdir(git: Path) -> str:
 
 
 def _apply(changes: Sequence[_Change]) -> None:
+    """Make the changes. The new contents are written first: a full disk is noticed before anything is removed."""
     removed = [change for change in changes if change.data is None]
-    with ExitStack() as locks:
+    with ExitStack() as drafts:
+        new = [(change, _draft(change, drafts)) for change in changes if change.data is not None]
+        with ExitStack() as locks:
+            for change in removed:
+                _lock(change, locks)
+            for change in changes:
+                _require_unchanged(change)
+            for change in removed:
+                _remove(change.real, change.name)
         for change in removed:
-            _lock(change, locks)
-        for change in changes:
-            _require_unchanged(change)
-        for change in removed:
-            with change.real.directory(change.place) as directory:
-                os.unlink(change.base, dir_fd=directory.descriptor)
-    for change in removed:
-        if change.name.count("/") >= NESTED:
-            place, _, name = change.place.rpartition("/")
-            with change.real.directory(place) as directory:
-                _remove_empty(directory, name)
-    with ExitStack() as locks:
-        drafts = [(change, _lock(change, locks)) for change in changes if change.data is not None]
-        for change, _ in drafts:
-            _require_unchanged(change)
-        for change, draft in drafts:
-            _put_in_place(change, draft)
+            if change.name.count("/") >= NESTED:
+                place, _, name = change.place.rpartition("/")
+                with change.real.directory(place) as directory:
+                    _remove_empty(directory, name)
+        with ExitStack() as locks:
+            for change, _ in new:
+                _lock(change, locks)
+            for change, _ in new:
+                _require_unchanged(change)
+            for change, draft in new:
+                _put_in_place(change, draft)
 
 
-def _lock(change: _Change, locks: ExitStack) -> str:
-    """Create git's lock file with the new content, and return its name; a reflog is covered by the lock of its ref."""
-    is_log = change.name.startswith(f"{LOGS}/")
-    draft = f"tmp_{secrets.token_hex(6)}" if is_log else f"{change.name}.lock"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with change.real.directory(change.place, make=True) as directory:
-        around = change.real if is_log else directory
-        try:
-            descriptor = os.open(draft.rpartition("/")[2], flags, 0o666, dir_fd=around.descriptor)
-        except FileExistsError as error:
-            raise NotTakenOver(ANOTHER_GIT.format(change.name)) from error
-    locks.callback(_remove_draft, change.real, draft)
+def _draft(change: _Change, drafts: ExitStack) -> str:
+    """Write the new content to a file at the top of the git directory, and return its name."""
+    draft = f"tmp_{secrets.token_hex(6)}"
+    descriptor = os.open(draft, NEW_FILE, 0o666, dir_fd=change.real.descriptor)
+    drafts.callback(_remove, change.real, draft)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(change.data or b"")
         stream.flush()
@@ -258,19 +301,35 @@ def _lock(change: _Change, locks: ExitStack) -> str:
     return draft
 
 
-def _remove_draft(real: PlainDirectory, draft: str) -> None:
-    place, _, name = draft.rpartition("/")
+def _lock(change: _Change, locks: ExitStack) -> None:
+    """Create git's lock file; a reflog is covered by the lock of its ref. Another git may have it for a moment."""
+    if change.name.startswith(f"{LOGS}/"):
+        return
+    deadline = time.monotonic() + MAX_LOCK_WAIT_S
+    with change.real.directory(change.place, make=True) as directory:
+        while True:
+            try:
+                os.close(os.open(f"{change.base}.lock", NEW_FILE, 0o666, dir_fd=directory.descriptor))
+                break
+            except FileExistsError as error:
+                if time.monotonic() > deadline:
+                    raise NotTakenOver(ANOTHER_GIT.format(change.name)) from error
+                time.sleep(PAUSE_S)
+    locks.callback(_remove, change.real, f"{change.name}.lock")
+
+
+def _remove(real: PlainDirectory, path: str) -> None:
+    place, _, name = path.rpartition("/")
     with suppress(FileNotFoundError, UnsafeEntry), real.directory(place) as directory:
         os.unlink(name, dir_fd=directory.descriptor)
 
 
 def _put_in_place(change: _Change, draft: str) -> None:
-    place, _, name = draft.rpartition("/")
-    with change.real.directory(place) as drafts, change.real.directory(change.place) as directory:
+    with change.real.directory(change.place, make=True) as directory:
         found = directory.status(change.base)
         if found is not None and stat.S_ISDIR(found.st_mode):
             _remove_empty(directory, change.base)
-        os.rename(name, change.base, src_dir_fd=drafts.descriptor, dst_dir_fd=directory.descriptor)
+        os.rename(draft, change.base, src_dir_fd=change.real.descriptor, dst_dir_fd=directory.descriptor)
 
 
 def _require_unchanged(change: _Change) -> None:
@@ -281,8 +340,26 @@ def _require_unchanged(change: _Change) -> None:
         status = None
     now = None if status is None else stamp(status)
     is_empty_place = change.before is None and status is not None and stat.S_ISDIR(status.st_mode)
-    if now != change.before and not is_empty_place:
+    if now != change.before and not is_empty_place and not _is_equivalent(change, status):
         raise NotTakenOver(ANOTHER_GIT.format(change.name))
+
+
+def _is_equivalent(change: _Change, status: os.stat_result | None) -> bool:
+    """Whether what is there now is what this change makes of it, or an index that was only refreshed.
+
+    The former is what a killed or failed attempt leaves. `git status` refreshes the times and sizes in an index, and
+    editors run it whenever a file changes.
+    """
+    if status is None or change.data is None:
+        return status is None and change.data is None
+    try:
+        with change.real.directory(change.place) as directory:
+            now, _ = directory.read(change.base, MOST_BYTES)
+        if now == change.data or change.index_before is None:
+            return now == change.data
+        return staged_entries(now) == staged_entries(change.index_before.read_bytes())
+    except (OSError, UnsafeEntry, UnreadableIndex):
+        return False
 
 
 def _remove_empty(parent: PlainDirectory, name: str) -> None:

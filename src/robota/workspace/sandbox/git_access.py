@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.git.abandoned_copies import take_over_abandoned
 from robota.workspace.git.data_copy import SETTINGS, GitDataCopy, NotCopied
 from robota.workspace.git.git_directories import GitDirectories, find_git_directories
 from robota.workspace.process.wrapped_command import WrappedCommand
@@ -26,10 +27,12 @@ def wrap_with_git_data(executable: str, border: Border, command: Sequence[str], 
     directories = find_git_directories(border.root)
     if directories is None:
         return wrap_in_bubblewrap(executable, border, command, cwd)
+    # What an earlier command could not write back comes first, because the new copy would not have it.
+    earlier = () if border.user_directory is None else take_over_abandoned(directories, border.user_directory)
     try:
         copy = _copy(directories, border)
     except NotCopied as problem:
-        told = (READ_ONLY.format(problem),)
+        told = (*earlier, READ_ONLY.format(problem))
         wrapped = wrap_in_bubblewrap(executable, border, command, cwd)
         return msgspec.structs.replace(wrapped, write_back=lambda: told)
     try:
@@ -43,7 +46,10 @@ def wrap_with_git_data(executable: str, border: Border, command: Sequence[str], 
         copy.keep()
         copy.discard()
 
-    return msgspec.structs.replace(wrapped, clean_up=clean_up, write_back=copy.keep, git_settings=SETTINGS)
+    def write_back() -> tuple[str, ...]:
+        return (*earlier, *copy.keep())
+
+    return msgspec.structs.replace(wrapped, clean_up=clean_up, write_back=write_back, git_settings=SETTINGS)
 
 
 def _copy(directories: GitDirectories, border: Border) -> GitDataCopy:
