@@ -9,7 +9,7 @@ from robota.app.session import OpenSession, open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.log.chain.reader import load
-from robota.log.replay.session import ReplayedSession, replay
+from robota.log.replay.session import SessionFold, replay
 from robota.protocol.asks.kinds import NON_BLOCKING_ASKS
 from robota.protocol.commands import Accepted, AskResponse, Command, NewTask, Receipt
 from robota.protocol.conversation import ToolResultBlock
@@ -80,7 +80,7 @@ class Stage:
     def events_of(self, kind: type[E]) -> list[E]:
         return [event for event in self.seen if isinstance(event, kind)]
 
-    def logged(self) -> ReplayedSession:
+    def logged(self) -> SessionFold:
         """What the log alone tells."""
         return replay(load(self.opened.log.path).records)
 
@@ -131,5 +131,5 @@ def tool_results(stage: Stage) -> list[ToolResultBlock]:
     """Every tool result in the history of the current task, as the log has it."""
     task = stage.logged().current
     assert task is not None
-    blocks = [block for turn in task.turns for block in turn.content]
+    blocks = [block for turn in task.conversation().turns for block in turn.content]
     return [block for block in blocks if isinstance(block, ToolResultBlock)]

@@ -275,7 +275,7 @@ def test_a_subtask_works_on_the_intent_of_its_task(workspace: Path) -> None:
         seen.extend(
             block.content
             for task in logged.tasks.values()
-            for turn in task.turns
+            for turn in task.conversation().turns
             for block in turn.content
             if isinstance(block, ToolResultBlock)
         )

@@ -12,11 +12,11 @@ from robota.app.rewinding.checkpoints import checkpoint_store, store_directory
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, settings_for
 from robota.config.paths import user_directory
-from robota.log.catalogue.index_file import Notify, with_index
 from robota.log.catalogue.places import project_places
+from robota.log.derived_file import Notify
 from robota.log.store import fallback_directory
 from robota.proof.calls.story_fold import StoryFold
-from robota.proof.edits.edit_index import INDEX_NAME, INDEX_VERSION, SCHEMA, EditLog, brought_up_to_date
+from robota.proof.edits.edit_index import INDEX, EditLog, brought_up_to_date
 from robota.proof.edits.line_origins import LineOrigin, LineOrigins
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import OpenStore
@@ -41,8 +41,8 @@ def origins_of_lines(
         logs = brought_up_to_date(connection, places, opener, notify)
         return LineOrigins(connection, logs, _file_reader(connection, opener)).of(path, data, wanted)
 
-    index = None if user is None else fallback_directory(user, root) / INDEX_NAME
-    return with_index(index, SCHEMA, INDEX_VERSION, work, notify)
+    index = None if user is None else fallback_directory(user, root) / INDEX.name
+    return INDEX.use_at(index, work, notify)
 
 
 def checkpoint_opener(root: Path, env: Mapping[str, str], others: Sequence[Path] = ()) -> CheckpointOpener:

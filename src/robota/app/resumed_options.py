@@ -12,7 +12,7 @@ from robota.config.launch_options import LaunchOptions, settings_for, workspace_
 from robota.config.settings.schema import Completion
 from robota.log.kinds.session import SessionHeader, kept_name
 from robota.log.reopening import ReopenedSession
-from robota.log.replay.session import ReplayedSession
+from robota.log.replay.session import SessionFold
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.environment_profile import environment_profiles
 from robota.text.visible import single_line
@@ -82,7 +82,7 @@ def _with_model(
 
 
 def _with_mode(
-    launch: LaunchOptions, session: ReplayedSession, env: Mapping[str, str], notices: list[str]
+    launch: LaunchOptions, session: SessionFold, env: Mapping[str, str], notices: list[str]
 ) -> LaunchOptions:
     mode = session.root.mode if session.root is not None else ""
     if launch.mode is not None or not mode:

@@ -93,10 +93,13 @@ class Payload(Value, frozen=True, kw_only=True):
 
     `holds_open_values`: its own fields contain fields of newer versions, which are written unchanged.
     `outlives_rewind`: the record still applies after a rewind to before it.
+    `newest_applies`: the newest record of this kind is part of the state of the session, or of its task if it is a
+    `TaskPayload`, and is known after resuming without further code.
     """
 
     holds_open_values: ClassVar[bool] = False
     outlives_rewind: ClassVar[bool] = False
+    newest_applies: ClassVar[bool] = False
 
     def to_json(self) -> bytes:
         """The payload as JSON. Lone surrogates, which UTF-8 cannot encode, are replaced."""
@@ -112,6 +115,12 @@ class Payload(Value, frozen=True, kw_only=True):
         return msgspec.json.decode(data, type=cls)
 
 
+class TaskPayload(Payload, frozen=True, kw_only=True):
+    """The base of payloads that change the state of one task."""
+
+    task_id: str
+
+
 P = TypeVar("P", bound=Payload)
 
 _KIND_OF_TYPE: Final[dict[type[Payload], str]] = {}
@@ -125,9 +134,9 @@ def record_kind(name: str) -> Callable[[type[P]], type[P]]:
     """
 
     def register(payload_type: type[P]) -> type[P]:
-        known = _TYPE_OF_KIND.setdefault(name, payload_type)
-        if known is not payload_type:
-            raise ValueError(f"records of the kind {name!r} are {known.__qualname__}, not {payload_type.__qualname__}")
+        owner = _TYPE_OF_KIND.setdefault(name, payload_type)
+        if owner is not payload_type:
+            raise ValueError(f"records of the kind {name!r} are {owner.__qualname__}, not {payload_type.__qualname__}")
         _KIND_OF_TYPE[payload_type] = name
         return payload_type
 
@@ -139,9 +148,14 @@ def registered_kinds() -> Mapping[str, type[Payload]]:
     return MappingProxyType(_TYPE_OF_KIND)
 
 
-def kind_of(payload: Payload) -> str:
-    """The kind under which a payload is recorded."""
-    return _KIND_OF_TYPE[type(payload)]
+def kind_of(payload: Payload | type[Payload]) -> str:
+    """The kind under which payloads of this type are recorded."""
+    return _KIND_OF_TYPE[payload if isinstance(payload, type) else type(payload)]
+
+
+def payload_type_of(kind: str) -> type[Payload] | None:
+    """The payload type of a kind; None if it is not registered."""
+    return _TYPE_OF_KIND.get(kind)
 
 
 def outlives_rewind(kind: str) -> bool:
@@ -153,9 +167,20 @@ def outlives_rewind(kind: str) -> bool:
 def payload_of(record: Record) -> Payload | None:
     """The decoded payload, or None for an unregistered kind: its records are kept and ignored."""
     payload_type = _TYPE_OF_KIND.get(record.kind)
-    if payload_type is None:
-        return None
+    return None if payload_type is None else payload_as(payload_type, record)
+
+
+def payload_as(payload_type: type[P], record: Record) -> P:
+    """The payload, decoded as this type. Raises `PayloadError`."""
     try:
         return payload_type.from_json(record.payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ProtocolError) as error:
         raise PayloadError(f"{record.kind}: {error}") from error
+
+
+def readable_payload_of(record: Record) -> Payload | None:
+    """The decoded payload, or None if its kind is unregistered or it is unreadable: such records are skipped."""
+    try:
+        return payload_of(record)
+    except PayloadError:
+        return None

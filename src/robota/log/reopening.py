@@ -13,7 +13,7 @@ from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.errors import LogError, LogNewer, LogUnreadable
 from robota.log.kinds.session import SessionHeader
 from robota.log.replay.reading import LogReading
-from robota.log.replay.session import ReplayedSession
+from robota.log.replay.session import SessionFold
 from robota.log.snapshot_keeper import SnapshotKeeper, drop_snapshot, snapshot_path
 from robota.log.store import prepare_project_directory
 from robota.secrets.redaction import Redactor
@@ -35,7 +35,7 @@ class ReopenedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     log: SessionLog
-    session: ReplayedSession
+    session: SessionFold
     left_ms: int
     is_own: bool
     notices: tuple[str, ...] = ()

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from robota.log.chain.growth import records_of
 from robota.log.kinds.conversation import CondenseRecord
+from robota.log.record import payload_as
 from robota.protocol.commands import CancelTask
 from robota.protocol.events import ContextReduced, ContextUpdate, MessageCreated, TaskTokenUsageUpdated
 from robota.protocol.state import AgentState
@@ -66,10 +68,9 @@ def test_the_row_tells_cost_sizes_and_summary_and_the_meter_follows(workspace: P
         assert stage.events_of(TaskTokenUsageUpdated)[-1].token_usage.total_cost == 0.5
         task = stage.logged().current
         assert task is not None
-        (reduced,) = task.reductions
-        assert isinstance(reduced.reduction, CondenseRecord)
-        assert reduced.reduction.condense_id == told["condenseId"]
-        assert reduced.reduction.read_files == ("a.txt", "b.txt")
+        assert task.context.undoable == [told["condenseId"]]
+        (record,) = records_of(stage.opened.log.path, ["condense"])
+        assert payload_as(CondenseRecord, record).read_files == ("a.txt", "b.txt")
 
     play_in_small_window(workspace, [reading("a.txt"), reading("b.txt", NEARLY_FULL), SUMMARY, DONE], story)
 
@@ -81,9 +82,9 @@ def test_reading_the_log_gives_the_history_that_is_sent(workspace: Path) -> None
         await stage.start()
         await stage.until_ask("completion_result")
         task = stage.logged().current
-        assert task is not None and len(task.reductions) == 2
+        assert task is not None and len(task.context.reduction_ids) == 2
         assert task.conversation().turns == stage.kept
-        assert len(task.turns) == 10
+        assert task.context.recorded == 10
 
     full = [reading("b.txt", NEARLY_FULL), SUMMARY, reading("c.txt", NEARLY_FULL), SUMMARY]
     play_in_small_window(workspace, [reading("a.txt"), *full, reading("b.txt"), DONE], story)
@@ -154,7 +155,7 @@ def test_a_summary_that_is_no_use_changes_nothing_and_says_so(workspace: Path, b
         assert "was not condensed and stays as it is" in (stage.row("condense_context_error").text or "")
         assert stage.asked[-1].turns[:3] == stage.asked[1].turns
         task = stage.logged().current
-        assert task is not None and task.reductions == ()
+        assert task is not None and not task.context.reduction_ids
 
     turns = [reading("a.txt"), reading("b.txt", NEARLY_FULL), bad, DONE]
     play_in_small_window(workspace, turns, story)
@@ -195,7 +196,7 @@ def test_a_subtask_has_a_window_of_its_own(workspace: Path) -> None:
         await stage.until_ask("completion_result")
         tasks = stage.logged().tasks
         (child,) = (task for task in tasks.values() if task.parent_task_id == parent)
-        assert len(child.reductions) == 1 and tasks[parent].reductions == ()
+        assert len(child.context.reduction_ids) == 1 and not tasks[parent].context.reduction_ids
         assert "The child's task." in words(child.conversation().turns[:1])
 
     delegate = {"calls": [call("new_task", mode="code", message="The child's task.")]}
@@ -216,7 +217,7 @@ def test_cancelled_in_the_middle_of_the_summary_nothing_is_half_done(workspace: 
         row = stage.row("condense_context")
         assert row.interrupted and row.partial is False and row.context_condense is None
         task = stage.logged().current
-        assert task is not None and task.reductions == ()
+        assert task is not None and not task.context.reduction_ids
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
         check_sendable(stage.asked[-1].turns)

@@ -115,17 +115,17 @@ def conversation(*sizes: int) -> ModelContext:
 
 def test_new_small_pinned_and_cut_outputs_stay() -> None:
     made = conversation(*[5_000] * 10)
-    assert [output.turn for output in old_outputs(made.pieces, set(), 0, FILE_READERS)] == [2, 4, 6, 8, 10, 12]
-    assert [output.turn for output in old_outputs(made.pieces, {4}, 0, FILE_READERS)] == [2, 6, 8, 10, 12]
-    assert [output.turn for output in old_outputs(made.pieces, set(), 4 * 31_000, FILE_READERS)] == [2, 4, 6, 8]
-    first = old_outputs(made.pieces, set(), 0, FILE_READERS)[0]
+    assert [output.turn for output in old_outputs(made.fold.pieces, set(), 0, FILE_READERS)] == [2, 4, 6, 8, 10, 12]
+    assert [output.turn for output in old_outputs(made.fold.pieces, {4}, 0, FILE_READERS)] == [2, 6, 8, 10, 12]
+    assert [output.turn for output in old_outputs(made.fold.pieces, set(), 4 * 31_000, FILE_READERS)] == [2, 4, 6, 8]
+    first = old_outputs(made.fold.pieces, set(), 0, FILE_READERS)[0]
     short = CutRecord.from_json(
         b'{"taskId":"t","cutId":"x","results":[{"turn":2,"callId":"%s","put":"gone"}]}'
         % first.result.tool_use_id.encode()
     )
     made.reduce(short)
     assert isinstance(made.turns[2], UserTurn) and "gone" in words(made.turns[2:3])
-    assert [output.turn for output in old_outputs(made.pieces, set(), 0, FILE_READERS)] == [4, 6, 8, 10, 12]
-    assert old_outputs(conversation(*[500] * 10).pieces, set(), 0, FILE_READERS) == []
-    assert old_outputs(conversation(*[5_000] * NEWEST_EXCHANGES).pieces, set(), 0, FILE_READERS) == []
-    assert old_outputs(ModelContext().pieces, set(), 0, FILE_READERS) == []
+    assert [output.turn for output in old_outputs(made.fold.pieces, set(), 0, FILE_READERS)] == [4, 6, 8, 10, 12]
+    assert old_outputs(conversation(*[500] * 10).fold.pieces, set(), 0, FILE_READERS) == []
+    assert old_outputs(conversation(*[5_000] * NEWEST_EXCHANGES).fold.pieces, set(), 0, FILE_READERS) == []
+    assert old_outputs(ModelContext().fold.pieces, set(), 0, FILE_READERS) == []

@@ -11,7 +11,7 @@ from robota.engine.context.recorded_context import recorded_context
 from robota.engine.runtime.task_runtime import requests_until
 from robota.log.artifacts import read_artifact
 from robota.log.chain.reader import load
-from robota.log.replay.context import Piece, model_context_of
+from robota.log.replay.context import Piece
 from robota.log.replay.requests import recorded_requests
 from robota.protocol.commands import Accepted, ContextRequest, Refused
 from robota.protocol.conversation import ToolResultBlock, Turn, Usage, UserTurn
@@ -132,7 +132,8 @@ def test_each_mcp_server_is_an_entry_of_its_own() -> None:
 
 @given(valid_histories(), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_entries_add_up_whatever_was_said(turns: list[Turn], used: int, window: int) -> None:
-    entries = entries_of(ledger_items("system", [], model_context_of(turns, []).pieces, FILE_READERS), used, window)
+    pieces = [Piece(number=number, turn=turn) for number, turn in enumerate(turns)]
+    entries = entries_of(ledger_items("system", [], pieces, FILE_READERS), used, window)
     assert sum(entry.tokens for entry in entries) == used
     assert all(entry.tokens >= 0 for entry in entries)
 

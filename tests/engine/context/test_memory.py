@@ -48,7 +48,7 @@ class LongSession:
         self.rounds += rounds
 
     def read_again(self, snapshot: Path) -> LogReading:
-        reading = LogReading(snapshot, growth=1, let_go_after=OUTPUT)
+        reading = LogReading(snapshot, growth=1, trim_after=OUTPUT)
         reading.read(self.log.path)
         return reading
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from robota.log.chain.reader import load
 from robota.log.replay.session import replay
-from robota.log.replay.task import ReplayedTask
+from robota.log.replay.task import TaskFold
 from tests.engine.context.context_stage import DONE, NEARLY_FULL, SUMMARY, WINDOW, reading, words, write_files
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.log.replay.test_pairing import check_valid
@@ -23,7 +23,7 @@ def prepare(robota: Robota, *turns: dict[str, Any]) -> None:
     (home / "settings.json").write_text(json.dumps({"providers": {"s": profile}, "currentProvider": "s"}))
 
 
-def logged(workspace: Path) -> ReplayedTask:
+def logged(workspace: Path) -> TaskFold:
     (log,) = workspace.glob(".robota/sessions/*/log.jsonl")
     task = replay(load(log).records).current
     assert task is not None
@@ -56,7 +56,7 @@ def test_killed_in_the_middle_of_a_summary_the_whole_conversation_is_there(robot
         assert any(b'"condense_context"' in line for line in process.stdout)
         process.send_signal(signal.SIGKILL)
     task = logged(robota.workspace)
-    assert task.reductions == ()
+    assert not task.context.reduction_ids
     check_valid(task.conversation().turns)
     assert "Looking at a.txt." in words(task.conversation().turns)
     (row,) = [row for row in task.messages if row.say == "condense_context"]

@@ -13,14 +13,16 @@ from robota.engine.context.span import Span, all_but_last_exchange, can_condense
 from robota.engine.model.reply import NativeCallFormat
 from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
+from robota.log.chain.growth import records_of
 from robota.log.chain.reader import load
 from robota.log.chain.writer import SessionLog
-from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
+from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord, TurnRecord
 from robota.log.kinds.session import TaskRecord
+from robota.log.record import payload_as
 from robota.log.replay.context import mend
-from robota.log.replay.recorded_conversation import recorded_conversation
+from robota.log.replay.reading import context_without
 from robota.log.replay.session import replay
-from robota.log.replay.task import ReplayedTask
+from robota.log.replay.task import TaskFold
 from robota.protocol.conversation import Turn, UserTurn
 from tests.engine.context.context_stage import FILE_READERS
 from tests.log.replay.test_pairing import assistant, call, check_valid, result, text, user
@@ -129,7 +131,7 @@ class Reductions(RuleBasedStateMachine):
         assert identity not in self.history.undoable
 
     def undo(self, identity: str) -> None:
-        restored = self.history.without_reduction(identity, recorded_conversation(self.log.path, TASK))
+        restored = self.history.without_reduction(identity, context_without(self.log.path, TASK, identity))
         assert restored is not None
         self.history.restore(identity, restored)
 
@@ -139,9 +141,11 @@ class Reductions(RuleBasedStateMachine):
         while self.history.undoable:
             self.undo(self.history.undoable[-1])
         self.newest.clear()
-        assert list(self.history.turns) == list(mend(self.replayed().turns).turns)
+        records = records_of(self.log.path, ["turn"])
+        recorded = [payload_as(TurnRecord, record).turn for record in records]
+        assert list(self.history.turns) == list(mend(recorded).turns)
 
-    def replayed(self) -> ReplayedTask:
+    def replayed(self) -> TaskFold:
         return replay(load(self.log.path).records).tasks[TASK]
 
     def teardown(self) -> None:
@@ -154,8 +158,8 @@ class Reductions(RuleBasedStateMachine):
         assert isinstance(self.history.turns[-1], UserTurn)
         task = self.replayed()
         assert task.conversation().turns == list(self.history.turns)
-        assert task.pins == self.history.pins
-        assert task.conversation().undoable == list(self.history.undoable)
+        assert task.context.pins == self.history.pins
+        assert task.context.undoable == list(self.history.undoable)
 
 
 def span_fields(span: Span) -> dict[str, Any]:

@@ -15,7 +15,7 @@ def environment_details(stage: Stage) -> list[str]:
     """The details in each turn of the person or of tools; empty where there are none."""
     task = stage.logged().current
     assert task is not None
-    turns = [turn for turn in task.turns if isinstance(turn, UserTurn)]
+    turns = [turn for turn in task.conversation().turns if isinstance(turn, UserTurn)]
     texts = [[block.text for block in turn.content if isinstance(block, TextBlock)] for turn in turns]
     return ["".join(text for text in each if text.startswith("<environment_details>")) for each in texts]
 

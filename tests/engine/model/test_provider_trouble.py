@@ -83,7 +83,7 @@ def test_a_request_that_failed_for_good_is_given_up_without_the_conversation(wor
         await stage.until_ask("resume_task")
         await stage.answer("messageResponse", text="what is my name")
         await stage.until_ask("completion_result")
-        turns = stage.logged().tasks[task].turns
+        turns = stage.logged().tasks[task].conversation().turns
         assert [type(turn) for turn in turns] == [UserTurn, AssistantTurn] * 3
         assert "Ada" in str(turns[0].content) and "fails" in str(turns[2].content)
         assert "this one fails" not in str(turns[4].content) and "what is my name" in str(turns[4].content)
@@ -105,7 +105,7 @@ def test_a_no_at_a_limit_stops_the_turn_and_keeps_the_conversation(
         await stage.until_ask("resume_task")
         await stage.answer("messageResponse", text="what is my name")
         await stage.until_ask(ask)
-        assert "what is my name" in str(stage.logged().tasks[task].turns)
+        assert "what is my name" in str(stage.logged().tasks[task].conversation().turns)
 
     turns: list[dict[str, Any]] = [{"calls": [call("list_files", path=".")]}] * 9 if "max_turns" in launch else []
     play(workspace, turns or [{"text": "words"}] * 9, story, **launch)

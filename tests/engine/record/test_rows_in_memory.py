@@ -119,7 +119,7 @@ def test_rows_of_a_session_that_was_taken_up_are_let_go_of_too(workspace: Path) 
         await stage.until_ask("completion_result")
         assert held(stage) < MOST_HELD
         rows, _ = await all_pages(stage)
-        reading = LogReading(rows_kept=10_000)
+        reading = LogReading(max_rows=10_000)
         reading.read(stage.opened.log.path)
         [task] = reading.session().tasks.values()
         assert rows == list(task.messages) and len(rows) > 800

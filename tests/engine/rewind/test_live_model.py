@@ -6,6 +6,7 @@ The session is a real one, with real files, commands and checkpoints; its model 
 import asyncio
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.log.chain.reader import load
-from robota.log.replay.branches import branch_of
+from robota.log.kinds.conversation import CondenseRecord, RestoreRecord, TurnRecord
+from robota.log.record import Record, readable_payload_of
+from robota.log.replay.branches import timeline_of
 from robota.log.replay.rewind_points import rewind_history
-from robota.log.replay.session import ReplayedSession, replay
 from robota.protocol.commands import (
     Accepted,
     CondenseContext,
@@ -105,7 +107,7 @@ class LiveStage:
 
     def check(self) -> None:
         assert self.files() == self.model.files
-        assert happened_in(self.stage.logged()) == self.model.conversation
+        assert happened_in(self.records()) == self.model.conversation
 
     def files(self) -> dict[bytes, tuple[str, bytes]]:
         found = tree_of(self.workspace)
@@ -145,16 +147,16 @@ class LiveStage:
         self.model.files[name.encode()] = ("644", f"own {self.count}".encode())
 
     async def condense(self) -> None:
-        before = happened_in(self.stage.logged())
+        before = happened_in(self.records())
         if isinstance(await self.stage.submit(CondenseContext()), Accepted):
             await self.stage.until(is_done)
-            self.model.conversation = happened_in(self.stage.logged())
+            self.model.conversation = happened_in(self.records())
             assert self.model.conversation[: len(before)] == before
 
     async def restore_context(self) -> None:
-        before = happened_in(self.stage.logged())
+        before = happened_in(self.records())
         await self.stage.submit(RestoreContext())
-        self.model.conversation = happened_in(self.stage.logged())
+        self.model.conversation = happened_in(self.records())
         assert self.model.conversation[: len(before)] == before
 
     async def gone(self, order: RewindRequest) -> bool:
@@ -181,19 +183,24 @@ class LiveStage:
         await self.gone(order)
 
     def fork(self, number: int) -> None:
-        records = load(self.stage.opened.log.path).records
+        records = self.records()
         to = rewind_history(records).points[number].to
-        assert happened_in(replay(branch_of(records, to))) == self.model.before[number]
+        assert happened_in([record for record in records if record.seq <= to]) == self.model.before[number]
+
+    def records(self) -> Sequence[Record]:
+        return load(self.stage.opened.log.path).records
 
 
-def happened_in(session: ReplayedSession) -> tuple[Happening, ...]:
+def happened_in(records: Sequence[Record]) -> tuple[Happening, ...]:
     """The prompts of a conversation, and then its condensations and those that were taken back."""
-    task = session.root
-    if task is None:
-        return ()
-    blocks = [block for turn in task.turns for block in turn.content if isinstance(block, TextBlock)]
-    prompts = [("prompt", text, 0) for text in (block.text for block in blocks) if " DO " in text[:8]]
-    return (*prompts, *(("condensed", "", 0) for _ in task.reductions), *(("restored", "", 0) for _ in task.undone))
+    timeline = timeline_of(records)
+    payloads = [readable_payload_of(record) for record in records if timeline.applies(record)]
+    turns = [payload.turn for payload in payloads if isinstance(payload, TurnRecord)]
+    texts = [block.text for turn in turns for block in turn.content if isinstance(block, TextBlock)]
+    condensed = [payload for payload in payloads if isinstance(payload, CondenseRecord)]
+    restored = [payload for payload in payloads if isinstance(payload, RestoreRecord)]
+    prompts = [("prompt", text, 0) for text in texts if " DO " in text[:8]]
+    return (*prompts, *(("condensed", "", 0) for _ in condensed), *(("restored", "", 0) for _ in restored))
 
 
 def is_done(event: Event) -> bool:

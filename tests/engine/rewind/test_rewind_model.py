@@ -20,7 +20,6 @@ from robota.log.kinds.calls import CheckpointRecord
 from robota.log.kinds.conversation import CondenseRecord, MessageRecord, RestoreRecord, TurnRecord
 from robota.log.kinds.session import TaskRecord
 from robota.log.record import Record
-from robota.log.replay.branches import branch_of
 from robota.log.replay.rewind_points import rewind_history
 from robota.log.replay.session import replay
 from robota.protocol.commands import RedoRewind, RewindTo, UndoRewind
@@ -206,7 +205,9 @@ class Stage:
     def fork(self, number: int) -> None:
         records = load(self.log.path).records
         to = rewind_history(records).points[number].to
-        assert words_of(branch_of(records, to)) == self.model.words(self.model.before[number])
+        assert words_of([record for record in records if record.seq <= to]) == self.model.words(
+            self.model.before[number]
+        )
 
 
 def words_of(records: Sequence[Record]) -> list[str]:

@@ -15,7 +15,7 @@ from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.engine.runtime.services import SessionServices
 from robota.log.chain.reader import load
-from robota.log.replay.session import ReplayedSession, replay
+from robota.log.replay.session import SessionFold, replay
 from robota.protocol.commands import Command, Receipt
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, State
 from robota.protocol.message import Message
@@ -207,7 +207,7 @@ class GatedSession:
         """What is asked now."""
         return self.tracker.info.current_ask
 
-    def logged(self) -> ReplayedSession:
+    def logged(self) -> SessionFold:
         """What the log alone tells."""
         return replay(load(self.opened.log.path).records)
 

@@ -16,7 +16,7 @@ from robota.log.chain.reader import load
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.record import Payload, payload_of
-from robota.log.replay.session import ReplayedSession
+from robota.log.replay.session import SessionFold
 from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject, Say
 from robota.protocol.asks.kinds import RESUME_ASKS
 from robota.protocol.codec import encode
@@ -283,7 +283,7 @@ def check(stage: GatedSession, sent: Sent) -> None:
     assert not (state in QUIET and is_waiting_for_model)
     logged = stage.logged()
     assert logged.queue == live.message_queue
-    assert logged.permission_mode in (None, live.permission_mode)
+    assert logged.header is None or logged.header.permission_mode == live.permission_mode
     if live.current_task_id is not None and state in QUIET:
         task = logged.tasks[live.current_task_id]
         assert task.messages == tuple(live.cline_messages) == tuple(stage.tracker.messages)
@@ -304,7 +304,7 @@ def check_numbers(seen: Sequence[Event]) -> None:
     assert all(step == 1 or may_jump for step, may_jump in steps), steps
 
 
-def check_tasks(logged: ReplayedSession, shown: str | None, written: Sequence[Payload | None]) -> None:
+def check_tasks(logged: SessionFold, shown: str | None, written: Sequence[Payload | None]) -> None:
     """Only the task that is shown and its parents may be open; in all others nothing may look as if it went on.
 
     The rows are as they were written: to replay them closes what looks open.

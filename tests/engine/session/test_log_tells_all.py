@@ -61,7 +61,8 @@ def test_the_log_equals_the_live_session_at_every_event(workspace: Path, turns: 
 
 def compare(stage: Stage) -> None:
     state, logged = stage.session.state(), stage.logged()
-    assert (logged.permission_mode, logged.queue) == (state.permission_mode, state.message_queue)
+    logged_mode = None if logged.header is None else logged.header.permission_mode
+    assert (logged_mode, logged.queue) == (state.permission_mode, state.message_queue)
     task = logged.tasks.get(state.current_task_id or "")
     if task is None:
         assert state.cline_messages == ()

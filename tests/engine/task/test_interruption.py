@@ -40,7 +40,7 @@ def test_cancel_in_mid_answer_keeps_what_came_and_resumes(workspace: Path) -> No
         assert cut and all(row.partial is False for row in stage.rows if row.partial is not None)
         task = stage.logged().current
         assert task is not None
-        last = task.turns[-1]
+        last = task.context.last
         assert isinstance(last, AssistantTurn) and "interrupted by the user" in last.text
         await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
@@ -176,7 +176,8 @@ def test_cancel_after_any_event_leaves_a_history_that_can_be_sent(workspace: Pat
         assert not any(row.partial for row in stage.rows)
         task = stage.logged().current
         assert task is not None
-        for before, after in zip_longest(task.turns, task.turns[1:]):
+        turns = [piece.turn for piece in task.context.pieces]
+        for before, after in zip_longest(turns, turns[1:]):
             if isinstance(before, AssistantTurn) and before.tool_uses:
                 assert isinstance(after, UserTurn)
                 results = [block.tool_use_id for block in after.content if isinstance(block, ToolResultBlock)]

@@ -375,7 +375,7 @@ def test_events_and_log_tell_the_same_story(workspace: Path) -> None:
         assert task is not None
         assert list(task.messages) == list(stage.rows)
         replies = [event.reply for event in stage.events_of(TurnReply)]
-        assert [turn for turn in task.turns if isinstance(turn, AssistantTurn)] == replies
+        assert [turn for turn in task.conversation().turns if isinstance(turn, AssistantTurn)] == replies
         last = stage.says("text")[-1]
         begun = next(e.message for e in stage.events_of(MessageCreated) if last.startswith(e.message.text or "?"))
         deltas = [event.delta for event in stage.events_of(TextDelta) if event.ts == begun.ts]

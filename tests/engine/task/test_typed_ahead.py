@@ -14,7 +14,7 @@ def user_texts(stage: Stage) -> list[str]:
     """What the model was told in the person's turns, in order."""
     task = stage.logged().current
     assert task is not None
-    blocks = [block for turn in task.turns if isinstance(turn, UserTurn) for block in turn.content]
+    blocks = [block for turn in task.conversation().turns if isinstance(turn, UserTurn) for block in turn.content]
     return [block.text for block in blocks if isinstance(block, TextBlock)]
 
 

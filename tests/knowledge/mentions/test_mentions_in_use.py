@@ -25,7 +25,7 @@ class PromptResult:
             await stage.until_ask("completion_result")
             task = stage.logged().current
             assert task is not None
-            [first, *_] = [turn for turn in task.turns if isinstance(turn, UserTurn)]
+            [first, *_] = [turn for turn in task.conversation().turns if isinstance(turn, UserTurn)]
             self.text = "".join(block.text for block in first.content if isinstance(block, TextBlock))
             self.row = stage.says("text")[0]
             self.notices = [event.text for event in stage.events_of(Notice)]
@@ -174,7 +174,7 @@ def test_the_same_file_can_be_mentioned_again_and_again(workspace: Path) -> None
         await stage.until_ask("completion_result")
         task = stage.logged().current
         assert task is not None
-        texts = [str(turn) for turn in task.turns if isinstance(turn, UserTurn)]
+        texts = [str(turn) for turn in task.conversation().turns if isinstance(turn, UserTurn)]
         assert len(texts) == 7 and all("1 | alpha" in text for text in texts)
 
     play(workspace, [DONE] * 7, story)

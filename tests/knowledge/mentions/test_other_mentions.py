@@ -106,7 +106,7 @@ def test_terminal_is_the_output_of_commands_in_this_session(workspace: Path) -> 
         await stage.until_ask("completion_result")
         task = stage.logged().current
         assert task is not None
-        last = [turn for turn in task.turns if isinstance(turn, UserTurn)][-1]
+        last = [turn for turn in task.conversation().turns if isinstance(turn, UserTurn)][-1]
         text = "".join(block.text for block in last.content if isinstance(block, TextBlock))
         assert "$ echo marker-of-$((40+2))" in text and "marker-of-42" in text
         assert "# in the background as bg1, is running" in text
@@ -145,7 +145,7 @@ def test_an_image_is_shown_to_a_model_that_sees_images(workspace: Path, sees_ima
         await stage.until_ask("completion_result")
         task = stage.logged().current
         assert task is not None
-        [first, *_] = [turn for turn in task.turns if isinstance(turn, UserTurn)]
+        [first, *_] = [turn for turn in task.conversation().turns if isinstance(turn, UserTurn)]
         images = [block for block in first.content if isinstance(block, ImageBlock)]
         text = "".join(block.text for block in first.content if isinstance(block, TextBlock))
         assert [image.source.media_type for image in images] == (["image/png"] if sees_images else [])

@@ -107,7 +107,7 @@ def test_an_index_that_cannot_be_written_is_no_reason_to_fail(place: Place) -> N
 def test_an_index_that_another_process_writes_is_waited_for_and_then_left_out(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robota.log.catalogue.index_file.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("robota.log.derived_file.BUSY_SECONDS", 0.05)
     Written(place.root, "s1").prompt("one").end()
     place.sessions()
     Written(place.root, "s2").prompt("two").end()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.log.chain.growth import LogPosition, records_since
-from robota.log.chain.reader import LONGEST_LINE, Handling, Loaded, load
+from robota.log.chain.reader import MAX_LINE_BYTES, Handling, Loaded, load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogUnreadable
@@ -216,12 +216,12 @@ def test_a_line_without_end_fills_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "endless.jsonl"
     path.write_bytes(first)
     with path.open("r+b") as stream:
-        stream.seek(3 * LONGEST_LINE)
+        stream.seek(3 * MAX_LINE_BYTES)
         stream.write(b"\n" + second)
     tracemalloc.start()
     try:
         loaded, report = load(path), verify(path)
-        assert tracemalloc.get_traced_memory()[1] < 2.5 * LONGEST_LINE  # `readline` holds a line twice for a moment
+        assert tracemalloc.get_traced_memory()[1] < 2.5 * MAX_LINE_BYTES  # `readline` holds a line twice for a moment
     finally:
         tracemalloc.stop()
     assert [record.seq for record in loaded.records] == [1, 2]

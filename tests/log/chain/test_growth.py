@@ -65,8 +65,8 @@ def test_a_line_that_is_not_finished_is_left_for_later_and_damage_is_passed_over
 
 def test_a_limited_reading_takes_the_records_that_begin_within_its_bytes(log: Path) -> None:
     for number, offset in enumerate(offsets(log)[:-1]):
-        assert since(log, LogPosition(), most_bytes=offset) == list(range(1, number + 1))
-        assert since(log, LogPosition(), most_bytes=offset + 1) == list(range(1, number + 2))
+        assert since(log, LogPosition(), max_bytes=offset) == list(range(1, number + 1))
+        assert since(log, LogPosition(), max_bytes=offset + 1) == list(range(1, number + 2))
 
 
 def test_the_last_bytes_hold_the_records_that_begin_in_them(log: Path) -> None:

@@ -8,7 +8,6 @@ from robota.log.kinds.conversation import CondenseRecord, MessageRecord, Restore
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.kinds.session import NameRecord, QueueRecord, TaskRecord, TodosRecord
 from robota.log.record import FIRST_PREV, Payload, Record, kind_of, seal, unseal
-from robota.log.replay.branches import branch_of
 from robota.log.replay.rewind_points import RewindHistory, rewind_history
 from robota.log.replay.session import replay
 from robota.protocol.conversation import TextBlock, UserTurn
@@ -49,7 +48,7 @@ def checkpoint(name: str, call: str | None = None) -> CheckpointRecord:
 
 def texts(records: list[Record]) -> list[str]:
     task = replay(records).tasks.get("t")
-    found = [] if task is None else [block for each in task.turns for block in each.content]
+    found = [] if task is None else [block for each in task.conversation().turns for block in each.content]
     return [block.text for block in found if isinstance(block, TextBlock)]
 
 
@@ -59,7 +58,6 @@ def test_what_was_left_does_not_count_and_can_be_taken_up_again() -> None:
     assert texts(records[:4]) == ["a", "c"]
     assert texts(records[:5]) == ["a", "b"]
     assert texts(records) == ["a", "b", "d"]
-    assert texts(list(branch_of(records, 4))) == ["a", "c"]
 
 
 def test_going_back_crosses_a_condensation_and_one_that_was_undone() -> None:
@@ -117,7 +115,6 @@ def test_any_going_back_and_forth_is_as_in_a_simple_model(steps: list[int | None
     records = chained(*payloads)
     for number, state in enumerate(states):
         assert texts(records[:number]) == state
-        assert texts(list(branch_of(records, number))) == state
 
 
 def talked() -> list[Payload]:
@@ -147,7 +144,7 @@ def history(*payloads: Payload) -> RewindHistory:
 def test_points_say_where_the_conversation_stood_before_each_prompt() -> None:
     found = history(*talked())
     assert [(point.prompt, point.to) for point in found.points] == [("first", 0), ("second", 6), ("third", 12)]
-    assert replay(chained(*talked())[:6]).tasks["t"].pending_ask is not None
+    assert replay(chained(*talked())[:6]).tasks["t"].waiting_ask is not None
     assert [call.to for point in found.points for call in point.calls] == [2, 9]
 
 

@@ -13,7 +13,7 @@ from robota.log.kinds.conversation import (
     TruncateRecord,
     TurnRecord,
 )
-from robota.log.replay.context import Reduced, model_context_of
+from robota.log.replay.context import ContextFold, ModelContext
 from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import Message
 from tests.log.replay.test_pairing import (
@@ -83,9 +83,7 @@ def test_a_restored_condensation_shows_its_turns_again_and_leaves_later_reductio
 
 
 def test_nothing_is_deleted() -> None:
-    records = [TurnRecord(task_id="t", turn=turn) for turn in TURNS]
-    history = projected(task("t"), *records, condense(0, 5)).tasks["t"]
-    assert list(history.turns) == TURNS
+    assert shown(*TURNS, condense(0, 5), RestoreRecord(task_id="t", id="c1")) == TURNS
 
 
 def test_context_tokens_are_those_of_the_newest_request_or_reduction() -> None:
@@ -113,12 +111,23 @@ reductions: st.SearchStrategy[Reduction] = st.builds(
 def test_whatever_a_log_holds_the_model_is_shown_a_valid_history(
     turns: list[Turn], placed: list[tuple[int, Reduction]]
 ) -> None:
-    ordered = [Reduced(after=after, reduction=each) for after, each in sorted(placed, key=lambda pair: pair[0])]
-    conversation = model_context_of(turns, ordered)
+    fold = ContextFold()
+    for number, turn in enumerate([*turns, None]):
+        for after, reduction in placed:
+            if after == number or (turn is None and after > number):
+                fold.reduce(reduction)
+        if turn is not None:
+            fold.add(turn)
+    conversation = ModelContext(fold)
+    conversation.close()
     check_valid(conversation.turns)
 
 
 @given(valid_histories())
 def test_without_reductions_a_valid_history_is_shown_as_it_is(turns: list[Turn]) -> None:
-    conversation = model_context_of(turns, ())
+    fold = ContextFold()
+    for turn in turns:
+        fold.add(turn)
+    conversation = ModelContext(fold)
+    conversation.close()
     assert all(new is old for new, old in zip(conversation.turns, turns, strict=True))

@@ -102,7 +102,7 @@ def test_every_change_is_reported_and_nothing_else_is(turns: list[Turn]) -> None
     mended = mend(turns)
     is_same = len(turns) == len(mended.turns) and all(new is old for new, old in zip(mended.turns, turns, strict=True))
     assert is_same == (mended.problems == ())
-    assert all(0 <= problem.place <= len(mended.turns) for problem in mended.problems)
+    assert all(0 <= problem.index <= len(mended.turns) for problem in mended.problems)
 
 
 @given(valid_histories())

@@ -12,7 +12,7 @@ import pytest
 from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
-from robota.log.replay.task import ReplayedTask
+from robota.log.replay.task import TaskFold
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn, Usage
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ModelRequest
@@ -42,7 +42,7 @@ STORY = [
 ]
 
 
-async def told(profile: Profile, workspace: Path) -> ReplayedTask:
+async def told(profile: Profile, workspace: Path) -> TaskFold:
     """The task as the log has it, once the story has come to its end."""
     launch = LaunchOptions(cwd=workspace, profile=profile, permission_mode=PermissionMode.BYPASS)
     # The time would tell the conversations apart.
@@ -59,10 +59,12 @@ async def told(profile: Profile, workspace: Path) -> ReplayedTask:
     return task
 
 
-def turns_of(task: ReplayedTask) -> list[Any]:
+def turns_of(task: TaskFold) -> list[Any]:
     """The turns without what differs by nature: ids and tokens. Calls are named by their place."""
-    places = [block.id for turn in task.turns for block in turn.content if isinstance(block, ToolUseBlock)]
-    return [msgspec.to_builtins(plain(turn, places)) for turn in task.turns]
+    places = [
+        block.id for turn in task.conversation().turns for block in turn.content if isinstance(block, ToolUseBlock)
+    ]
+    return [msgspec.to_builtins(plain(turn, places)) for turn in task.conversation().turns]
 
 
 def plain(turn: Turn, places: Sequence[str]) -> Turn:
@@ -78,13 +80,13 @@ def plain(turn: Turn, places: Sequence[str]) -> Turn:
     return msgspec.structs.replace(turn, content=tuple(content))
 
 
-def rows_of(task: ReplayedTask, directory: Path) -> list[tuple[str | None, str]]:
+def rows_of(task: TaskFold, directory: Path) -> list[tuple[str | None, str]]:
     """What a person saw, without the rows that count tokens, and without where the project lay."""
     rows = [(row.ask or row.say, (row.text or "").replace(str(directory), "")) for row in task.messages]
     return [row for row in rows if row[0] != "api_req_started"]
 
 
-def play(dialect: str, directory: Path) -> ReplayedTask:
+def play(dialect: str, directory: Path) -> TaskFold:
     workspace = directory / dialect / "project"
     workspace.mkdir(parents=True)
     (workspace / "grüße.txt").write_text("hello\n")
@@ -188,14 +190,14 @@ def test_thoughts_come_back_as_they_were_sealed_and_survive_the_log(dialect: str
     workspace = tmp_path / "project"
     workspace.mkdir()
 
-    async def run() -> tuple[ShapeServer, ReplayedTask]:
+    async def run() -> tuple[ShapeServer, TaskFold]:
         async with shape_server(shape(name), completion(dialect)) as server:
             return server, await told(profile_of(dialect, server.url), workspace)
 
     server, task = asyncio.run(run())
     assert model_parts(dialect, server.bodies[1]) == expected
     # And from the log alone, as after a restart: the turns up to the results are the same request again.
-    asked = ModelRequest(model="fake-model", system="", turns=task.turns[:3])
+    asked = ModelRequest(model="fake-model", system="", turns=tuple(task.conversation().turns[:3]))
     assert model_parts(dialect, json.loads(BODIES[dialect]().encode(asked))) == expected
 
 
@@ -205,11 +207,11 @@ def test_no_vendor_is_sent_the_seals_of_another(dialect: str, other: str, tmp_pa
     workspace = tmp_path / "project"
     workspace.mkdir()
 
-    async def run() -> ReplayedTask:
+    async def run() -> TaskFold:
         async with shape_server(shape(SEALED_PARTS[dialect][0]), completion(dialect)) as server:
             return await told(profile_of(dialect, server.url), workspace)
 
-    turns = asyncio.run(run()).turns
+    turns = tuple(asyncio.run(run()).conversation().turns)
     body = BODIES[other]().encode(ModelRequest(model="fake-model", system="", turns=turns))
     seals = [b"thoughtSignature", b"encrypted_content", b'"signature"']
     own = {"anthropic": b'"signature"', "responses": b"encrypted_content", "gemini": b"thoughtSignature"}

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from robota.cli.command_parser import CommandParser
 from robota.cli.commands.sessions.selection import session_in_project
 from robota.cli.output import print_json, terminal_width
@@ -20,7 +18,7 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import workspace_root
 from robota.config.paths import user_directory
 from robota.contracts.tool import ToolRole, names_with_role
-from robota.engine.context.recorded_context import recorded_context
+from robota.engine.context.recorded_context import recorded_context, tokens_in_use
 from robota.engine.context.reducer import CannotRestore, chosen_reduction, require_room
 from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
 from robota.log.chain.head import head_path, noted_head
@@ -28,10 +26,9 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.errors import LogError, SessionNotFound
 from robota.log.kinds.conversation import RestoreRecord
-from robota.log.replay.context import reduction_id
-from robota.log.replay.reading import LogReading
+from robota.log.replay.reading import LogReading, context_without
 from robota.log.replay.requests import RecordedRequest, newest_request
-from robota.log.replay.task import ReplayedTask
+from robota.log.replay.task import TaskFold
 from robota.log.snapshot_keeper import snapshot_path
 from robota.log.store import fallback_directory, list_sessions
 from robota.secrets.named_values import secret_variables
@@ -75,8 +72,7 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
     head_file = head_path(user_directory(os.environ), directory)
     # A session from another machine must not look like one of this machine afterwards.
     is_own = noted_head(head_file) is not None
-    # The record to undo can be anywhere in the log, so all of it is read.
-    reading = LogReading(let_go_after=sys.maxsize)
+    reading = LogReading()
     log, _ = SessionLog.open(
         directory,
         wall_clock_ms,
@@ -86,10 +82,9 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
     )
     try:
         task, request = _newest_request(directory, reading.session().current)
-        chosen = chosen_reduction(options.id, task.conversation().undoable)
-        remaining = tuple(each for each in task.reductions if reduction_id(each.reduction) != chosen)
-        restored = msgspec.structs.replace(task, reductions=remaining, undone=task.undone | {chosen})
-        before, after = (recorded_context(each, request, _file_readers()).used_tokens for each in (task, restored))
+        chosen = chosen_reduction(options.id, task.context.undoable)
+        context = context_without(directory / LOG_NAME, task.task_id, chosen)
+        before, after = tokens_in_use(task, request), tokens_in_use(task, request, context)
         require_room(after, request.context_window or math.inf)
         log.append(RestoreRecord(task_id=task.task_id, id=chosen))
         asyncio.run(log.sync())
@@ -157,7 +152,7 @@ def _session_directory(root: Path, session: str | None) -> Path:
     return found
 
 
-def _newest_request(directory: Path, task: ReplayedTask | None) -> tuple[ReplayedTask, RecordedRequest]:
+def _newest_request(directory: Path, task: TaskFold | None) -> tuple[TaskFold, RecordedRequest]:
     """The current task at the end of the session, and the content of its last request."""
     artifacts = directory / ARTIFACTS_NAME
     request = (

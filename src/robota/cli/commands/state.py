@@ -19,9 +19,9 @@ from robota.log.chain.head import head_path, noted_head
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError, SessionAmbiguous
 from robota.log.replay.reading import LogReading
-from robota.log.replay.session import ReplayedSession
+from robota.log.replay.session import SessionFold
 from robota.log.replay.tail import tail_of
-from robota.log.replay.task import ReplayedTask, is_between_turns
+from robota.log.replay.task import TaskFold, is_between_turns
 from robota.log.snapshot_keeper import snapshot_path
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import (
@@ -98,7 +98,7 @@ def _reading(directory: Path) -> LogReading:
     return LogReading(snapshot_path(user, directory), noted, growth=sys.maxsize)
 
 
-def _read(directory: Path) -> tuple[ReplayedSession, int]:
+def _read(directory: Path) -> tuple[SessionFold, int]:
     """The rows of the log, and the time of its last record. Of a very long log, only those of its end."""
     reading, log = _reading(directory), directory / LOG_NAME
     if reading.takes_more_than(MAX_READ_BYTES, log):
@@ -138,7 +138,7 @@ def _show(session: CataloguedSession, options: argparse.Namespace) -> int:
     return 0
 
 
-def left_open(task: ReplayedTask) -> Message | None:
+def left_open(task: TaskFold) -> Message | None:
     """The ask that can still be answered. A command that was already started is not offered again."""
     waiting = task.waiting_ask
     if waiting is None or (waiting.ask == "command" and waiting.call_id in task.started_calls):
@@ -205,7 +205,7 @@ def _json_words(answer: Answer) -> str:
     return f"--json {shlex.quote(encode(answer).decode())}"
 
 
-def _state(task: ReplayedTask | None, waiting: Message | None, *, is_live: bool) -> AgentStateInfo:
+def _state(task: TaskFold | None, waiting: Message | None, *, is_live: bool) -> AgentStateInfo:
     """The state according to the rows. If no process runs the task and nothing is asked, it can be resumed."""
     rows = [] if task is None else list(task.messages)
     if is_live or task is None:
@@ -236,7 +236,7 @@ def _words(waiting: Message) -> str:
 
 def _as_json(
     session: CataloguedSession,
-    task: ReplayedTask | None,
+    task: TaskFold | None,
     info: AgentStateInfo,
     waiting: Message | None,
     ways: list[WayToAnswer],

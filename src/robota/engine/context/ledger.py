@@ -10,8 +10,7 @@ from robota.contracts.knowledge import INSTRUCTION_TAG, MEMORY_TAG, QUOTED_TAG
 from robota.engine.context.retained import ANSWER_BEGIN, NOT_USER_TEXT, REMINDER, user_text
 from robota.engine.model.environment import ENVIRONMENT_BEGIN
 from robota.engine.record.history import characters_of_block
-from robota.log.kinds.conversation import CondenseRecord, TruncateRecord
-from robota.log.replay.context import Piece, reduction_id
+from robota.log.replay.context import Omission, Piece, Summary
 from robota.protocol.conversation import (
     AssistantTurn,
     ImageBlock,
@@ -137,7 +136,7 @@ def _reply(number: int, turn: AssistantTurn) -> Iterator[LedgerItem]:
 
 def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, _AskedCall]) -> Iterator[LedgerItem]:
     stands_for = _told_of(piece)
-    put_by = None if piece.reduction is None else reduction_id(piece.reduction)
+    put_by = None if piece.reduction is None else piece.reduction.id
     for block in turn.content:
         kind, title = _kind_and_title(block, calls)
         call_id = block.tool_use_id if isinstance(block, ToolResultBlock) else None
@@ -158,9 +157,9 @@ def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, _AskedCall]) -> It
 def _told_of(piece: Piece) -> str:
     """What a piece stands for that a reduction put there."""
     match piece.reduction:
-        case CondenseRecord(first=first, end=end):
+        case Summary(first=first, end=end):
             return f"summary of turns {first} to {end - 1}"
-        case TruncateRecord(first=first, end=end):
+        case Omission(first=first, end=end):
             return f"note about turns {first} to {end - 1}, which were left out"
         case None:
             return ""

@@ -20,7 +20,7 @@ from robota.engine.context.span import (
 from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
-from robota.log.replay.context import RecordedConversation
+from robota.log.replay.context import ContextFold
 from robota.protocol.conversation import UserTurn
 from robota.protocol.message import TodoItem
 
@@ -115,18 +115,17 @@ class Reducer:
         history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
         return CutOutputs(cut_id=identity, count=len(results), sizes=self._sizes(before))
 
-    def restoration(self, identity: str | None, recorded: RecordedConversation, room: float) -> Callable[[], Sizes]:
-        """A function that undoes a reduction, by default the newest, if the hidden turns fit into `room` tokens."""
+    def restoration(self, identity: str, logged: ContextFold, room: float) -> Callable[[], Sizes]:
+        """A function that undoes a reduction if the hidden turns fit into `room` tokens."""
         history, before = self._history, self._history.characters
-        chosen = chosen_reduction(identity, history.undoable)
-        restored = history.without_reduction(chosen, recorded)
+        restored = history.without_reduction(identity, logged)
         if restored is None:
             raise CannotRestore("The log does not contain everything that was removed. Nothing was changed.")
         tokens = self._gauge.tokens_after(before, sum(map(characters_of, restored.turns)))
         require_room(tokens, room)
 
         def undo() -> Sizes:
-            history.restore(chosen, restored)
+            history.restore(identity, restored)
             return self._sizes(before)
 
         return undo

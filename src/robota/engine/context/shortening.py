@@ -11,7 +11,7 @@ from robota.engine.context.retained import reminder
 from robota.engine.context.summary import Summariser
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.log.replay.context import RecordedConversation
+from robota.log.replay.context import ContextFold
 from robota.protocol.events import ContextReduced
 from robota.protocol.message import Message, TodoItem
 from robota.providers.fault import ProviderFault
@@ -85,9 +85,9 @@ class Shortening:
         self._runtime.emit_usage()
         return True
 
-    def restoration(self, identity: str | None, recorded: RecordedConversation, room: float) -> Callable[[], None]:
-        """A function that undoes a reduction, by default the newest. Raises `CannotRestore`."""
-        restore = self._reducer.restoration(identity, recorded, room)
+    def restoration(self, identity: str, logged: ContextFold, room: float) -> Callable[[], None]:
+        """A function that undoes a reduction. Raises `CannotRestore`."""
+        restore = self._reducer.restoration(identity, logged, room)
 
         def undo() -> None:
             self._reduced("restored", "manual", restore())

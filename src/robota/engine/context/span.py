@@ -6,8 +6,8 @@ import msgspec
 
 from robota.engine.context.cut import with_short_results
 from robota.engine.record.history import characters_of
-from robota.log.kinds.conversation import CutResult, TruncateRecord
-from robota.log.replay.context import Piece
+from robota.log.kinds.conversation import CutResult
+from robota.log.replay.context import Omission, Piece
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Turn, UserTurn
 
 
@@ -88,7 +88,7 @@ def _exchange_starts(pieces: Sequence[Piece]) -> list[int]:
 def _first_after_head(pieces: Sequence[Piece]) -> int:
     """The index after the first prompt. An earlier truncation note is not kept: the new one replaces it."""
     for place, piece in enumerate(pieces):
-        if isinstance(piece.turn, AssistantTurn) or isinstance(piece.reduction, TruncateRecord):
+        if isinstance(piece.turn, AssistantTurn) or isinstance(piece.reduction, Omission):
             return place
     return len(pieces)
 

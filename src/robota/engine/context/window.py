@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.model.request import RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.log.replay.context import RecordedConversation
+from robota.log.replay.context import ContextFold
 from robota.protocol.conversation import Usage
 from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.message import TodoItem
@@ -101,12 +101,13 @@ class Context:
 
         return condense_preview(self._runtime, system, tools, self.tokens, self._shortening.characters_for(self._room))
 
-    def restoration(self, identity: str | None, recorded: RecordedConversation) -> Callable[[], None]:
-        """A function that undoes a reduction, by default the newest, at once. Raises `CannotRestore`.
+    def restoration(self, identity: str, logged: ContextFold) -> Callable[[], None]:
+        """A function that undoes a reduction at once. Raises `CannotRestore`.
 
-        `recorded` is what the log has. Nothing is condensed automatically before the conversation has grown again.
+        `logged` is what the log has of the task without it. Nothing is condensed automatically before the conversation
+        has grown again.
         """
-        restore = self._shortening.restoration(identity, recorded, self._room)
+        restore = self._shortening.restoration(identity, logged, self._room)
 
         def undo() -> None:
             restore()

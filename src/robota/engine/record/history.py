@@ -3,19 +3,12 @@
 from collections.abc import Sequence, Set
 from typing import Final, Protocol, assert_never
 
+import msgspec
+
 from robota.engine.record.journal import Journal
 from robota.log.kinds.calls import ResultRecord
 from robota.log.kinds.conversation import PinRecord, Reduction, RestoreRecord, TurnRecord
-from robota.log.replay.context import (
-    ModelContext,
-    Piece,
-    RecordedConversation,
-    interrupted_result,
-    open_context_of,
-    reduction_id,
-    unanswered,
-    with_results,
-)
+from robota.log.replay.context import ContextFold, ModelContext, Piece, interrupted_result, unanswered
 from robota.protocol.conversation import (
     AssistantBlock,
     AssistantTurn,
@@ -50,14 +43,12 @@ class History:
         journal: Journal,
         turn_format: TurnFormat,
         conversation: ModelContext | None = None,
-        results: Sequence[ToolResultBlock] = (),
     ) -> None:
-        """`conversation` is that of a resumed task; `results` are those of its last reply that are in no turn yet."""
+        """`conversation` is that of a resumed task."""
         self._task_id = task_id
         self._journal = journal
         self._turn_format = turn_format
         self._conversation = conversation or ModelContext()
-        self._results = list(results)
         self._outgoing: list[Turn] = []
         self._sizes: list[int] = []
         self.characters = 0  # of all that is sent
@@ -70,12 +61,12 @@ class History:
     @property
     def pieces(self) -> Sequence[Piece]:
         """The pieces of the conversation, with the numbers by which reductions refer to turns."""
-        return self._conversation.pieces
+        return self._conversation.fold.pieces
 
     @property
     def recorded(self) -> int:
         """How many turns were ever recorded."""
-        return self._conversation.recorded
+        return self._conversation.fold.recorded
 
     @property
     def last_call_number(self) -> int:
@@ -105,11 +96,11 @@ class History:
     def keep_result(self, result: ToolResultBlock) -> None:
         """Log the result of a call while others of the same reply still run, so that a crash does not lose it."""
         self._journal.write(ResultRecord(task_id=self._task_id, result=result))
-        self._results.append(result)
+        self._conversation.fold.results.append(result)
 
     def add_user(self, content: Sequence[UserBlock]) -> None:
         """Add results or text. Open calls without a result get one that says they were interrupted."""
-        if content or self._results:
+        if content or self._conversation.fold.results:
             kept = self._kept_calls
             self._add(UserTurn(content=tuple(block for block in content if _call_answered_by(block) not in kept)))
 
@@ -121,13 +112,13 @@ class History:
     @property
     def pins(self) -> Set[int]:
         """The numbers of the pinned turns, which no reduction removes."""
-        return self._conversation.pins
+        return self._conversation.fold.pins
 
     def pin(self, turn: int, is_pinned: bool) -> None:
         """Pin or unpin a turn."""
         record = PinRecord(task_id=self._task_id, turn=turn, is_pinned=is_pinned)
         self._journal.write(record)
-        self._conversation.pin(record)
+        self._conversation.fold.take(record)
 
     def reduce(self, reduction: Reduction) -> None:
         """Apply a reduction. It is one record, so a crash cannot leave it half done."""
@@ -139,21 +130,21 @@ class History:
     @property
     def undoable(self) -> Sequence[str]:
         """The ids of the reductions that can be undone, the newest last."""
-        return self._conversation.undoable
+        return self._conversation.fold.undoable
 
-    def without_reduction(self, identity: str, recorded: RecordedConversation) -> ModelContext | None:
-        """The conversation with that reduction undone; `recorded` is what the log has of the task.
+    def without_reduction(self, identity: str, logged: ContextFold) -> ModelContext | None:
+        """The conversation with that reduction undone; `logged` is what the log has of the task without it.
 
-        None if the log does not have all hidden turns. Turns that are sent now stay the same objects.
+        None if the log does not have everything. Turns that are sent now stay the same objects.
         """
-        shown = {piece.number: piece.turn for piece in self.pieces if piece.reduction is None and not piece.cuts}
-        known = {**dict(enumerate(recorded.turns)), **shown}
-        if any(number not in known for number in range(self.recorded)):
+        fold = self._conversation.fold
+        if logged.recorded != fold.recorded or logged.reduction_ids.keys() != fold.reduction_ids.keys() - {identity}:
             return None
-        remaining = [each for each in recorded.reductions if reduction_id(each.reduction) != identity]
-        restored = open_context_of([known[number] for number in range(self.recorded)], remaining)
-        restored.pins = self._conversation.pins
-        return restored
+        sent = {piece.number: piece for piece in self.pieces if piece.reduction is None and not piece.cuts}
+        is_sent = (piece.reduction is None and not piece.cuts and piece.number in sent for piece in logged.pieces)
+        pieces = [sent[piece.number] if same else piece for piece, same in zip(logged.pieces, is_sent, strict=True)]
+        restored = msgspec.structs.replace(logged, pieces=pieces, pins=fold.pins, results=fold.results)
+        return ModelContext(restored)
 
     def restore(self, identity: str, restored: ModelContext) -> None:
         """Undo a reduction; `restored` is the conversation without it."""
@@ -165,14 +156,11 @@ class History:
     def _add(self, turn: Turn) -> None:
         # The log gets the turn unrepaired: reading it repairs it in the same way, and nothing is written twice.
         self._journal.write(TurnRecord(task_id=self._task_id, turn=turn))
-        if isinstance(turn, UserTurn) and self._results:
-            turn = with_results(turn, self._results, self.turns[-1] if self.turns else None)
-        self._results.clear()
         self._prepare(self._conversation.add(turn))
 
     @property
     def _kept_calls(self) -> set[str]:
-        return {result.tool_use_id for result in self._results}
+        return {result.tool_use_id for result in self._conversation.fold.results}
 
     def _prepare(self, kept: int, prepared: dict[int, Turn] | None = None) -> None:
         """Prepare the turns from index `kept` on; a turn prepared before stays the same object for the wire."""

@@ -19,7 +19,7 @@ from robota.protocol.state import AgentStateInfo, StateTracker, is_request_row
 if TYPE_CHECKING:
     from robota.log.replay.rows.past_calls import EndedCall
     from robota.log.replay.rows.row_pages import RowPages
-    from robota.log.replay.task import ReplayedTask
+    from robota.log.replay.task import TaskFold
 
 # A streaming row is written to the log this often, so a crash loses at most this much of a reply.
 SNAPSHOT_SECONDS: Final = 0.5
@@ -42,7 +42,7 @@ class Rows:
         task_id: str,
         journal: Journal,
         bus: EventBus,
-        replayed: "ReplayedTask | None" = None,
+        replayed: "TaskFold | None" = None,
         *,
         clock: Callable[[], float] = monotonic,
         later: Callable[[float, Callable[[], None]], object] = _later,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, TypeVar, assert_never
 
-from robota.engine.context.reducer import CannotRestore
+from robota.engine.context.reducer import CannotRestore, chosen_reduction
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.user_input import AskTable
 from robota.engine.session.decision import (
@@ -19,7 +19,7 @@ from robota.engine.session.decision import (
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.task import Task
 from robota.log.errors import LogError
-from robota.log.replay.recorded_conversation import recorded_conversation
+from robota.log.replay.reading import context_without
 from robota.protocol.commands import (
     Accepted,
     CondenseContext,
@@ -135,10 +135,11 @@ class ContextCommands:
     async def _restoring(self, task: Task, command: RestoreContext) -> Decision[Accepted]:
         """Undo a reduction from the log. The task may start a request while the log is read, so check after."""
         try:
-            recorded = await asyncio.to_thread(recorded_conversation, self._journal.path, task.runtime.task_id)
+            chosen = chosen_reduction(command.id, task.runtime.history.undoable)
+            logged = await asyncio.to_thread(context_without, self._journal.path, task.runtime.task_id, chosen)
             if self._is_answering(task):
                 return ANSWERING
-            restore = task.context.restoration(command.id, recorded)
+            restore = task.context.restoration(chosen, logged)
         except (CannotRestore, LogError) as refusal:
             return Refused(code="cannot_restore", message=str(refusal))
         return accepting(restore)

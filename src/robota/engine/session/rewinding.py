@@ -10,7 +10,7 @@ from robota.contracts.rewind import RewindError, RewindService
 from robota.engine.record.journal import Journal
 from robota.engine.session.decision import ChangeFailed, Changes, Decision, SessionChange
 from robota.log.replay.reading import LogReading
-from robota.log.replay.session import ReplayedSession
+from robota.log.replay.session import SessionFold
 from robota.protocol.commands import (
     Accepted,
     ListRewindPoints,
@@ -51,7 +51,7 @@ class RewoundSession(Protocol):
         ...
 
 
-async def session_as_logged(journal: Journal) -> tuple[ReplayedSession, int]:
+async def session_as_logged(journal: Journal) -> tuple[SessionFold, int]:
     """The session as its log has it now, and the time of the last record."""
     reading = LogReading()
     loaded = await asyncio.to_thread(reading.read, journal.path)

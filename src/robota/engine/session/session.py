@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from robota.engine.session.tool_gathering import ToolGathering
     from robota.engine.task.resumption import PausedTask
     from robota.engine.task.task import Task
-    from robota.log.replay.session import ReplayedSession
+    from robota.log.replay.session import SessionFold
 
 # A hanging disk must not block the exit: everything written is already in the kernel's page cache.
 LAST_SYNC_SECONDS: Final = 10.0
@@ -176,7 +176,7 @@ class Session:
             case _:
                 assert_never(command)
 
-    async def resume(self, replayed: "ReplayedSession", left_ms: int) -> None:
+    async def resume(self, replayed: "SessionFold", left_ms: int) -> None:
         """Restore a session from its log: show its task and ask whether to continue it.
 
         `left_ms` is the time of the last record. Approvals and grants are not restored. Returns once the person is

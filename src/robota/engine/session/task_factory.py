@@ -24,7 +24,7 @@ from robota.providers.definition import ModelInfo
 
 if TYPE_CHECKING:
     from robota.engine.task.resumption import PausedTask
-    from robota.log.replay.task import ReplayedTask
+    from robota.log.replay.task import TaskFold
 
 
 class TaskFactory:
@@ -55,7 +55,7 @@ class TaskFactory:
         options: Options,
         task_id: str | None = None,
         parent_id: str | None = None,
-        replayed: "ReplayedTask | None" = None,
+        replayed: "TaskFold | None" = None,
     ) -> Task:
         """A new task, or with `replayed` one restored from the log."""
         identity = task_id or f"task-{self._journal.next_ts()}"
@@ -93,7 +93,7 @@ class TaskFactory:
 
         self._bus.emit(background_tasks(self._services.processes))
 
-    def runtime_of(self, options: Options, replayed: "ReplayedTask") -> TaskRuntime:
+    def runtime_of(self, options: Options, replayed: "TaskFold") -> TaskRuntime:
         """The runtime of a task from an earlier process: its rows and usage, but no conversation yet."""
         runtime = self._runtime(options, Rows(replayed.task_id, self._journal, self._bus, replayed))
         totals, meter = replayed.totals, runtime.meter
@@ -117,7 +117,7 @@ class TaskFactory:
         if paused.opened is not None:
             return paused.opened
         replayed, call_format = paused.task, _call_format(options)
-        history = History(replayed.task_id, self._journal, call_format, replayed.open_conversation(), replayed.results)
+        history = History(replayed.task_id, self._journal, call_format, replayed.open_conversation())
         runtime = msgspec.structs.replace(
             paused.runtime, history=history, mode=options.mode, permission_mode=options.permission_mode
         )

@@ -12,7 +12,7 @@ from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.runtime.user_input import ResumedAnswer, UserInput, ends_task, input_from
 from robota.engine.task.task import Task
 from robota.log.replay.context import interrupted_result
-from robota.log.replay.task import ReplayedTask
+from robota.log.replay.task import TaskFold
 from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import RESUME_ASKS
@@ -44,7 +44,7 @@ class PausedTask:
     def __init__(
         self,
         runtime: TaskRuntime,
-        task: ReplayedTask,
+        task: TaskFold,
         left_ms: int,
         open_subtasks: Sequence[str] = (),
         subtask_ask: Message | None = None,

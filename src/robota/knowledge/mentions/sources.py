@@ -67,7 +67,7 @@ class MentionSources:
 
     async def terminal(self) -> str:
         """The last commands and those in the background, with their output."""
-        from robota.log.replay.present_records import present_records
+        from robota.log.replay.branches import present_records
         from robota.log.replay.transcript import transcript
 
         log = self._session.log
@@ -121,7 +121,7 @@ class MentionSources:
         from robota.log.catalogue.find import find_catalogued
         from robota.log.catalogue.places import project_places
         from robota.log.chain.reader import LOG_NAME
-        from robota.log.replay.present_records import present_records
+        from robota.log.replay.branches import present_records
         from robota.log.replay.transcript import transcript
 
         user = user_directory(self._session.env)

@@ -9,22 +9,24 @@ from typing import Final
 
 import msgspec
 
-from robota.log.catalogue.index_file import INDEX_DIRECTORY, Notify, with_index
 from robota.log.catalogue.live import held_logs
 from robota.log.catalogue.places import SessionsPlace, session_directories
 from robota.log.catalogue.summary import SessionStatus, SummaryFold
 from robota.log.chain.growth import LogPosition, continues, last_records, records_since
 from robota.log.chain.reader import LOG_NAME
+from robota.log.derived_file import DerivedIndex, Notify
 from robota.log.errors import LogError
 from robota.log.store import PROJECT_DIRECTORY
 
-INDEX_NAME: Final = "sessions.sqlite"
-INDEX_VERSION: Final = 4
 # How many bytes of new records one listing reads. The next continues from there.
 READ_AT_ONCE: Final = 8 * 1024 * 1024
 # Enough of the beginning and the end to summarise a session of any length.
 READ_OF_EACH: Final = 256 * 1024
-SCHEMA: Final = "CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID"
+INDEX: Final = DerivedIndex(
+    name="sessions.sqlite",
+    version=4,
+    schema="CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID",
+)
 
 
 class LogStamp(msgspec.Struct, frozen=True, array_like=True):
@@ -104,8 +106,7 @@ def catalogue(
     def refreshed(connection: sqlite3.Connection) -> dict[str, CatalogueEntry]:
         return _refreshed(connection, places, present)
 
-    path = user_directory / INDEX_DIRECTORY / INDEX_NAME if user_directory is not None else None
-    entries = with_index(path, SCHEMA, INDEX_VERSION, refreshed, notify)
+    entries = INDEX.use(user_directory, refreshed, notify)
     live = held_logs(each.log for each in present)
     sessions = [each.catalogued(entries[each.key], is_live=each.log in live) for each in present]
     return tuple(sorted(sessions, key=lambda each: (-each.modified_ms, each.id)))

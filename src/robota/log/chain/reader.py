@@ -16,12 +16,12 @@ from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link
 
 LOG_NAME: Final = "log.jsonl"
 # No record that Robota writes is longer. Anything longer is damage and must not fill memory.
-LONGEST_LINE: Final = 64 * 1024 * 1024
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 # Gigabytes without a line break were not written by Robota, and reading on would take too long.
-MOST_SKIPPED: Final = 4 * LONGEST_LINE
+MAX_SKIPPED_BYTES: Final = 4 * MAX_LINE_BYTES
 SKIPPED_AT_ONCE: Final = 1024 * 1024
 # A file that is not a log would report a problem for every line.
-MOST_PROBLEMS: Final = 1_000
+MAX_PROBLEMS: Final = 1_000
 
 
 class LineSpan(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -101,14 +101,14 @@ def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
     return reading.loaded()
 
 
-def next_line(stream: BufferedReader, skipped: int = MOST_SKIPPED) -> tuple[bytes, int]:
+def next_line(stream: BufferedReader, skipped: int = MAX_SKIPPED_BYTES) -> tuple[bytes, int]:
     """The next line and its length, 0 at the end. For a line that is too long for a record, only its end is returned.
 
     At most `skipped` bytes of such a line are read; then the result has no newline, and reading stops there.
     """
-    line = stream.readline(LONGEST_LINE)
+    line = stream.readline(MAX_LINE_BYTES)
     length = len(line)
-    if length < LONGEST_LINE or line.endswith(b"\n"):
+    if length < MAX_LINE_BYTES or line.endswith(b"\n"):
         return line, length
     piece = line = b""
     while length < skipped and not piece.endswith(b"\n") and (piece := stream.readline(SKIPPED_AT_ONCE)):
@@ -188,7 +188,7 @@ class _Reading:
             self.texts.add(payload.hash)
 
     def _report(self, flaw: RecordFlaw, handling: Handling, seq: int | None = None) -> None:
-        if len(self.problems) < MOST_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(LoadProblem(line=self.line, flaw=flaw, handling=handling, seq=seq))
 
     def loaded(self) -> Loaded:

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from robota.log.record import Payload, record_kind
+from robota.log.record import Payload, TaskPayload, record_kind
 from robota.protocol.calls import CallPurpose
 from robota.protocol.codec import view_of
 from robota.protocol.conversation import ToolResultBlock
@@ -24,10 +24,9 @@ class VerdictRecord(Payload, frozen=True, kw_only=True):
 
 
 @record_kind("answer")
-class AnswerRecord(Payload, frozen=True, kw_only=True):
+class AnswerRecord(TaskPayload, frozen=True, kw_only=True):
     """The user's answer to the ask `ts`. For the audit; it never approves anything again."""
 
-    task_id: str
     ts: int
     response: str
     text: str | None = None
@@ -43,10 +42,9 @@ class ReachedRecord(Payload, frozen=True, kw_only=True):
 
 
 @record_kind("toolStart")
-class ToolStartRecord(Payload, frozen=True, kw_only=True):
+class ToolStartRecord(TaskPayload, frozen=True, kw_only=True):
     """A call is about to run with this input. `is_changed`: the user or a hook modified it."""
 
-    task_id: str
     call_id: str
     tool: str
     input: dict[str, Any]
@@ -54,7 +52,7 @@ class ToolStartRecord(Payload, frozen=True, kw_only=True):
 
 
 @record_kind("toolEnd")
-class ToolEndRecord(Payload, frozen=True, kw_only=True):
+class ToolEndRecord(TaskPayload, frozen=True, kw_only=True):
     """A call has ended. `status` and the other fields are those of the protocol's `toolEnd`, which clients show.
 
     A `view` omits what the rows of the call contain: the hunks of a diff, the output of a command. `row` is the `ts` of
@@ -62,7 +60,6 @@ class ToolEndRecord(Payload, frozen=True, kw_only=True):
     versions have none of this.
     """
 
-    task_id: str
     call_id: str
     tool: str
     status: str
@@ -88,24 +85,22 @@ class ToolEndRecord(Payload, frozen=True, kw_only=True):
 
 
 @record_kind("result")
-class ResultRecord(Payload, frozen=True, kw_only=True):
+class ResultRecord(TaskPayload, frozen=True, kw_only=True):
     """The result of one of several calls in a reply, written as soon as the call has ended.
 
     It belongs to the next user turn of the task, whose own record does not repeat it.
     """
 
-    task_id: str
     result: ToolResultBlock
 
 
 @record_kind("files")
-class FileStampsRecord(Payload, frozen=True, kw_only=True):
+class FileStampsRecord(TaskPayload, frozen=True, kw_only=True):
     """The state of files, by workspace path, when a call showed them to the model or wrote them.
 
     A stamp is that of `workspace.files`; an empty one means that the file was removed.
     """
 
-    task_id: str
     call_id: str
     files: dict[str, tuple[int, ...]]
 

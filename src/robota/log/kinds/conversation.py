@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from robota.log.record import Payload, record_kind
+from robota.log.record import TaskPayload, record_kind
 from robota.protocol.codec import message_of
 from robota.protocol.conversation import Turn, UserTurn
 from robota.protocol.message import Message
@@ -12,10 +12,9 @@ from robota.protocol.wire import Value
 
 
 @record_kind("message")
-class MessageRecord(Payload, frozen=True, kw_only=True):
+class MessageRecord(TaskPayload, frozen=True, kw_only=True):
     """A row of the conversation. One with the `ts` of an earlier row replaces it."""
 
-    task_id: str
     message: Message
 
     holds_open_values: ClassVar[bool] = True
@@ -35,30 +34,27 @@ class _RawMessageRecord(Value, frozen=True, kw_only=True):
 
 
 @record_kind("messageText")
-class MessageTextRecord(Payload, frozen=True, kw_only=True):
+class MessageTextRecord(TaskPayload, frozen=True, kw_only=True):
     """Text that was streamed for the row `ts`. The complete row follows at the end."""
 
-    task_id: str
     ts: int
     added: str
 
 
 @record_kind("turn")
-class TurnRecord(Payload, frozen=True, kw_only=True):
+class TurnRecord(TaskPayload, frozen=True, kw_only=True):
     """A turn as it is sent to the provider."""
 
-    task_id: str
     turn: Turn
 
 
 @record_kind("condense")
-class CondenseRecord(Payload, frozen=True, kw_only=True):
+class CondenseRecord(TaskPayload, frozen=True, kw_only=True):
     """From now on, the turns `first` up to `end` of a task are replaced by a summary for the model.
 
     The turns in `keep` follow it unchanged.
     """
 
-    task_id: str
     condense_id: str
     trigger: str
     first: int
@@ -70,14 +66,13 @@ class CondenseRecord(Payload, frozen=True, kw_only=True):
 
 
 @record_kind("truncate")
-class TruncateRecord(Payload, frozen=True, kw_only=True):
+class TruncateRecord(TaskPayload, frozen=True, kw_only=True):
     """The turns `first` up to `end` are hidden from the model from now on; `put` replaces them.
 
     The turns in `keep` follow it unchanged. Records with the same id belong together; an id may also be that of a
     condensation.
     """
 
-    task_id: str
     truncation_id: str
     first: int
     end: int
@@ -94,27 +89,24 @@ class CutResult(Value, frozen=True, kw_only=True):
 
 
 @record_kind("cut")
-class CutRecord(Payload, frozen=True, kw_only=True):
+class CutRecord(TaskPayload, frozen=True, kw_only=True):
     """From now on, these results of calls are shortened for the model."""
 
-    task_id: str
     cut_id: str
     results: tuple[CutResult, ...]
 
 
 @record_kind("restore")
-class RestoreRecord(Payload, frozen=True, kw_only=True):
+class RestoreRecord(TaskPayload, frozen=True, kw_only=True):
     """Undo a condensation, truncation or cut: what it hid is shown again."""
 
-    task_id: str
     id: str
 
 
 @record_kind("pin")
-class PinRecord(Payload, frozen=True, kw_only=True):
+class PinRecord(TaskPayload, frozen=True, kw_only=True):
     """Pin or unpin a turn. A pinned turn stays verbatim when the context is reduced."""
 
-    task_id: str
     turn: int
     is_pinned: bool
 

@@ -2,17 +2,17 @@
 
 from typing import ClassVar, Final
 
-from robota.log.record import Payload, record_kind
+from robota.log.record import Payload, TaskPayload, record_kind
 from robota.protocol.message import QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import without_controls
 
-LONGEST_NAME: Final = 200
+MAX_NAME_LENGTH: Final = 200
 
 
 def kept_name(typed: str | None) -> str | None:
     """A normalized session name: one line without invisible characters; None if nothing remains."""
-    return " ".join(without_controls(typed or "").split())[:LONGEST_NAME].strip() or None
+    return " ".join(without_controls(typed or "").split())[:MAX_NAME_LENGTH].strip() or None
 
 
 @record_kind("session")
@@ -20,6 +20,7 @@ class SessionHeader(Payload, frozen=True, kw_only=True):
     """How a session was started or resumed; the newest record applies."""
 
     outlives_rewind: ClassVar[bool] = True
+    newest_applies: ClassVar[bool] = True
 
     id: str
     cwd: str
@@ -32,27 +33,26 @@ class SessionHeader(Payload, frozen=True, kw_only=True):
 
 
 @record_kind("task")
-class TaskRecord(Payload, frozen=True, kw_only=True):
+class TaskRecord(TaskPayload, frozen=True, kw_only=True):
     """A task begins, continues after its end, or has changed its mode."""
 
-    task_id: str
     mode: str
     parent_task_id: str | None = None
 
 
 @record_kind("end")
-class EndRecord(Payload, frozen=True, kw_only=True):
+class EndRecord(TaskPayload, frozen=True, kw_only=True):
     """A task has ended."""
 
-    task_id: str
     outcome: str
 
 
 @record_kind("todos")
-class TodosRecord(Payload, frozen=True, kw_only=True):
+class TodosRecord(TaskPayload, frozen=True, kw_only=True):
     """The whole todo list of a task."""
 
-    task_id: str
+    newest_applies: ClassVar[bool] = True
+
     todos: tuple[TodoItem, ...]
 
 
@@ -61,6 +61,7 @@ class QueueRecord(Payload, frozen=True, kw_only=True):
     """All messages that are waiting for the running task."""
 
     outlives_rewind: ClassVar[bool] = True
+    newest_applies: ClassVar[bool] = True
 
     queue: tuple[QueuedMessage, ...]
 
@@ -82,18 +83,18 @@ class NameRecord(Payload, frozen=True, kw_only=True):
     """The session was renamed, or its name removed. The newest record applies, and overrides the header."""
 
     outlives_rewind: ClassVar[bool] = True
+    newest_applies: ClassVar[bool] = True
 
     name: str | None = None
 
 
 @record_kind("title")
-class TitleRecord(Payload, frozen=True, kw_only=True):
+class TitleRecord(TaskPayload, frozen=True, kw_only=True):
     """A title suggested by a model; a name given by the user takes precedence.
 
     `cost` is that of the request, if known. The title is empty if the answer was unusable.
     """
 
-    task_id: str
     title: str
     cost: float | None = None
 

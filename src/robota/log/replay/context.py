@@ -7,7 +7,16 @@ from typing import Final, assert_never
 
 import msgspec
 
-from robota.log.kinds.conversation import CondenseRecord, CutRecord, PinRecord, Reduction, TruncateRecord
+from robota.log.kinds.calls import ResultRecord
+from robota.log.kinds.conversation import (
+    CondenseRecord,
+    CutRecord,
+    PinRecord,
+    Reduction,
+    RestoreRecord,
+    TruncateRecord,
+    TurnRecord,
+)
 from robota.protocol.conversation import (
     AssistantTurn,
     ImageBlock,
@@ -41,9 +50,9 @@ class Mend(StrEnum):
 
 
 class PairingProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """A repair; `place` is the position in the mended history."""
+    """A repair; `index` is the position in the mended history."""
 
-    place: int
+    index: int
     mend: Mend
     call_id: str | None = None
 
@@ -83,10 +92,10 @@ def unanswered(last_turn: Turn | None) -> tuple[ToolUseBlock, ...]:
 
 def with_results(turn: UserTurn, results: Sequence[ToolResultBlock], reply: Turn | None) -> UserTurn:
     """The turn with the results that were logged one by one before it, in the order of the calls."""
-    places = {call.id: place for place, call in enumerate(unanswered(reply))}
-    known = [block for block in turn.content if isinstance(block, ToolResultBlock)]
+    order = {call.id: number for number, call in enumerate(unanswered(reply))}
+    own = [block for block in turn.content if isinstance(block, ToolResultBlock)]
     others = [block for block in turn.content if not isinstance(block, ToolResultBlock)]
-    ordered = sorted((*results, *known), key=lambda result: places.get(result.tool_use_id, len(places)))
+    ordered = sorted((*results, *own), key=lambda result: order.get(result.tool_use_id, len(order)))
     return UserTurn(content=(*ordered, *others))
 
 
@@ -113,12 +122,12 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True):
 class _Notes:
     """Collects the repairs at one position."""
 
-    def __init__(self, place: int, problems: list[PairingProblem]) -> None:
-        self._place = place
+    def __init__(self, index: int, problems: list[PairingProblem]) -> None:
+        self._index = index
         self._problems = problems
 
     def add(self, mend: Mend, call_id: str | None = None) -> None:
-        self._problems.append(PairingProblem(place=self._place, mend=mend, call_id=call_id))
+        self._problems.append(PairingProblem(index=self._index, mend=mend, call_id=call_id))
 
 
 def _alternating(turns: Sequence[Turn], start: int, problems: list[PairingProblem]) -> list[Turn]:
@@ -228,118 +237,191 @@ def _as_text(result: ToolResultBlock) -> list[UserBlock]:
     return [TextBlock(text=ORPHAN_INTRODUCTION + result.content), *images]
 
 
-class Reduced(msgspec.Struct, frozen=True, kw_only=True):
-    """A reduction and how many turns had been recorded before it."""
+class _ReplacedTurns(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The turns `first` up to `end`, which a reduction replaced."""
 
-    after: int
-    reduction: Reduction
+    id: str
+    first: int
+    end: int
+
+
+class Summary(_ReplacedTurns, frozen=True, kw_only=True, gc=False, tag="summary"):
+    """The turns were condensed."""
+
+
+class Omission(_ReplacedTurns, frozen=True, kw_only=True, gc=False, tag="omission"):
+    """The turns were left out."""
 
 
 # Shared by all pieces, because an empty dictionary for each turn of a long conversation would take memory.
 NO_CUTS: Final[dict[str, str]] = {}
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded turn with its number, or the replacement that a reduction made, with the number of its first turn.
+class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A recorded turn with its number, or what a reduction put in place of turns, with the number of the first of them.
 
-    `cuts` are the cuts by the call whose result they shortened.
+    `cuts` are the ids of cuts by the call whose result they shortened.
     """
 
     number: int
     turn: Turn
-    reduction: CondenseRecord | TruncateRecord | None = None
+    reduction: Summary | Omission | None = None
     cuts: dict[str, str] = {}
 
 
-class RecordedConversation(msgspec.Struct, frozen=True, kw_only=True):
-    """All recorded turns of a task, and the reductions in force; needed to undo a reduction."""
-
-    turns: tuple[Turn, ...]
-    reductions: tuple[Reduced, ...]
+ContextPayload = TurnRecord | ResultRecord | Reduction | RestoreRecord | PinRecord
 
 
-class ContextBase(msgspec.Struct, frozen=True, kw_only=True):
-    """The conversation of a task after its first `recorded` turns, ending with `last`.
+class EarlierRecordsNeeded(Exception):
+    """A record changes something that is not in memory any more, so the log must be read from its beginning."""
 
-    Turns that were hidden from the model by then are not included, so the reductions in `reduction_ids` cannot be
-    undone from here.
+
+class ContextFold(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What the model gets of a task after the records so far. It is part of snapshots, so it is bounded like a context.
+
+    `recorded` is the number of turns ever recorded, and `last` the newest of them. `pieces` are those that are not
+    hidden. `reduction_ids` are in the order of the reductions, the newest of which came after `reduced_at` turns.
+    `pins` are the numbers of pinned turns, and `results` those of the last reply that are not in a turn yet.
     """
 
-    recorded: int
-    last: Turn | None
-    pieces: tuple[Piece, ...]
-    turns: tuple[Turn, ...]
-    reduction_ids: tuple[str, ...]
+    recorded: int = 0
+    last: Turn | None = None
+    pieces: list[Piece] = []
+    reduction_ids: dict[str, None] = {}
+    reduced_at: int = 0
+    pins: set[int] = set()
+    results: list[ToolResultBlock] = []
+
+    def take(self, payload: ContextPayload) -> None:
+        """Add the next record. Raises `EarlierRecordsNeeded`."""
+        match payload:
+            case TurnRecord():
+                self.add(payload.turn)
+            case ResultRecord():
+                self.results.append(payload.result)
+            case CondenseRecord() | TruncateRecord() | CutRecord():
+                self.reduce(payload)
+            case RestoreRecord():
+                # What the reduction hid is not here, so it must have been left out; see `Timeline`.
+                if payload.id in self.reduction_ids:
+                    raise EarlierRecordsNeeded
+            case PinRecord():
+                (self.pins.add if payload.is_pinned else self.pins.discard)(payload.turn)
+            case _:
+                assert_never(payload)
+
+    def add(self, turn: Turn) -> Turn:
+        """Add the next turn, and return it. A user turn gets the results that were logged before it."""
+        if isinstance(turn, UserTurn) and self.results:
+            turn = with_results(turn, self.results, self.last)
+        self.results.clear()
+        self.last = turn
+        if turn.content:
+            self.pieces.append(Piece(number=self.recorded, turn=turn, cuts=NO_CUTS))
+        self.recorded += 1
+        return turn
+
+    def reduce(self, reduction: Reduction) -> None:
+        """Replace the turns that the reduction hides with its own."""
+        self.reduction_ids[reduction_id(reduction)] = None
+        self.reduced_at = self.recorded
+        if isinstance(reduction, CutRecord):
+            self.pieces = _cut(self.pieces, reduction)
+        else:
+            self.pieces = _replaced(self.pieces, reduction)
+
+    @property
+    def open_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls of the last reply without a result."""
+        answered = {result.tool_use_id for result in self.results}
+        return tuple(call for call in unanswered(self.last) if call.id not in answered)
+
+    @property
+    def undoable(self) -> list[str]:
+        """The ids of the visible reductions, newest last. Others are hidden by one of these."""
+        shown = {piece.reduction.id for piece in self.pieces if piece.reduction is not None}
+        shown.update(cut_id for piece in self.pieces for cut_id in piece.cuts.values())
+        return [identity for identity in self.reduction_ids if identity in shown]
+
+    def copied(self) -> "ContextFold":
+        """A copy that can be changed without changing this one."""
+        return msgspec.structs.replace(
+            self,
+            pieces=[*self.pieces],
+            reduction_ids={**self.reduction_ids},
+            pins={*self.pins},
+            results=[*self.results],
+        )
 
 
 class ModelContext:
-    """The visible pieces of a task, and the valid history that they form.
+    """The pieces of a running task, and `turns`, the valid history that they form.
 
-    Numbers never change, so dropping a reduction does not affect the others. Only the ids of reductions are stored, so
-    that turns hidden from the model take no memory.
+    Numbers never change, so undoing a reduction does not affect the others.
     """
 
-    def __init__(self, base: ContextBase | None = None) -> None:
-        self.recorded = 0 if base is None else base.recorded
-        self.pieces: list[Piece] = [] if base is None else list(base.pieces)
-        self.turns: list[Turn] = [] if base is None else list(base.turns)
-        self.reduction_ids: dict[str, None] = {} if base is None else dict.fromkeys(base.reduction_ids)  # in order
-        self.pins: set[int] = set()
+    def __init__(self, fold: ContextFold | None = None) -> None:
+        self.fold = ContextFold() if fold is None else fold.copied()
+        self.turns = _valid_turns(self.fold.pieces)
 
     def add(self, turn: Turn) -> int:
         """Add the next turn. Returns how many turns before it are still the same objects.
 
         The calls of a reply stay open until the next user turn.
         """
-        number, known = self.recorded, len(self.turns)
-        self.recorded += 1
-        if not turn.content:
-            return known
-        self.pieces.append(Piece(number=number, turn=turn, cuts=NO_CUTS))
-        is_reply = isinstance(turn, AssistantTurn)
-        if is_reply and not (known and isinstance(self.turns[-1], AssistantTurn)):
-            self.turns.append(turn)
-            return known
-        # Only the newest pair can need a change, so the cost does not grow with the conversation.
-        newest = self.turns[-2:]
-        mended = mend([*newest, turn], trusted=len(newest)).turns
-        is_same = not newest or mended[len(newest) - 1] is newest[-1]
-        kept = known if is_same else known - 1
-        added = mended[len(newest) - (known - kept) :]
-        self.turns[kept:] = added[:-1] if is_reply and unanswered(turn) else added
-        return kept
+        return _add_valid(self.turns, self.fold.add(turn))
 
     def reduce(self, reduction: Reduction) -> None:
         """Replace the turns that the reduction hides with its own."""
-        self.reduction_ids[reduction_id(reduction)] = None
-        if isinstance(reduction, CutRecord):
-            self.pieces = _cut(self.pieces, reduction)
-        else:
-            self.pieces = _replaced(self.pieces, reduction)
-        self.turns = list(mend([piece.turn for piece in self.pieces]).turns)
+        self.fold.reduce(reduction)
+        self.turns = _valid_turns(self.fold.pieces)
 
-    @property
-    def undoable(self) -> list[str]:
-        """The ids of the visible reductions, newest last. Others are hidden by one of these."""
-        shown = {reduction_id(piece.reduction) for piece in self.pieces if piece.reduction is not None}
-        shown.update(cut_id for piece in self.pieces for cut_id in piece.cuts.values())
-        return [identity for identity in self.reduction_ids if identity in shown]
+    def close(self) -> None:
+        """Give every call a result, because no process runs the task."""
+        results = [UserTurn(content=tuple(self.fold.results))] if self.fold.results else []
+        self.turns = list(mend([*self.turns, *results]).turns)
+        self.fold.results.clear()
 
-    def pin(self, record: PinRecord) -> None:
-        """Pin or unpin a turn. Reductions keep pinned turns."""
-        if record.is_pinned:
-            self.pins.add(record.turn)
-        else:
-            self.pins.discard(record.turn)
+
+def _valid_turns(pieces: Sequence[Piece]) -> list[Turn]:
+    """The valid history that the pieces form; the calls of a reply at its end stay open."""
+    turns = [piece.turn for piece in pieces]
+    is_open = bool(turns) and isinstance(turns[-1], AssistantTurn)
+    valid = list(mend(turns[:-1] if is_open else turns).turns)
+    if is_open:
+        _add_valid(valid, turns[-1])
+    return valid
+
+
+def _add_valid(turns: list[Turn], turn: Turn) -> int:
+    """Add a turn to a valid history. Returns how many turns before it are still the same objects."""
+    count = len(turns)
+    if not turn.content:
+        return count
+    is_reply = isinstance(turn, AssistantTurn)
+    if is_reply and not (count and isinstance(turns[-1], AssistantTurn)):
+        turns.append(turn)
+        return count
+    # Only the newest pair can need a change, so the cost does not grow with the conversation.
+    newest = turns[-2:]
+    mended = mend([*newest, turn], trusted=len(newest)).turns
+    is_same = not newest or mended[len(newest) - 1] is newest[-1]
+    unchanged = count if is_same else count - 1
+    added = mended[len(newest) - (count - unchanged) :]
+    turns[unchanged:] = added[:-1] if is_reply and unanswered(turn) else added
+    return unchanged
 
 
 def _replaced(pieces: Sequence[Piece], reduction: CondenseRecord | TruncateRecord) -> list[Piece]:
     before = [piece for piece in pieces if piece.number < reduction.first]
-    kept = [piece for piece in pieces if reduction.first <= piece.number < reduction.end]
+    hidden = [piece for piece in pieces if reduction.first <= piece.number < reduction.end]
     after = [piece for piece in pieces if piece.number >= reduction.end]
-    put = Piece(number=reduction.first, turn=reduction.put, reduction=reduction)
-    # The piece of a reduction has the number of the first turn that it hides, but is not that turn.
-    return [*before, put, *(each for each in kept if each.number in reduction.keep and each.reduction is None), *after]
+    kind = Summary if isinstance(reduction, CondenseRecord) else Omission
+    hides = kind(id=reduction_id(reduction), first=reduction.first, end=reduction.end)
+    put = Piece(number=reduction.first, turn=reduction.put, reduction=hides, cuts=NO_CUTS)
+    # What replaces turns has the number of the first of them, but is not that turn.
+    kept = (piece for piece in hidden if piece.number in reduction.keep and piece.reduction is None)
+    return [*before, put, *kept, *after]
 
 
 def _cut(pieces: Sequence[Piece], record: CutRecord) -> list[Piece]:
@@ -362,37 +444,6 @@ def _with_cut_results(piece: Piece, put: dict[str, str], cut_id: str) -> Piece:
     )
     cuts = {**piece.cuts, **dict.fromkeys(put, cut_id)}
     return msgspec.structs.replace(piece, turn=UserTurn(content=content), cuts=cuts)
-
-
-def model_context_of(
-    turns: Sequence[Turn],
-    reductions: Sequence[Reduced],
-    results: Sequence[ToolResultBlock] = (),
-    base: ContextBase | None = None,
-) -> ModelContext:
-    """The conversation of a task that is not running: open calls are closed.
-
-    `results` are those of the last reply that are not in a turn yet.
-    """
-    conversation = open_context_of(turns, reductions, base)
-    closed = [*conversation.turns, UserTurn(content=tuple(results))] if results else conversation.turns
-    conversation.turns = list(mend(closed).turns)
-    return conversation
-
-
-def open_context_of(
-    turns: Sequence[Turn], reductions: Sequence[Reduced], base: ContextBase | None = None
-) -> ModelContext:
-    """The conversation of a task that continues: the calls of its last reply may still get results."""
-    conversation = ModelContext(base)
-    waiting = list(reductions)
-    for number, turn in enumerate(turns, start=conversation.recorded):
-        while waiting and waiting[0].after <= number:
-            conversation.reduce(waiting.pop(0).reduction)
-        conversation.add(turn)
-    for reduced in waiting:
-        conversation.reduce(reduced.reduction)
-    return conversation
 
 
 def reduction_id(reduction: Reduction) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from robota.log.chain.growth import records_of
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.requests import ContentRecord, RequestRecord
-from robota.log.record import PayloadError, Record, payload_of
-from robota.log.replay.landmarks import records_of
+from robota.log.record import Record, readable_payload_of
 from robota.protocol.state import is_request_row
 
 
@@ -34,10 +34,7 @@ def newest_request(log: Path, task_id: str, artifact: Callable[[str], bytes]) ->
     parts: RequestRecord | None = None
     ts = 0
     for record in records_of(log, ("content", "request")):
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            continue
+        payload = readable_payload_of(record)
         if isinstance(payload, ContentRecord):
             contents[payload.hash] = payload.text
         elif isinstance(payload, RequestRecord) and payload.task_id == task_id:
@@ -49,8 +46,8 @@ def _made_of(
     parts: RequestRecord, ts: int, contents: Mapping[str, str | None], artifact: Callable[[str], bytes]
 ) -> RecordedRequest:
     def text_of(name: str) -> str:
-        known = contents.get(name)
-        return artifact(name).decode() if known is None else known
+        text = contents.get(name)
+        return artifact(name).decode() if text is None else text
 
     return RecordedRequest(
         ts=ts,
@@ -72,10 +69,7 @@ def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes
     made_of: dict[str, RequestRecord] = {}
     requests: dict[int, RecordedRequest] = {}
     for record in records:
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            continue
+        payload = readable_payload_of(record)
         if isinstance(payload, ContentRecord):
             contents[payload.hash] = payload.text
         elif isinstance(payload, RequestRecord):

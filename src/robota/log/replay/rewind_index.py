@@ -6,13 +6,10 @@ from typing import Final
 
 import msgspec
 
-from robota.log.chain.growth import LogPosition, continues, records_since
-from robota.log.errors import LogUnreadable
-from robota.log.replay.derived_file import read_derived, write_derived
+from robota.log.chain.growth import LogPosition, records_since
+from robota.log.derived_file import DerivedFile
 from robota.log.replay.rewind_points import RewindFold, RewindHistory
-from robota.version import VERSION
 
-FORMAT: Final = f"rewind 2 {VERSION}"
 GROWTH_BYTES: Final = 2 * 1024 * 1024
 PROGRESS_BYTES: Final = 1024 * 1024
 
@@ -22,6 +19,9 @@ class RewindIndex(msgspec.Struct, frozen=True, kw_only=True):
 
     position: LogPosition
     fold: RewindFold
+
+
+REWIND_INDEX: Final = DerivedFile("rewind 2", RewindIndex)
 
 
 def read_rewind_history(
@@ -35,7 +35,8 @@ def read_rewind_history(
 
     The cache is rewritten when more than `growth` bytes were read. Raises `LogUnreadable`, OSError.
     """
-    index = _kept(file, log) or RewindIndex(position=LogPosition(), fold=RewindFold())
+    index = None if file is None else REWIND_INDEX.read(file, log)
+    index = index or RewindIndex(position=LogPosition(), fold=RewindFold())
     fold, position, reported = index.fold, index.position, index.position.offset
     for grown in records_since(log, position):
         fold.take(grown.record)
@@ -45,16 +46,5 @@ def read_rewind_history(
             progress(reported)
     progress(position.offset)
     if file is not None and position.offset - index.position.offset >= growth:
-        write_derived(file, log, FORMAT, msgspec.json.encode(RewindIndex(position=position, fold=fold)))
+        REWIND_INDEX.write(file, log, RewindIndex(position=position, fold=fold))
     return fold.history()
-
-
-def _kept(file: Path | None, log: Path) -> RewindIndex | None:
-    body = None if file is None else read_derived(file, FORMAT)
-    if body is None:
-        return None
-    try:
-        index = msgspec.json.decode(body, type=RewindIndex)
-        return index if continues(log, index.position) else None
-    except (msgspec.DecodeError, UnicodeDecodeError, LogUnreadable):
-        return None

@@ -1,41 +1,34 @@
-"""Rebuilds one task of a session from its records."""
+"""The state of one task of a session, as its records left it."""
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 import msgspec
 
 from robota.log.chain.reader import LineSpan
-from robota.log.kinds.calls import AnswerRecord, FileStampsRecord, ResultRecord, ToolEndRecord, ToolStartRecord
+from robota.log.kinds.calls import AnswerRecord, FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import (
-    CondenseRecord,
-    CutRecord,
     MessageRecord,
     MessageTextRecord,
-    PinRecord,
-    Reduction,
     RestoreRecord,
-    TruncateRecord,
     TurnRecord,
 )
 from robota.log.kinds.session import TitleRecord, TodosRecord
-from robota.log.replay.context import (
-    ContextBase,
-    ModelContext,
-    Reduced,
-    model_context_of,
-    open_context_of,
-    reduction_id,
-    unanswered,
-    with_results,
-)
+from robota.log.record import Record, TaskPayload
+from robota.log.replay.branches import RecordSpan
+from robota.log.replay.context import ContextFold, ContextPayload, EarlierRecordsNeeded, ModelContext
+from robota.log.replay.newest_records import NewestRecords
 from robota.log.replay.request_account import TaskTotals, context_size_of, counted, with_side_request
 from robota.log.replay.rows.closed_rows import closed_rows
 from robota.log.replay.rows.past_calls import CallEnds, EndedCall, with_cut_off
-from robota.log.replay.rows.row_pages import RowPages, joined_lines
+from robota.log.replay.rows.row_pages import RowPages, joined_lines, with_rows
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
-from robota.protocol.conversation import AssistantTurn, ToolResultBlock, ToolUseBlock, Turn
+from robota.protocol.conversation import AssistantTurn, ToolUseBlock
 from robota.protocol.message import BACKGROUND_OUTPUT, Message, TodoItem
+from robota.protocol.state import is_request_row
 
+# Of the rows in memory and in snapshots.
+MAX_CHARACTERS: Final = 2_000_000
 # Rows about a shortened context (`/compact`), and about background processes at the end of the session. Written between
 # turns, they do not change what the task is waiting for.
 BETWEEN_TURNS_ROWS: Final = frozenset(
@@ -48,69 +41,128 @@ BETWEEN_TURNS_ROWS: Final = frozenset(
     }
 )
 
-# Payloads that change the state of one task.
-TaskPayload = (
-    MessageRecord
-    | MessageTextRecord
-    | TurnRecord
-    | CondenseRecord
-    | TruncateRecord
-    | CutRecord
-    | RestoreRecord
-    | PinRecord
-    | TodosRecord
-    | TitleRecord
-    | AnswerRecord
-    | ToolStartRecord
-    | ToolEndRecord
-    | ResultRecord
-    | FileStampsRecord
-)
 
+class TaskFold(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One task of a session after the records so far. Snapshots contain it as it is.
 
-class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of a session, rebuilt from its records.
-
-    `messages` are ordered by `ts`, each in its newest version; `calls` are the ended calls among them. `outcome` is
-    None until the task ends. `answers` are the user's, by the `ts` of the ask; `interrupted_calls` were started but
-    never ended.
-
-    `mode` is empty if the start record of the task was lost. `turns` are all recorded turns, `conversation` returns
-    what the model sees of them, and reductions in `undone` do not apply any more. `results` are those of the last reply
-    that are not in a turn yet, and `started_calls` the calls of that reply that were started. `files` are the newest
-    stamps of files that the model knows.
-
-    `messages` are only the newest rows, which are in the `lines` of the log; `older` describes the others. If the log
-    was read from a snapshot, `turns` are those after `base`.
+    `rows` are the newest rows by their `ts`, each in its newest version, and `spans` the lines of the log about them;
+    `older` describes earlier rows, which are only in the log. `call_ends` are the ended calls among the rows. `context`
+    is what the model gets, and reductions in `undone` do not apply any more. `mode` is empty if the start record of the
+    task was lost, and `outcome` is None until the task ends. `answers` are the user's, by the `ts` of the ask.
+    `started_calls` are those of the last reply that were started. `files` are the newest stamps of files that the model
+    knows.
     """
 
     task_id: str
     mode: str = ""
     parent_task_id: str | None = None
-    messages: tuple[Message, ...] = ()
-    lines: LineSpan = LineSpan(0, 0)
-    calls: tuple[EndedCall, ...] = ()
-    older: RowPages = RowPages()
-    base: ContextBase | None = None
-    turns: tuple[Turn, ...] = ()
-    reductions: tuple[Reduced, ...] = ()
-    undone: frozenset[str] = frozenset()
-    pins: frozenset[int] = frozenset()
-    todos: tuple[TodoItem, ...] = ()
     outcome: str | None = None
+    newest: NewestRecords = msgspec.field(default_factory=NewestRecords)
+    rows: dict[int, Message] = {}
+    spans: dict[int, LineSpan] = {}
+    older: RowPages = RowPages()
+    call_ends: CallEnds = msgspec.field(default_factory=CallEnds)
+    context: ContextFold = msgspec.field(default_factory=ContextFold)
+    undone: frozenset[str] = frozenset()
     answers: dict[int, AnswerRecord] = {}
-    interrupted_calls: tuple[ToolStartRecord, ...] = ()
-    results: tuple[ToolResultBlock, ...] = ()
-    started_calls: frozenset[str] = frozenset()
+    started_calls: set[str] = set()
     files: dict[str, tuple[int, ...]] = {}
 
+    def take(self, record: Record, payload: TaskPayload, span: LineSpan) -> None:
+        """Add the next record of the task. Raises `EarlierRecordsNeeded`."""
+        # The most frequent kinds come first, for speed on long logs.
+        match payload:
+            case MessageRecord() | MessageTextRecord():
+                self._take_row(payload, span)
+            case ToolStartRecord() | ToolEndRecord() | FileStampsRecord():
+                self._take_call(payload, span)
+            case TitleRecord():
+                account = with_side_request(self.older.account, payload.cost)
+                self.older = msgspec.structs.replace(self.older, account=account)
+            case AnswerRecord():
+                self.answers[payload.ts] = payload
+            case _ if isinstance(payload, ContextPayload):
+                self._take_context(payload)
+            case _ if payload.newest_applies:
+                self.newest.put(record)
+            case _:
+                pass
+
+    def _take_row(self, payload: MessageRecord | MessageTextRecord, span: LineSpan) -> None:
+        if isinstance(payload, MessageRecord):
+            self._locate(payload.message.ts, span)
+            self.rows[payload.message.ts] = payload.message
+            self.call_ends.row(payload.message)
+            return
+        self._locate(payload.ts, span)
+        row = self.rows.get(payload.ts)
+        if row is not None:
+            self.rows[payload.ts] = msgspec.structs.replace(row, text=(row.text or "") + payload.added)
+
+    def _take_call(self, payload: ToolStartRecord | ToolEndRecord | FileStampsRecord, span: LineSpan) -> None:
+        match payload:
+            case ToolStartRecord():
+                self.started_calls.add(payload.call_id)
+            case ToolEndRecord():
+                for ts in self.call_ends.end(payload):
+                    self._locate(ts, span)
+            case FileStampsRecord():
+                self.files.update(payload.files)
+            case _:
+                assert_never(payload)
+
+    def _take_context(self, payload: ContextPayload) -> None:
+        self.context.take(payload)
+        if isinstance(payload, RestoreRecord):
+            self.undone |= {payload.id}
+        elif isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
+            self.started_calls.clear()
+
+    def _locate(self, ts: int, span: LineSpan) -> None:
+        if ts <= self.older.last_ts:
+            raise EarlierRecordsNeeded
+        first = self.spans.get(ts)
+        self.spans[ts] = span if first is None else LineSpan(first.start, span.end)
+
+    def bound_rows(self, branch: tuple[RecordSpan, ...], max_rows: int) -> None:
+        """Keep only the newest rows in memory, and the positions of the others in the log."""
+        stamps = sorted(self.rows)
+        old = stamps[: _first_kept([self.rows[ts] for ts in stamps], max_rows)]
+        if old:
+            rows = [(self.rows.pop(ts), self.spans.pop(ts)) for ts in old]
+            self.older = with_rows(self.older, rows, branch)
+            self.call_ends.drop_until(old[-1])
+            self.answers = {ts: answer for ts, answer in self.answers.items() if ts > self.older.last_ts}
+        elif self.older.branch != branch:
+            self.older = msgspec.structs.replace(self.older, branch=branch)
+
+    def closed(self) -> "TaskFold":
+        """The task if no process runs it: its rows in order and none of them streaming, and no call open."""
+        rows = closed_rows(self.rows[ts] for ts in sorted(self.rows))
+        ended = with_cut_off(self.task_id, rows, self.call_ends.ended)
+        call_ends = msgspec.structs.replace(self.call_ends, ended=list(ended))
+        return msgspec.structs.replace(self, rows={row.ts: row for row in rows}, call_ends=call_ends)
+
     @property
-    def pending_ask(self) -> Message | None:
-        """The last row, if it is an ask that was not answered before the task stopped."""
-        last = self.messages[-1] if self.messages else None
-        if last is None or last.ask is None or last.interrupted or last.is_answered or last.ts in self.answers:
-            return None
-        return last
+    def messages(self) -> tuple[Message, ...]:
+        """The newest rows, in order if the task is closed."""
+        return tuple(self.rows.values())
+
+    @property
+    def lines(self) -> LineSpan:
+        """The lines of the log that contain the newest rows."""
+        return joined_lines(self.spans.values())
+
+    @property
+    def calls(self) -> Sequence[EndedCall]:
+        """The ended calls among the newest rows."""
+        return self.call_ends.ended
+
+    @property
+    def todos(self) -> tuple[TodoItem, ...]:
+        """The todo list."""
+        record = self.newest.get(TodosRecord)
+        return () if record is None else record.todos
 
     @property
     def waiting_ask(self) -> Message | None:
@@ -131,36 +183,32 @@ class ReplayedTask(msgspec.Struct, frozen=True, kw_only=True):
 
         An offer to resume is made again each time, and accepting one leaves the earlier question to be asked again.
         """
-        return next((row for row in reversed(self.messages) if not is_between_turns(row)), None)
+        return next((row for row in reversed(self.rows.values()) if not is_between_turns(row)), None)
 
     @property
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
         """The calls of the last reply without a result."""
-        known = {result.tool_use_id for result in self.results}
-        last = self.turns[-1] if self.turns else self.base.last if self.base is not None else None
-        return tuple(call for call in unanswered(last) if call.id not in known)
+        return self.context.open_calls
 
     def conversation(self) -> ModelContext:
         """The conversation that the model gets."""
-        conversation = model_context_of(self.turns, self.reductions, self.results, self.base)
-        conversation.pins = set(self.pins)
+        conversation = ModelContext(self.context)
+        conversation.close()
         return conversation
 
     def open_conversation(self) -> ModelContext:
         """The conversation of a task that continues: calls without a result may still get one."""
-        conversation = open_context_of(self.turns, self.reductions, self.base)
-        conversation.pins = set(self.pins)
-        return conversation
+        return ModelContext(self.context)
 
     @property
     def totals(self) -> TaskTotals:
         """The totals of all requests; summaries count if their cost is known."""
-        return counted(self.messages, self.older.account).totals
+        return counted(self.rows.values(), self.older.account).totals
 
     @property
     def context_tokens(self) -> int:
         """The last known size of the context, from a request or a later reduction."""
-        sizes = (*self.older.sizes, *filter(None, map(context_size_of, self.messages)))
+        sizes = (*self.older.sizes, *filter(None, map(context_size_of, self.rows.values())))
         return next((size.tokens for size in reversed(sizes) if size.reduction_id not in self.undone), 0)
 
 
@@ -169,142 +217,13 @@ def is_between_turns(row: Message) -> bool:
     return row.ask in RESUME_ASKS or row.say in BETWEEN_TURNS_ROWS
 
 
-class BaseOutgrown(Exception):
-    """A record changes something that the snapshot omits, so the log must be read from its beginning."""
-
-
-class TaskFold:
-    """A task while its records are read. `spans` are the lines of the log for each row."""
-
-    def __init__(self, task_id: str) -> None:
-        self.task_id = task_id
-        self.mode = ""
-        self.parent_task_id: str | None = None
-        self.older = RowPages()
-        self.messages: dict[int, Message] = {}
-        self.spans: dict[int, LineSpan] = {}
-        self.calls = CallEnds()
-        self.base: ContextBase | None = None
-        self.turns: list[Turn] = []
-        self.reductions: list[Reduced] = []
-        self.undone: frozenset[str] = frozenset()
-        self.pins: frozenset[int] = frozenset()
-        self.todos: tuple[TodoItem, ...] = ()
-        self.outcome: str | None = None
-        self.answers: dict[int, AnswerRecord] = {}
-        self.running: dict[str, ToolStartRecord] = {}
-        self.started: set[str] = set()
-        self.results: list[ToolResultBlock] = []
-        self.files: dict[str, tuple[int, ...]] = {}
-
-    def take(self, payload: TaskPayload, span: LineSpan) -> None:
-        match payload:
-            case MessageRecord():
-                self._locate(payload.message.ts, span)
-                self.messages[payload.message.ts] = payload.message
-                self.calls.row(payload.message)
-            case MessageTextRecord():
-                self._grow(payload, span)
-            case TurnRecord():
-                self._add(payload.turn)
-            case CondenseRecord() | TruncateRecord() | CutRecord() | RestoreRecord() | PinRecord():
-                self._take_reduction(payload)
-            case TodosRecord():
-                self.todos = payload.todos
-            case TitleRecord():
-                account = with_side_request(self.older.account, payload.cost)
-                self.older = msgspec.structs.replace(self.older, account=account)
-            case AnswerRecord():
-                self.answers[payload.ts] = payload
-            case ToolStartRecord() | ToolEndRecord() | ResultRecord() | FileStampsRecord():
-                self._take_call(payload, span)
-            case _:
-                assert_never(payload)
-
-    def _take_reduction(self, payload: Reduction | RestoreRecord | PinRecord) -> None:
-        match payload:
-            case RestoreRecord():
-                if self.base is not None and payload.id in self.base.reduction_ids:
-                    raise BaseOutgrown
-                self.undone |= {payload.id}
-                self.reductions = [each for each in self.reductions if reduction_id(each.reduction) != payload.id]
-            case PinRecord():
-                self.pins = self.pins | {payload.turn} if payload.is_pinned else self.pins - {payload.turn}
-            case CondenseRecord() | TruncateRecord() | CutRecord():
-                self.reductions.append(Reduced(after=self.recorded, reduction=payload))
-            case _:
-                assert_never(payload)
-
-    def _take_call(
-        self, payload: ToolStartRecord | ToolEndRecord | ResultRecord | FileStampsRecord, span: LineSpan
-    ) -> None:
-        match payload:
-            case ToolStartRecord():
-                self.running[payload.call_id] = payload
-                self.started.add(payload.call_id)
-            case ToolEndRecord():
-                self.running.pop(payload.call_id, None)
-                for ts in self.calls.end(payload):
-                    self._locate(ts, span)
-            case ResultRecord():
-                self.results.append(payload.result)
-            case FileStampsRecord():
-                self.files.update(payload.files)
-            case _:
-                assert_never(payload)
-
-    def _add(self, turn: Turn) -> None:
-        """Add a turn; a user turn gets the results that were logged before it."""
-        if isinstance(turn, AssistantTurn):
-            self.started.clear()
-        elif self.results:
-            turn = with_results(turn, self.results, self.last_turn)
-        self.results.clear()
-        self.turns.append(turn)
-
-    def _grow(self, payload: MessageTextRecord, span: LineSpan) -> None:
-        self._locate(payload.ts, span)
-        row = self.messages.get(payload.ts)
-        if row is not None:
-            self.messages[payload.ts] = msgspec.structs.replace(row, text=(row.text or "") + payload.added)
-
-    def _locate(self, ts: int, span: LineSpan) -> None:
-        if ts <= self.older.last_ts:
-            raise BaseOutgrown
-        first = self.spans.get(ts)
-        self.spans[ts] = span if first is None else LineSpan(first.start, span.end)
-
-    @property
-    def recorded(self) -> int:
-        """The number of turns ever recorded."""
-        return len(self.turns) + (self.base.recorded if self.base is not None else 0)
-
-    @property
-    def last_turn(self) -> Turn | None:
-        if self.turns:
-            return self.turns[-1]
-        return self.base.last if self.base is not None else None
-
-    def history(self) -> ReplayedTask:
-        rows = closed_rows([self.messages[ts] for ts in sorted(self.messages)])
-        return ReplayedTask(
-            task_id=self.task_id,
-            mode=self.mode,
-            parent_task_id=self.parent_task_id,
-            messages=rows,
-            lines=joined_lines(self.spans.values()),
-            calls=with_cut_off(self.task_id, rows, self.calls.ended),
-            older=self.older,
-            base=self.base,
-            turns=tuple(self.turns),
-            reductions=tuple(self.reductions),
-            undone=self.undone,
-            pins=self.pins,
-            todos=self.todos,
-            outcome=self.outcome,
-            answers=self.answers,
-            interrupted_calls=tuple(self.running.values()),
-            results=tuple(self.results),
-            started_calls=frozenset(self.started),
-            files=self.files,
-        )
+def _first_kept(rows: Sequence[Message], max_rows: int) -> int:
+    """The index of the oldest row to keep; the newest reply and the last ask are always kept."""
+    start, room = len(rows), MAX_CHARACTERS
+    while start and len(rows) - start < max_rows and room > 0:
+        start -= 1
+        room -= len(rows[start].text or "")
+    newest_first = range(len(rows) - 1, -1, -1)
+    newest_request = next((index for index in newest_first if is_request_row(rows[index])), start)
+    last_step = next((index for index in newest_first if not is_between_turns(rows[index])), 0)
+    return min(start, newest_request, last_step)

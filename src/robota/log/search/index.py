@@ -12,21 +12,24 @@ import msgspec
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.growth import LogPosition, continues, records_since
 from robota.log.chain.reader import LOG_NAME
+from robota.log.derived_file import DerivedIndex
 from robota.log.errors import LogError
 from robota.log.search.scripts_without_spaces import with_separators
 from robota.log.search.texts import texts_of
 
 # How much is read of a log that came with a repository.
 MOST_OF_FOREIGN: Final = 64 * 1024 * 1024
-INDEX_NAME: Final = "search.sqlite"
-INDEX_VERSION: Final = 2
 PUT: Final = "INSERT OR REPLACE INTO entry(rowid, text, kind, tool) VALUES(?, ?, ?, ?)"
-SCHEMA: Final = """
+INDEX: Final = DerivedIndex(
+    name="search.sqlite",
+    version=2,
+    schema="""
 CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
   offset INTEGER NOT NULL, hash TEXT NOT NULL, first_ts INTEGER NOT NULL);
 CREATE VIRTUAL TABLE entry USING fts5(text, kind UNINDEXED, tool UNINDEXED,
   tokenize = "unicode61 remove_diacritics 2")
-"""
+""",
+)
 # A row id combines the number of the log with the time of the text, so that a changed text replaces itself, and the
 # texts of one log are a range. Times are milliseconds since the first record: enough for 34 years.
 TIME_BITS: Final = 40

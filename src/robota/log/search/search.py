@@ -10,11 +10,9 @@ from typing import Final
 import msgspec
 
 from robota.log.catalogue.catalogue import CataloguedSession
-from robota.log.catalogue.index_file import INDEX_DIRECTORY, Notify, with_index
+from robota.log.derived_file import Notify
 from robota.log.search.index import (
-    INDEX_NAME,
-    INDEX_VERSION,
-    SCHEMA,
+    INDEX,
     TIME_BITS,
     TIME_MASK,
     TellProgress,
@@ -81,18 +79,14 @@ def search(
         by_log = brought_up_to_date(connection, fitting, progress)
         return _matching(connection, query, by_log, wanted)
 
-    return with_index(_path(user_directory), SCHEMA, INDEX_VERSION, work, notify)
+    return INDEX.use(user_directory, work, notify)
 
 
 def forget_removed(user_directory: Path | None, notify: Notify) -> None:
     """Remove the texts of deleted sessions from the index."""
-    path = _path(user_directory)
+    path = INDEX.path(user_directory)
     if path is not None and path.exists():
-        with_index(path, SCHEMA, INDEX_VERSION, without_removed, notify)
-
-
-def _path(user_directory: Path | None) -> Path | None:
-    return user_directory / INDEX_DIRECTORY / INDEX_NAME if user_directory is not None else None
+        INDEX.use(user_directory, without_removed, notify)
 
 
 def match_expression(words: str) -> str:

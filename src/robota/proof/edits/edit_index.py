@@ -15,6 +15,7 @@ from robota.log.catalogue.catalogue import LogStamp
 from robota.log.catalogue.places import SessionsPlace, session_directories
 from robota.log.chain.growth import LogPosition, continues, records_since
 from robota.log.chain.reader import LOG_NAME
+from robota.log.derived_file import DerivedIndex
 from robota.log.errors import LogError
 from robota.proof.calls.call_story import CallChanges
 from robota.proof.calls.story_fold import StoryFold
@@ -22,9 +23,10 @@ from robota.proof.edits.file_edit import CheckpointReader, FileEdit, edits_saved
 from robota.proof.lines.line_hashes import packed
 from robota.workspace.checkpoints.private_git import CheckpointError
 
-INDEX_NAME: Final = "edits.sqlite"
-INDEX_VERSION: Final = 4
-SCHEMA: Final = """
+INDEX: Final = DerivedIndex(
+    name="edits.sqlite",
+    version=4,
+    schema="""
 CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
   inode INTEGER NOT NULL, offset INTEGER NOT NULL, hash TEXT NOT NULL, is_copy INTEGER NOT NULL, fold BLOB NOT NULL);
 CREATE TABLE edit(id INTEGER PRIMARY KEY, log INTEGER NOT NULL, started INTEGER NOT NULL, call TEXT NOT NULL,
@@ -35,7 +37,8 @@ CREATE INDEX edit_call ON edit(log, started, call);
 CREATE TABLE version(key TEXT PRIMARY KEY, lines BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE line(hash INTEGER NOT NULL, edit INTEGER NOT NULL, PRIMARY KEY(hash, edit)) WITHOUT ROWID;
 CREATE INDEX line_edit ON line(edit)
-"""
+""",
+)
 
 UNKNOWN: Final = LogStamp(-1, -1, -1)
 MANY_LOGS: Final = 100

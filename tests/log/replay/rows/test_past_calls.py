@@ -124,9 +124,8 @@ def test_a_view_of_a_newer_version_is_no_reason_to_lose_the_call(tmp_path: Path)
     )
     lines = lines_of([*told.sealed, ("toolEnd", newer % b'{"kind":"hologram"}'), ("toolEnd", newer % b"3")])
     (tmp_path / LOG_NAME).write_bytes(b"".join(lines))
-    found = replay(load(tmp_path / LOG_NAME).records)
-    task = found.root
-    assert task is not None and len(found.problems) == 1
+    task = replay(load(tmp_path / LOG_NAME).records).root
+    assert task is not None
     [call] = past_calls(task.messages, task.calls)
     assert call.title == "New" and isinstance(call.view, TextView) and "hologram" in call.view.text
 
@@ -159,10 +158,10 @@ def test_they_are_the_same_from_a_snapshot_and_page_by_page(story: list[str], cu
         log, snapshot = Path(name) / LOG_NAME, Path(name) / "snapshot"
         lines = lines_of(told.sealed)
         log.write_bytes(b"".join(lines[:cut]))
-        LogReading(snapshot, rows_kept=2, growth=1).read(log)
+        LogReading(snapshot, max_rows=2, growth=1).read(log)
         log.write_bytes(b"".join(lines))
         whole = replay(load(log).records).root
-        read = LogReading(snapshot, rows_kept=2, growth=1)
+        read = LogReading(snapshot, max_rows=2, growth=1)
         read.read(log)
         task = read.session().root
         assert whole is not None and task is not None

@@ -13,9 +13,10 @@ from robota.log.catalogue.places import project_places
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.errors import ImportRefused
+from robota.log.record import readable_payload_of
 from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.session import replay
-from robota.log.replay.task import ReplayedTask
+from robota.log.replay.task import TaskFold
 from robota.log.transfer.draft import DraftSession
 from robota.log.transfer.foreign.reading import source_of, take_in_transcript
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, UserTurn
@@ -33,16 +34,16 @@ class Place:
         self.file = directory / "transcript.jsonl"
         self.notice = ""
 
-    def take_in(self, *lines: dict[str, Any] | str) -> ReplayedTask:
+    def take_in(self, *lines: dict[str, Any] | str) -> TaskFold:
         self.file.write_text("".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in lines))
         with DraftSession(self.root, self.user, "taken", Redactor()) as draft:
             source = source_of(self.file)
             self.notice = take_in_transcript(draft, self.file, source, "taken", self.root, 1_790_000_000_000)
             self.directory = draft.finish()
         assert verify(self.directory / "log.jsonl").broken is None
-        session = replay(load(self.directory / "log.jsonl").records)
-        assert session.problems == ()
-        return session.tasks["imported"]
+        records = load(self.directory / "log.jsonl").records
+        assert None not in map(readable_payload_of, records)
+        return replay(records).tasks["imported"]
 
     def listed(self) -> CataloguedSession:
         (session,) = catalogue(project_places(self.root, self.user), self.user, print)
@@ -89,7 +90,7 @@ CLAUDE = (
 
 def test_a_transcript_of_claude_code_becomes_a_session(place: Place) -> None:
     task = place.take_in(*CLAUDE)
-    first, reply, result, last = task.turns
+    first, reply, result, last = task.conversation().turns
     assert isinstance(first, UserTurn) and isinstance(last, AssistantTurn)
     assert isinstance(reply, AssistantTurn) and [block.name for block in reply.tool_uses] == ["Read"]
     assert reply.text == "I look." and "seal" not in str(reply)
@@ -144,7 +145,7 @@ CODEX = (
 
 def test_a_rollout_of_codex_becomes_a_session(place: Place) -> None:
     task = place.take_in(*CODEX)
-    assert [turn.__class__.__name__ for turn in task.turns] == [
+    assert [turn.__class__.__name__ for turn in task.conversation().turns] == [
         "UserTurn",
         "AssistantTurn",
         "UserTurn",
@@ -152,9 +153,9 @@ def test_a_rollout_of_codex_becomes_a_session(place: Place) -> None:
         "UserTurn",
         "AssistantTurn",
     ]
-    calls = [use for turn in task.turns if isinstance(turn, AssistantTurn) for use in turn.tool_uses]
+    calls = [use for turn in task.conversation().turns if isinstance(turn, AssistantTurn) for use in turn.tool_uses]
     assert [call.input for call in calls] == [{"command": ["ls"]}, {"input": "*** Begin Patch"}]
-    results = [block for turn in task.turns if isinstance(turn, UserTurn) for block in turn.content]
+    results = [block for turn in task.conversation().turns if isinstance(turn, UserTurn) for block in turn.content]
     assert ToolResultBlock(tool_use_id="c1", content="a.py", is_error=True) in results
     shown = [(each.title, each.status, each.reason) for each in past_calls(task.messages, task.calls)]
     assert shown == [("shell", "error", "a.py"), ("apply_patch *** Begin Patch", "success", None)]
@@ -168,7 +169,7 @@ def test_an_old_rollout_without_envelopes(place: Place) -> None:
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]},
     )
-    assert len(task.turns) == 2
+    assert len(task.conversation().turns) == 2
 
 
 @pytest.mark.parametrize("lines", [CLAUDE, CODEX])

@@ -7,7 +7,7 @@ from typing import Final
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.growth import last_records
 from robota.log.chain.reader import LOG_NAME
-from robota.log.replay.present_records import present_among, present_records
+from robota.log.replay.branches import present_among, present_records
 from robota.log.replay.transcript import transcript
 from robota.protocol.transcript import Transcript, TranscriptHead
 

@@ -20,7 +20,7 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogWriteError
 from robota.log.record import Record
-from robota.log.replay.present_records import present_records
+from robota.log.replay.branches import present_records
 from robota.log.replay.transcript import transcript
 from robota.log.transfer.export_redaction import ExportRedactor
 from robota.protocol.codec import encode

@@ -10,7 +10,7 @@ from robota.cli.commands.sessions.selection import chosen_places, person_directo
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.log.catalogue.trash import TrashedSession, left_drafts, remove_for_good, trashed_sessions
-from robota.log.replay.derived_file import drop_stale
+from robota.log.derived_file import drop_stale
 from robota.log.search.search import forget_removed
 from robota.log.snapshot_keeper import SNAPSHOTS
 

@@ -25,38 +25,35 @@ class EndedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     record: ToolEndRecord
 
 
-class CallEnds:
-    """Places the ends of calls among the rows of a task as both arrive."""
+class CallEnds(msgspec.Struct):
+    """Places the ends of calls among the rows of a task as both arrive.
 
-    def __init__(self, rows: Iterable[Message] = (), ended: Iterable[EndedCall] = ()) -> None:
-        """`rows` and `ended` are what is already there."""
-        self.ended = list(ended)
-        self._newest_row: int | None = None
-        self._open: dict[str, list[int]] = {}
-        ends = _newest_ends(self.ended)
-        for row in rows:
-            if row.ts > ends.get(row.call_id or "", 0):
-                self.row(row)
+    `open_rows` are those of calls without an end.
+    """
+
+    ended: list[EndedCall] = []
+    newest_row: int | None = None
+    open_rows: dict[str, list[int]] = {}
 
     def row(self, row: Message) -> None:
         """Add a row; updates of earlier rows are ignored."""
-        if self._newest_row is None or row.ts > self._newest_row:
-            self._newest_row = row.ts
+        if self.newest_row is None or row.ts > self.newest_row:
+            self.newest_row = row.ts
             if row.call_id is not None:
-                self._open.setdefault(row.call_id, []).append(row.ts)
+                self.open_rows.setdefault(row.call_id, []).append(row.ts)
 
     def end(self, record: ToolEndRecord) -> Sequence[int]:
         """Add the end of a call. Returns the rows that it belongs to; none if they are unknown."""
-        rows = self._open.pop(record.call_id, [])
+        rows = self.open_rows.pop(record.call_id, [])
         if record.after:
             self.ended.append(placed(record))
             return rows or [record.row or record.after]
-        if rows and self._newest_row is not None:  # from an older version
-            self.ended.append(EndedCall(row_ts=rows[-1], after=self._newest_row, record=record))
+        if rows and self.newest_row is not None:  # from an older version
+            self.ended.append(EndedCall(row_ts=rows[-1], after=self.newest_row, record=record))
         return rows
 
-    def let_go(self, last_ts: int) -> None:
-        """Drop the rows up to this one, and their calls."""
+    def drop_until(self, last_ts: int) -> None:
+        """Drop the ended calls of the rows up to this one."""
         self.ended = [each for each in self.ended if each.row_ts > last_ts]
 
 
@@ -85,24 +82,24 @@ def _newest_ends(ended: Iterable[EndedCall]) -> dict[str, int]:
 
 def past_calls(rows: Iterable[Message], ended: Iterable[EndedCall]) -> tuple[PastCall, ...]:
     """The calls whose last row is among these, in the order of their ends."""
-    places: set[int] = set()
+    stamps: set[int] = set()
     rows_of_call: dict[str, list[Message]] = {}
     for row in rows:
-        places.add(row.ts)
+        stamps.add(row.ts)
         if row.call_id is not None:
             rows_of_call.setdefault(row.call_id, []).append(row)
-    found: dict[EndedCall, list[Message]] = {}
+    rows_of_end: dict[EndedCall, list[Message]] = {}
     newest: dict[str, EndedCall] = {}
     for each in sorted(ended, key=lambda each: each.after):
         call_id, before = each.record.call_id, newest.get(each.record.call_id)
         start = 0 if before is None else before.after
         own = [row for row in rows_of_call.get(call_id, ()) if start < row.ts <= each.after]
         if before is not None and before.record.status == INTERRUPTED and not any(map(is_call_row, own)):
-            own = [*found.pop(before, ()), *own]  # it needed approval, and ran after the session was resumed
-        if each.row_ts in places:
-            found[each] = own
+            own = [*rows_of_end.pop(before, ()), *own]  # it needed approval, and ran after the session was resumed
+        if each.row_ts in stamps:
+            rows_of_end[each] = own
         newest[call_id] = each
-    calls = (_past_call(each, own) for each, own in found.items())
+    calls = (_past_call(each, own) for each, own in rows_of_end.items())
     return tuple(call for call in calls if call is not None)
 
 

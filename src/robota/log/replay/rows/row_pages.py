@@ -10,7 +10,7 @@ from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LineSpan
 from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
-from robota.log.record import PayloadError, Record, payload_of
+from robota.log.record import Record, readable_payload_of
 from robota.log.replay.branches import RecordSpan
 from robota.log.replay.request_account import ContextSize, RequestAccount, context_size_of, counted
 from robota.log.replay.rows.closed_rows import closed_rows
@@ -21,7 +21,7 @@ ROWS_IN_PAGE: Final = 100
 
 
 # Kinds of records that describe a row.
-TELLING: Final = frozenset({"message", "messageText", "toolEnd"})
+ROW_KINDS: Final = frozenset({"message", "messageText", "toolEnd"})
 
 
 class RowPage(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -68,7 +68,7 @@ def with_rows(older: RowPages, rows: Sequence[tuple[Message, LineSpan]], branch:
     closed = closed_rows(row for row, _ in rows)
     sizes = [*older.sizes, *filter(None, map(context_size_of, closed))]
     # Only sizes from reductions can be undone, so those before the newest other size are never needed again.
-    last = max((place for place, size in enumerate(sizes) if not size.reduction_id), default=0)
+    last = max((index for index, size in enumerate(sizes) if not size.reduction_id), default=0)
     return RowPages(
         pages=(*older.pages, *map(_page_of, batches)),
         account=counted(closed, older.account),
@@ -77,25 +77,25 @@ def with_rows(older: RowPages, rows: Sequence[tuple[Message, LineSpan]], branch:
     )
 
 
-def rows_before(log: Path, task_id: str, older: RowPages, before_ts: int, most: int) -> RowsFound:
+def rows_before(log: Path, task_id: str, older: RowPages, before_ts: int, max_rows: int) -> RowsFound:
     """The newest of the older rows with a `ts` less than this, read from the log. Raises `LogUnreadable`, OSError."""
-    found: list[Message] = []
+    rows: list[Message] = []
     calls: list[EndedCall] = []
     left = sum(page.count for page in older.pages if page.first_ts < before_ts)
     for page in reversed(older.pages):
-        if len(found) >= most:
+        if len(rows) >= max_rows:
             break
         if page.first_ts < before_ts:
             reading = _PageReading(task_id, page)
             reading.read(log, older.branch)
-            rows = reading.rows()
+            page_rows = reading.rows()
             left -= page.count
-            found[:0] = [row for row in rows if row.ts < before_ts]
+            rows[:0] = [row for row in page_rows if row.ts < before_ts]
             # The lines of two pages may overlap where calls ran concurrently.
-            ended = with_cut_off(task_id, rows, reading.calls.ended)
+            ended = with_cut_off(task_id, page_rows, reading.calls.ended)
             calls[:0] = [each for each in ended if page.first_ts <= each.row_ts <= page.last_ts]
-    cut = max(0, len(found) - most)
-    return RowsFound(rows=tuple(found[cut:]), calls=tuple(calls), older=left + cut)
+    cut = max(0, len(rows) - max_rows)
+    return RowsFound(rows=tuple(rows[cut:]), calls=tuple(calls), older=left + cut)
 
 
 def _page_of(rows: Sequence[tuple[Message, LineSpan]]) -> RowPage:
@@ -105,8 +105,8 @@ def _page_of(rows: Sequence[tuple[Message, LineSpan]]) -> RowPage:
 
 def joined_lines(spans: Iterable[LineSpan]) -> LineSpan:
     """The range from the first to the last of these lines."""
-    found = tuple(spans)
-    return LineSpan(min((span.start for span in found), default=0), max((span.end for span in found), default=0))
+    lines = tuple(spans)
+    return LineSpan(min((span.start for span in lines), default=0), max((span.end for span in lines), default=0))
 
 
 class _PageReading:
@@ -131,10 +131,7 @@ class _PageReading:
         return closed_rows(self._rows[ts] for ts in sorted(self._rows))
 
     def _take(self, record: Record) -> None:
-        try:
-            payload = payload_of(record) if record.kind in TELLING else None
-        except PayloadError:
-            return
+        payload = readable_payload_of(record) if record.kind in ROW_KINDS else None
         match payload:
             case MessageRecord(task_id=task, message=row) if task == self._task_id:
                 self.calls.row(row)
