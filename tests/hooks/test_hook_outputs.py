@@ -24,7 +24,7 @@ def notices(stage: Stage) -> str:
 def test_exit_2_stops_a_call_and_tells_the_model_why(workspace: Path) -> None:
     def check(stage: Stage) -> None:
         assert not (workspace / "ran").exists()
-        assert tool_results(stage)[0].content == "not on Sundays"
+        assert tool_results(stage)[0].content.startswith("Denied by a hook: not on Sundays\n")
 
     hooks = on("PreToolUse", command("echo not on Sundays >&2; exit 2"), matcher="Bash")
     play_with_hooks(workspace, hooks, [BASH, DONE], finish(check), **BYPASS)

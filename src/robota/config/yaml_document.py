@@ -4,11 +4,11 @@ from typing import Any, Final
 
 LONGEST: Final = 200_000
 # The parser takes quadratic time for nested brackets.
-MOST_BRACKETS: Final = 2_000
-MOST_NODES: Final = 50_000
-DEEPEST: Final = 50
+MAX_BRACKETS: Final = 2_000
+MAX_NODES: Final = 50_000
+MAX_DEPTH: Final = 50
 # Converting a plain value to a number takes quadratic time in its digits.
-LONGEST_PLAIN: Final = 2_000
+MAX_PLAIN_SCALAR: Final = 2_000
 
 
 class YamlProblem(Exception):
@@ -20,8 +20,8 @@ def read_yaml(text: str) -> Any:
     # Imported here, because hardly any run reads such a file.
     import yaml
 
-    if len(text) > LONGEST or text.count("[") + text.count("{") > MOST_BRACKETS:
-        raise YamlProblem(f"it has more than {LONGEST:,} characters or {MOST_BRACKETS:,} brackets")
+    if len(text) > LONGEST or text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise YamlProblem(f"it has more than {LONGEST:,} characters or {MAX_BRACKETS:,} brackets")
     try:
         _check(yaml, text)
         return yaml.safe_load(text)
@@ -60,6 +60,8 @@ def _check(yaml: Any, text: str) -> None:
         if getattr(event, "tag", None) is not None:
             raise YamlProblem("tags such as !!int are not supported")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        is_too_long = isinstance(event, yaml.ScalarEvent) and event.style is None and len(event.value) > LONGEST_PLAIN
-        if depth > DEEPEST or number > MOST_NODES or is_too_long:
-            raise YamlProblem(f"it is nested more than {DEEPEST} deep, or has too many or too long values")
+        is_too_long = (
+            isinstance(event, yaml.ScalarEvent) and event.style is None and len(event.value) > MAX_PLAIN_SCALAR
+        )
+        if depth > MAX_DEPTH or number > MAX_NODES or is_too_long:
+            raise YamlProblem(f"it is nested more than {MAX_DEPTH} deep, or has too many or too long values")

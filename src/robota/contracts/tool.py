@@ -173,7 +173,7 @@ class BadArguments(ToolError):
     """The arguments do not match the parameters of the tool."""
 
 
-LONGEST_TITLE: Final = 80
+MAX_TITLE_LENGTH: Final = 80
 TITLE_HEAD: Final = 47
 TITLE_TAIL: Final = 30
 
@@ -369,7 +369,7 @@ def titled(name: str, *parameters: str) -> Callable[[Mapping[str, Any]], str]:
 def one_line(text: str) -> str:
     """The text on one line, shortened in the middle if it is long."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_TITLE else f"{line[:TITLE_HEAD]}...{line[-TITLE_TAIL:]}"
+    return line if len(line) <= MAX_TITLE_LENGTH else f"{line[:TITLE_HEAD]}...{line[-TITLE_TAIL:]}"
 
 
 READ_ONLY = frozenset({Effect.READ, Effect.NETWORK})

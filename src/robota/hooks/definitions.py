@@ -11,7 +11,7 @@ from robota.contracts.hook import HookEvent
 TIMEOUT_S: Final = 600.0
 PROMPT_TIMEOUT_S: Final = 30.0
 ENDING_TIMEOUT_S: Final = 1.5
-LONGEST_ENDING_S: Final = 60.0
+MAX_ENDING_S: Final = 60.0
 
 # These events have no name for a matcher.
 WITHOUT_TARGET: Final = frozenset(
@@ -121,7 +121,7 @@ def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule
 def timeout_of(handler: Handler, event: HookEvent) -> float:
     """How long a handler may take for this event, in seconds."""
     if event is HookEvent.SESSION_END:
-        return min(handler.timeout or ENDING_TIMEOUT_S, LONGEST_ENDING_S)
+        return min(handler.timeout or ENDING_TIMEOUT_S, MAX_ENDING_S)
     return handler.timeout or (PROMPT_TIMEOUT_S if event is HookEvent.USER_PROMPT_SUBMIT else TIMEOUT_S)
 
 
@@ -142,17 +142,17 @@ def matches(matcher: str, names: Sequence[str]) -> bool:
 PLAIN_MATCHER: Final = re.compile(r"[A-Za-z0-9_\- ,|]+")
 REPETITION: Final = re.compile(r"[*+{]")
 REPEATED_GROUP: Final = re.compile(r"\)[*+{]")
-MOST_REPETITIONS: Final = 2
-LONGEST_NAME: Final = 200
+MAX_REPETITIONS: Final = 2
+MAX_NAME_LENGTH: Final = 200
 
 
 def _is_simple(matcher: str) -> bool:
     """Whether a backtracking engine is fast with the pattern: no nested repetitions, and only a few."""
-    return len(REPETITION.findall(matcher)) <= MOST_REPETITIONS and REPEATED_GROUP.search(matcher) is None
+    return len(REPETITION.findall(matcher)) <= MAX_REPETITIONS and REPEATED_GROUP.search(matcher) is None
 
 
 def _is_found(matcher: str, name: str) -> bool:
-    if _is_simple(matcher) and len(name) <= LONGEST_NAME:
+    if _is_simple(matcher) and len(name) <= MAX_NAME_LENGTH:
         return re.search(matcher, name) is not None
     # Rarely needed and slow to import.
     from robota.config.linear_pattern import fits_pattern

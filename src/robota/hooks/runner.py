@@ -30,17 +30,23 @@ from robota.hooks.claude_format import (
 )
 from robota.hooks.definitions import CommandHandler, HandlerToRun, HookRule, HookSet, rule_applies
 from robota.hooks.handlers import HandlerEnvironment, HookPayload, hook_program, run_handler
-from robota.hooks.long_text import StoreText, with_preview
 from robota.hooks.results import HookFailed, failed_closed, merge_results
+from robota.log.errors import LogWriteError
 from robota.workspace.outside_code.outside_code import OutsideCode
 from robota.workspace.process.tree import OrphanGuard
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
-MOST_IN_BACKGROUND: Final = 20
+MAX_IN_BACKGROUND: Final = 20
 REPLACED: Final = "A hook replaced what the tool returned; this is not the tool's own output."
 
 # Whether a permission rule matches a call.
 RuleMatches = Callable[[str, AnyTool, ToolCall], bool]
+
+MAX_CHARACTERS: Final = 10_000
+PREVIEW_CHARACTERS: Final = 2_000
+
+# Stores a text beside the log and returns its name.
+StoreText = Callable[[bytes], str]
 
 
 class HookSessionInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +166,7 @@ class Hooks:
         for each in handlers:
             if not each.handler.in_background or event is HookEvent.SESSION_END:
                 awaited.append(self._start(each, payload))
-            elif len(self._background) < MOST_IN_BACKGROUND:
+            elif len(self._background) < MAX_IN_BACKGROUND:
                 task = self._start(each, payload)
                 self._background.add(task)
                 task.add_done_callback(self._background.discard)
@@ -253,3 +259,21 @@ def _with_hook_output(result: ToolResult, of_hooks: HookResult) -> ToolResult:
         return result
     shown = result.content if of_hooks.updated_output is None else of_hooks.updated_output
     return msgspec.structs.replace(result, content=f"{shown}\n\n<hook>\n{words}\n</hook>")
+
+
+def with_preview(text: str, store: StoreText | None) -> str:
+    """The text, or a preview with the name under which the whole is stored."""
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    name = None if store is None else _stored(text, store)
+    if name is None:
+        return f"{text[:MAX_CHARACTERS]}\n[… {len(text) - MAX_CHARACTERS} more characters of hook output omitted]"
+    rest = f"{len(text) - PREVIEW_CHARACTERS} more characters of hook output; all of it is saved as {name}"
+    return f"{text[:PREVIEW_CHARACTERS]}\n[… {rest}, read_command_output shows it]"
+
+
+def _stored(text: str, store: StoreText) -> str | None:
+    try:
+        return store(text.encode("utf-8", "replace"))
+    except LogWriteError:
+        return None

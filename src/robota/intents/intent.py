@@ -11,9 +11,9 @@ from robota.config.yaml_document import YamlProblem, read_yaml_without_repeats
 from robota.intents.scope import Scope, ScopeProblem
 
 ID: Final = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)+")
-LONGEST_ID: Final = 64
-LONGEST_TEXT: Final = 4_000
-MOST_INTENTS: Final = 500
+MAX_ID_LENGTH: Final = 64
+MAX_TEXT_LENGTH: Final = 4_000
+MAX_INTENTS: Final = 500
 ROOT_KEY: Final = "active_intents"
 RUN: Final = "run"
 
@@ -76,8 +76,8 @@ def read_intents(text: str) -> tuple[Intent, ...]:
     listed = document.get(ROOT_KEY) if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise IntentProblem(f"it has no list {ROOT_KEY}")
-    if len(listed) > MOST_INTENTS:
-        raise IntentProblem(f"it lists more than {MOST_INTENTS} intents")
+    if len(listed) > MAX_INTENTS:
+        raise IntentProblem(f"it lists more than {MAX_INTENTS} intents")
     intents = tuple(_intent(entry, number) for number, entry in enumerate(listed, 1))
     seen: set[str] = set()
     for intent in intents:
@@ -91,7 +91,7 @@ def _intent(entry: Any, number: int) -> Intent:
     if not isinstance(entry, dict):
         raise IntentProblem(f"intent number {number} is not a mapping with id, name, status and owned_scope")
     id = entry.get("id")
-    if not isinstance(id, str) or len(id) > LONGEST_ID or not ID.fullmatch(id):
+    if not isinstance(id, str) or len(id) > MAX_ID_LENGTH or not ID.fullmatch(id):
         raise IntentProblem(f"intent number {number} needs an id such as INT-001")
     patterns = _texts(entry, "owned_scope", id)
     if patterns is None:
@@ -124,8 +124,8 @@ def _status(written: Any, id: str) -> IntentStatus:
 
 def _text(entry: dict[Any, Any], key: str, id: str) -> str:
     value = entry.get(key, "")
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
-        raise IntentProblem(f"{key} of {id} is not a text of at most {LONGEST_TEXT:,} characters")
+    if not isinstance(value, str) or len(value) > MAX_TEXT_LENGTH:
+        raise IntentProblem(f"{key} of {id} is not a text of at most {MAX_TEXT_LENGTH:,} characters")
     return value
 
 
@@ -134,7 +134,7 @@ def _texts(entry: dict[Any, Any], key: str, id: str) -> tuple[str, ...] | None:
     value = entry.get(key)
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(each, str) and len(each) <= LONGEST_TEXT for each in value):
+    if not isinstance(value, list) or not all(isinstance(each, str) and len(each) <= MAX_TEXT_LENGTH for each in value):
         raise IntentProblem(f"{key} of {id} is not a list of texts")
     return tuple(value)
 

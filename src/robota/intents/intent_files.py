@@ -17,7 +17,7 @@ INTENTS: Final = f"{DIRECTORY}/active_intents.yaml"
 NEVER_TOUCHED: Final = f"{DIRECTORY}/.intentignore"
 LESSONS: Final = f"{DIRECTORY}/AGENT.md"
 MAP: Final = f"{DIRECTORY}/intent_map.md"
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 PLACE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -133,11 +133,11 @@ def open_plain(root: Path, name: str, flags: int = os.O_RDONLY, mode: int = 0o64
 def _plain_text(root: Path, name: str) -> str:
     try:
         with os.fdopen(open_plain(root, name), "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise IntentProblem(f"{name} cannot be read: {error.strerror}") from error
-    if len(data) > MOST_BYTES:
-        raise IntentProblem(f"{name} has more than {MOST_BYTES:,} bytes")
+    if len(data) > MAX_BYTES:
+        raise IntentProblem(f"{name} has more than {MAX_BYTES:,} bytes")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

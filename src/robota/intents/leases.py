@@ -21,7 +21,7 @@ from robota.intents.scope import Scope, ScopeProblem
 SUFFIX: Final = ".lease"
 DRAFT_SUFFIX: Final = ".new"
 LARGEST: Final = 1_000_000
-MOST_FILES: Final = 5_000
+MAX_FILES: Final = 5_000
 WILD: Final = frozenset("*?[")
 PROBE: Final = "robota-probe"
 
@@ -161,7 +161,7 @@ class LeaseBook:
                 for name in names:
                     yield os.path.relpath(Path(directory, name), self._root)
                     count += 1
-                if count > MOST_FILES:
+                if count > MAX_FILES:
                     return
 
 

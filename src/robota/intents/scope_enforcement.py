@@ -17,8 +17,8 @@ from robota.intents.refusal import RefusalKind, blocked, refusal
 from robota.intents.selection import IntentRefused, IntentSelection
 from robota.text.visible import as_utf8
 
-MOST_NAMED: Final = 5
-MOST_LOOKED_AT: Final = 100_000
+MAX_NAMED: Final = 5
+MAX_EXAMINED: Final = 100_000
 NOTHING: Final = ()
 
 # The files that a command changes: empty if it only reads, None if unknown.
@@ -129,7 +129,7 @@ class ScopeEnforcementHook:
         held = self._leases.older()
         contents = self._contents(inside) if is_command else iter(())
         for number, (place, path) in enumerate(chain(inside.items(), contents)):
-            if number > MOST_LOOKED_AT:
+            if number > MAX_EXAMINED:
                 return _outside([*outside, f"{path} and more files than can be looked at"], intent)
             if self._is_for_people(place):
                 return _for_people(place, intent)
@@ -195,7 +195,7 @@ def _unknown(tool: AnyTool, intent: Intent) -> Proceed:
 
 def _outside(outside: Sequence[str], intent: Intent) -> Proceed:
     names = list(map(as_utf8, outside))
-    named = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    named = ", ".join(names[:MAX_NAMED]) + (" …" if len(names) > MAX_NAMED else "")
     what = f"Scope violation: {intent.id} ({intent.name}) is not authorized to edit {named}; it owns {_owned(intent)}."
     message = f"{what} Request scope expansion."
     refused = refusal(RefusalKind.SCOPE_VIOLATION, message, intent.id, filename=names[0], filenames=names)
@@ -203,4 +203,4 @@ def _outside(outside: Sequence[str], intent: Intent) -> Proceed:
 
 
 def _owned(intent: Intent) -> str:
-    return ", ".join(intent.owned_scope[:MOST_NAMED]) or "no files"
+    return ", ".join(intent.owned_scope[:MAX_NAMED]) or "no files"

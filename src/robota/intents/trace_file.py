@@ -30,8 +30,8 @@ APPENDING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT
 # The size of the tail that is searched for the last record first. Only lines of other tools are longer.
 FIRST_LOOK: Final = 32_768
 FURTHEST_LOOK: Final = 64 * 1024 * 1024
-LONGEST_LINE: Final = 16 * 1024 * 1024
-MOST_HISTORY: Final = 5
+MAX_LINE_LENGTH: Final = 16 * 1024 * 1024
+MAX_HISTORY: Final = 5
 HISTORY_BYTES: Final = 200_000
 
 
@@ -93,9 +93,9 @@ def trace_lines(root: Path) -> Iterator[bytes]:
     A repository can bring anything in its place: a line that is too long to be a record is an error, too.
     """
     with os.fdopen(open_plain(root, TRACE), "rb") as file:
-        while line := file.readline(LONGEST_LINE):
-            if len(line) == LONGEST_LINE:
-                raise OSError(errno.EFBIG, f"a line of it has more than {LONGEST_LINE >> 20} MiB")
+        while line := file.readline(MAX_LINE_LENGTH):
+            if len(line) == MAX_LINE_LENGTH:
+                raise OSError(errno.EFBIG, f"a line of it has more than {MAX_LINE_LENGTH >> 20} MiB")
             yield line
 
 
@@ -142,7 +142,7 @@ def _link(descriptor: int, end: int) -> TraceLink:
 
 def history_of(trace: TraceFile, intent_id: str) -> list[str]:
     """The newest changes for an intent, one line each."""
-    return [line for record in trace.newest() for line in _lines(record, intent_id)][-MOST_HISTORY:]
+    return [line for record in trace.newest() for line in _lines(record, intent_id)][-MAX_HISTORY:]
 
 
 def _lines(record: dict[str, Any], intent_id: str) -> Iterator[str]:

@@ -14,8 +14,8 @@ TRACE_VERSION: Final = "0.1.0"
 VENDOR: Final = "dev.robota"
 FIRST: Final = "sha256:" + "0" * 64
 # Larger pieces are not compared line by line, which takes quadratic time.
-MOST_COMPARED: Final = 2_000
-MOST_RANGES: Final = 100
+MAX_COMPARED: Final = 2_000
+MAX_RANGES: Final = 100
 
 
 class TracedLines(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +142,7 @@ def changed_between(path: str, before: bytes | None, after: bytes | None) -> Tra
         return change
     old, new = (before or b"").splitlines(keepends=True), after.splitlines(keepends=True)
     spans = _changed_lines(old, new)
-    if len(spans) > MOST_RANGES:
+    if len(spans) > MAX_RANGES:
         spans = [(spans[0][0], spans[-1][1])]
     return msgspec.structs.replace(change, lines=tuple(_lines(new, start, end) for start, end in spans))
 
@@ -164,7 +164,7 @@ def _changed_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
     while same < most - first and old[-1 - same] == new[-1 - same]:
         same += 1
     middle = old[first : len(old) - same], new[first : len(new) - same]
-    if max(map(len, middle)) > MOST_COMPARED or not all(middle):
+    if max(map(len, middle)) > MAX_COMPARED or not all(middle):
         return [(first, len(new) - same)]
     blocks = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
     return [(first + start, first + end) for kind, _, _, start, end in blocks if kind != "equal"]

@@ -22,7 +22,7 @@ from robota.intents.trace_file import TRACE, TraceFile, TraceProblem
 from robota.intents.trace_record import TracedChange, TraceOrigin, changed_between, content_hash
 from robota.text.visible import as_utf8
 
-MOST_TOLD: Final = 5
+MAX_REPORTED: Final = 5
 WRITTEN: Final = frozenset({TRACE, LESSONS, MAP})
 
 UNCHECKED: Final = (
@@ -270,7 +270,7 @@ def _with(result: ToolResult, warnings: Sequence[str]) -> ToolResult:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(as_utf8, names[:MOST_TOLD])) + (" …" if len(names) > MOST_TOLD else "")
+    return ", ".join(map(as_utf8, names[:MAX_REPORTED])) + (" …" if len(names) > MAX_REPORTED else "")
 
 
 def _kept_by_people(root: Path) -> dict[str, tuple[int, int]]:

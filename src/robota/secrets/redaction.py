@@ -28,7 +28,7 @@ ESCAPED_IN_JSON: Final = frozenset(' "\\')
 HEAD: Final = SHORTEST_SECRET
 # The first half of a JSON escape, which may continue a private key.
 HALF_ESCAPE: Final = b"\\"
-LONGEST_BEGINNING: Final = max(HEAD, *(len(shape.begins) for shape in SHAPES)) - 1
+MAX_BEGINNING_LENGTH: Final = max(HEAD, *(len(shape.begins) for shape in SHAPES)) - 1
 
 # Short enough that other threads are not kept waiting while one chunk is searched.
 FILE_CHUNK: Final = 128 * 1024
@@ -172,7 +172,7 @@ class SecretDetector(msgspec.Struct, frozen=True):
         """Where a partial head at the end of the text starts; the length of the text if there is none."""
         if not text.endswith(self.any_beginning):
             return len(text)
-        for place in range(max(start, len(text) - LONGEST_BEGINNING), len(text)):
+        for place in range(max(start, len(text) - MAX_BEGINNING_LENGTH), len(text)):
             if bytes(text[place:]) in self.beginnings and not (self.stand_alone and is_tail_of_a_word(text, place)):
                 return place
         return len(text)

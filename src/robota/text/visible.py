@@ -33,7 +33,7 @@ LINES_AND_TABS: Final = frozenset("\n\t")
 REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
 LONG_GAP: Final = r"[ \t]{20,}|\n{4,}"
 MANY_LINES: Final = 400
-LONGEST_LINE: Final = 80
+MAX_LINE_LENGTH: Final = 80
 # Up to so many different characters are replaced quicker one after the other than all at once.
 FEW: Final = 20
 
@@ -76,7 +76,7 @@ def printable_name(name: str) -> str:
     return "".join(each if each.isprintable() else _escaped(each) for each in name)
 
 
-def single_line(text: str, limit: int = LONGEST_LINE) -> str:
+def single_line(text: str, limit: int = MAX_LINE_LENGTH) -> str:
     """For a text within a message: as `printable_name`, and what is longer than `limit` is cut and ends in `…`."""
     line = printable_name(text)
     return line if len(line) <= limit else f"{line[:limit]}…"

@@ -10,7 +10,7 @@ import pytest
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
 from robota.config.trust.decision import TrustState, changes, forget, remember, trust_of
-from robota.config.trust.sources import MOST_FILES, take_snapshot
+from robota.config.trust.sources import MAX_FILES, take_snapshot
 from tests.config.settings.test_settings import Machine, written
 
 SETTINGS_FILES = (
@@ -191,7 +191,7 @@ def test_links_and_special_files_are_not_read(machine: Machine, tmp_path: Path) 
 def test_more_than_can_be_looked_at_cannot_be_trusted(machine: Machine) -> None:
     skills = machine.root / ".claude/skills"
     skills.mkdir(parents=True)
-    for number in range(MOST_FILES + 1):
+    for number in range(MAX_FILES + 1):
         (skills / str(number)).touch()
     with pytest.raises(ConfigError, match="larger than"):
         machine.trust()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.extensions.mcp.arguments import read_arguments
+from robota.extensions.mcp.mcp_tool import read_arguments
 from robota.extensions.mcp.remote_tool import RemoteTool, UnusableTool, offered_description, offered_schema, tool_name
 from robota.text.visible import visible
 

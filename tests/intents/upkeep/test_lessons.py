@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.intents.upkeep.lessons import BEGIN, END, MOST_LESSONS, Lesson, lessons_in, note_lesson, with_lesson
+from robota.intents.upkeep.lessons import BEGIN, END, MAX_LESSONS, Lesson, lessons_in, note_lesson, with_lesson
 from tests.intents.project import SELECT, intents, results
 
 LESSON = Lesson(intent_id="INT-001", kind="TEST", text="pytest failed")
@@ -21,12 +21,12 @@ def test_the_same_lesson_fifty_times_is_one_entry_with_a_counter(tmp_path: Path)
 
 def test_of_too_many_the_oldest_go_and_what_people_wrote_stays() -> None:
     text = "# Ours\n\nbe kind\n"
-    for number in range(MOST_LESSONS + 5):
+    for number in range(MAX_LESSONS + 5):
         text = with_lesson(text, Lesson(intent_id="INT-001", kind="TEST", text=f"lesson {number}"))
     text += "after\n"
     text = with_lesson(text, LESSON)
     assert text.startswith("# Ours\n\nbe kind\n") and text.endswith(f"{END}\nafter\n")
-    assert len(lessons_in(text)) == MOST_LESSONS and lessons_in(text)[-1] == LESSON
+    assert len(lessons_in(text)) == MAX_LESSONS and lessons_in(text)[-1] == LESSON
 
 
 @given(st.text(), st.text())

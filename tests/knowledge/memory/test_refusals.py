@@ -2,7 +2,7 @@
 
 import pytest
 
-from robota.knowledge.memory.refusals import why_refused
+from robota.knowledge.memory.memories import why_refused
 from robota.secrets.redaction import Redactor
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robota.knowledge.mentions.project_checks import project_checks
+from robota.knowledge.mentions.sources import project_checks
 from robota.protocol.conversation import ImageBlock, TextBlock, UserTurn
 from tests.cli.scripts import call, script, sessions
 from tests.engine.stage import Stage, play

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.knowledge.mentions.project_checks import project_checks
+from robota.knowledge.mentions.sources import project_checks
 
 KNOWN = {"ruff check .", "mypy .", "pyright", "cargo check", "go vet ./...", "npm run --silent lint"}
 NAMES = st.sampled_from(["pyproject.toml", "package.json", "Cargo.toml", "go.mod", "other"])

@@ -20,10 +20,10 @@ from robota.workspace.git.run import Git, GitFailed
 INCLUDE_FILE: Final = ".worktreeinclude"
 HIDES_SETTINGS: Final = ".robota/.gitignore"
 NEVER: Final = frozenset({".git", ".robota"})
-MOST_PATTERNS: Final = 200
-LONGEST_PATTERN: Final = 4096  # a path can be no longer, and neither can what is given to a program
-MOST_FILES: Final = 1000
-MOST_BYTES: Final = 256 * 1024 * 1024
+MAX_PATTERNS: Final = 200
+MAX_PATTERN_LENGTH: Final = 4096  # a path can be no longer, and neither can what is given to a program
+MAX_FILES: Final = 1000
+MAX_BYTES: Final = 256 * 1024 * 1024
 PIECE: Final = 1 << 20
 LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,15 +76,15 @@ async def ignored(git: Git, paths: list[str]) -> list[str]:
 def _patterns(data: bytes | None) -> list[str]:
     lines = (data or b"").decode("utf-8-sig", "surrogateescape").splitlines()
     patterns = (line for line in lines if line.strip() and not line.startswith("#") and "\0" not in line)
-    return [line for line in patterns if len(line) <= LONGEST_PATTERN][:MOST_PATTERNS]
+    return [line for line in patterns if len(line) <= MAX_PATTERN_LENGTH][:MAX_PATTERNS]
 
 
 def _copy(paths: Iterable[str], source: Path, target: Path, replaced: Collection[str] = ()) -> Copied:
-    files, room = 0, MOST_BYTES
+    files, room = 0, MAX_BYTES
     left_out: list[str] = []
     for path in paths:
-        if files >= MOST_FILES:
-            left_out.append(f"{path} and what follows (more than {MOST_FILES} files)")
+        if files >= MAX_FILES:
+            left_out.append(f"{path} and what follows (more than {MAX_FILES} files)")
             break
         try:
             room -= _copy_file(path, source, target, room, replace=path in replaced)
@@ -102,7 +102,7 @@ def _copy_file(path: str, source: Path, target: Path, room: int, *, replace: boo
     with directory_beneath(source, source / folder, walk_to_directory) as parent, _plain(parent, name) as reading:
         status = os.fstat(reading)
         if status.st_size > room:
-            raise OSError(f"more than {MOST_BYTES >> 20} MiB in all")
+            raise OSError(f"more than {MAX_BYTES >> 20} MiB in all")
         with directory_beneath(target, target / folder, walk_to_directory, create=True) as place:
             if replace:
                 with suppress(FileNotFoundError):

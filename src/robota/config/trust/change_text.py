@@ -6,8 +6,8 @@ from typing import Final
 from robota.config.trust.lock_file import ChangedPart
 from robota.text.visible import single_line
 
-LONGEST_DIFF: Final = 200
-LONGEST_LINE: Final = 500
+MAX_DIFF_LENGTH: Final = 200
+MAX_LINE_LENGTH: Final = 500
 
 
 def change_lines(change: ChangedPart) -> list[str]:
@@ -15,9 +15,9 @@ def change_lines(change: ChangedPart) -> list[str]:
     before, after = _lines(change.before), _lines(change.after)
     verb = "removed" if change.after is None else "new" if change.before is None else "changed"
     diff = list(unified_diff(before, after, lineterm="", n=2))[2:]
-    lines = [f"  {single_line(line, LONGEST_LINE)}" for line in diff[:LONGEST_DIFF]]
-    if len(diff) > LONGEST_DIFF:
-        lines.append(f"  … and {len(diff) - LONGEST_DIFF} more lines")
+    lines = [f"  {single_line(line, MAX_LINE_LENGTH)}" for line in diff[:MAX_DIFF_LENGTH]]
+    if len(diff) > MAX_DIFF_LENGTH:
+        lines.append(f"  … and {len(diff) - MAX_DIFF_LENGTH} more lines")
     return [f"{single_line(change.name, 200)}: {verb}", *lines]
 
 

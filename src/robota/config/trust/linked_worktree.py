@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-MOST_BYTES: Final = 16 * 1024
+MAX_BYTES: Final = 16 * 1024
 FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -42,8 +42,8 @@ def _path_in(file: Path, word: str = "") -> Path:
     with os.fdopen(os.open(file, FLAGS), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ValueError("not a plain file")
-        data = stream.read(MOST_BYTES + 1)
+        data = stream.read(MAX_BYTES + 1)
     text = os.fsdecode(data).removesuffix("\n")
-    if len(data) > MOST_BYTES or not text.startswith(word) or "\0" in text:
+    if len(data) > MAX_BYTES or not text.startswith(word) or "\0" in text:
         raise ValueError("not what git writes")
     return Path(os.path.realpath(file.parent / text.removeprefix(word)))

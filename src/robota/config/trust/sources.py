@@ -37,9 +37,9 @@ DIRECTORIES: Final = (
     *(f"{place}/{kind}" for place in (".agents", ".roo", ".opencode", ".cursor") for kind in ("commands", "skills")),
 )
 DEEPEST: Final = 12
-MOST_FILES: Final = 2000
-MOST_BYTES: Final = 32 * 1024 * 1024
-LONGEST_KEPT: Final = 256 * 1024
+MAX_FILES: Final = 2000
+MAX_BYTES: Final = 32 * 1024 * 1024
+MAX_KEPT_LENGTH: Final = 256 * 1024
 READ_AT_ONCE: Final = 1024 * 1024
 
 _LOOK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -89,7 +89,7 @@ def take_snapshot(root: Path) -> Snapshot:
             with _parent(root, path) as parent:
                 look.at_directory(parent, path)
     except TooMuch:
-        problem = f"its configuration is larger than {MOST_FILES} files or {MOST_BYTES >> 20} MiB"
+        problem = f"its configuration is larger than {MAX_FILES} files or {MAX_BYTES >> 20} MiB"
     sources = tuple(sorted(look.found, key=lambda source: source.path))
     return Snapshot(root=root, sources=sources, problem=problem)
 
@@ -107,7 +107,7 @@ def snapshot_of_tree(root: Path) -> Snapshot:
     except OSError as error:
         problem = f"it cannot be read ({error.strerror})"
     except TooMuch:
-        problem = f"it is larger than {MOST_FILES} files or {MOST_BYTES >> 20} MiB"
+        problem = f"it is larger than {MAX_FILES} files or {MAX_BYTES >> 20} MiB"
     return Snapshot(root=root, sources=tuple(sorted(look.found, key=lambda source: source.path)), problem=problem)
 
 
@@ -147,7 +147,7 @@ class _Look:
             return
         if path in FILES and stat.S_ISDIR(status.st_mode):
             return  # cannot be loaded; the sandbox creates one while a command runs
-        if len(self.found) >= MOST_FILES:
+        if len(self.found) >= MAX_FILES:
             raise TooMuch
         if stat.S_ISLNK(status.st_mode):
             self.found.append(_unread(path, "link", os.readlink(name, dir_fd=parent)))
@@ -177,7 +177,7 @@ class _Look:
         with os.scandir(directory) as listed:
             entries = sorted((entry.name, _is_file(entry)) for entry in listed)
         for name, is_file in entries:
-            if is_file and len(self.found) < MOST_FILES:
+            if is_file and len(self.found) < MAX_FILES:
                 self.found.append(self._read(directory, name, f"{prefix}{name}"))
             else:
                 self.at_directory(directory, f"{prefix}{name}")
@@ -191,16 +191,16 @@ class _Look:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 return _unread(path, "special", "")
-            data = _read_all(descriptor, status.st_size, MOST_BYTES - self._bytes + 1)
+            data = _read_all(descriptor, status.st_size, MAX_BYTES - self._bytes + 1)
         except OSError as error:
             return _unread(path, "unreadable", str(error.strerror))
         finally:
             os.close(descriptor)
         self._bytes += len(data)
-        if self._bytes > MOST_BYTES:
+        if self._bytes > MAX_BYTES:
             raise TooMuch
         digest = hashlib.sha256(data).hexdigest()
-        return ConfigSource(path=_printable(path), digest=digest, data=data if len(data) <= LONGEST_KEPT else None)
+        return ConfigSource(path=_printable(path), digest=digest, data=data if len(data) <= MAX_KEPT_LENGTH else None)
 
 
 def _read_all(descriptor: int, size: int, most: int) -> bytes:

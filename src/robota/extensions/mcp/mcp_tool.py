@@ -1,11 +1,12 @@
 """Wraps a tool of an MCP server as a `Tool`, with the same policy, hooks, log and limits as any other."""
 
+import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from robota.contracts.tool import AnyTool, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
-from robota.extensions.mcp.arguments import McpArguments, read_arguments
 from robota.extensions.mcp.connection import Caller, McpConnection, ServerFailed
 from robota.extensions.mcp.remote_tool import (
     RemoteTool,
@@ -22,6 +23,9 @@ from robota.text.visible import visible
 EFFECTS: Final = frozenset({Effect.WRITE, Effect.NETWORK})
 MAX_PROGRESS_LINES: Final = 100
 MAX_PROGRESS_TEXT: Final = 300
+
+# Models without function calling write every value as text; these types are then parsed as JSON.
+NOT_TEXT: Final = frozenset({"integer", "number", "boolean", "array", "object"})
 
 
 def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
@@ -94,3 +98,32 @@ def _with_declined(result: ToolResult, declined: list[str]) -> ToolResult:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+class McpArguments(msgspec.Struct, frozen=True):
+    """The arguments of a call to an MCP tool."""
+
+    values: dict[str, Any]
+
+
+def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> McpArguments:
+    """Check for missing arguments, and for unknown ones if the schema forbids them; `msgspec.ValidationError`."""
+    known = schema.get("properties", {})
+    for name in schema.get("required", []):
+        if name not in given:
+            raise msgspec.ValidationError(f"Object missing required field `{name}`")
+    if schema.get("additionalProperties") is False and not schema.get("patternProperties"):
+        for name in given:
+            if name not in known:
+                raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
+    return McpArguments({name: _as_declared(value, known.get(name)) for name, value in given.items()})
+
+
+def _as_declared(value: Any, declared: Any) -> Any:
+    kind = declared.get("type") if isinstance(declared, dict) else None
+    if not isinstance(value, str) or not isinstance(kind, str) or kind not in NOT_TEXT:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value

@@ -10,7 +10,7 @@ from robota.intents.intent_files import DIRECTORY, MAP
 from robota.intents.upkeep.traced_intents import TracedFile, TracedIntent
 from robota.text.visible import single_line
 
-MOST_FILES: Final = 500
+MAX_FILES: Final = 500
 LONGEST: Final = 300
 HEAD: Final = "# Intent map\n\nMade by `robota intents map` from the trace. What is written here by hand is lost.\n"
 COLUMNS: Final = "| File | Last change | Kind | Content |\n|---|---|---|---|"
@@ -39,9 +39,9 @@ def _section(id: str, intent: Intent | None, traced: TracedIntent | None) -> str
         lines.append(f"Owns: {', '.join(f'`{_cell(pattern)}`' for pattern in intent.owned_scope)}")
     files = [] if traced is None else list(traced.files.values())
     if files:
-        lines += ["", COLUMNS, *(_row(file) for file in sorted(files[-MOST_FILES:], key=lambda file: file.path))]
-    if len(files) > MOST_FILES:
-        lines.append(f"\nand {len(files) - MOST_FILES:,} more")
+        lines += ["", COLUMNS, *(_row(file) for file in sorted(files[-MAX_FILES:], key=lambda file: file.path))]
+    if len(files) > MAX_FILES:
+        lines.append(f"\nand {len(files) - MAX_FILES:,} more")
     return "\n".join((*lines, ""))
 
 

@@ -13,7 +13,7 @@ from robota.text.visible import single_line
 
 BEGIN: Final = "<!-- lessons: kept by robota -->"
 END: Final = "<!-- end of lessons -->"
-MOST_LESSONS: Final = 200
+MAX_LESSONS: Final = 200
 LONGEST: Final = 500
 LARGEST: Final = 1_000_000
 BEGINNING: Final = "# Lessons for agents\n"
@@ -49,7 +49,7 @@ def with_lesson(text: str, lesson: Lesson) -> str:
     known = lessons.pop((lesson.intent_id, lesson.kind, lesson.text), None)
     if known is not None:
         lesson = msgspec.structs.replace(lesson, times=known.times + 1)
-    newest = [*lessons.values(), lesson][-MOST_LESSONS:]
+    newest = [*lessons.values(), lesson][-MAX_LESSONS:]
     section = "\n".join((BEGIN, *(each.line for each in newest), END))
     head, begin, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)

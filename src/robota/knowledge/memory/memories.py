@@ -1,6 +1,7 @@
 """The project memory and the user memory together: adding, finding and forgetting entries, and which are stale."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -19,12 +20,23 @@ from robota.knowledge.memory.entry import (
     topic_slug,
 )
 from robota.knowledge.memory.own_entries import OwnEntries
-from robota.knowledge.memory.refusals import why_refused
 from robota.knowledge.memory.store import FailedCheck, MemoryProblem, MemoryStore
 
 MAX_TEXT: Final = 2000
 MAX_FILES: Final = 5
 AROUND_PATHS: Final = "`'\"()[]<>,;:!?"
+
+# The name of a secret together with a value. Only mentioning tokens or passwords is fine.
+_NAMED_VALUE: Final = re.compile(
+    r"(?:api[ _-]?key|access[ _-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[ _-]?key|pwd)s?"
+    r"[\"'`]?\s*(?:=|:|\bis\b)\s*[\"'`]?(?P<value>[^\s\"'`]{4,})",
+    re.IGNORECASE,
+)
+_NAMED_VALUE_KOREAN: Final = re.compile(r"(?:비밀번호|암호|토큰|인증키)(?:은|는|이|가)?\s*[:=]?\s*[\"'`]?[!-~]{4,}")
+_IDENTITY_NUMBER: Final = re.compile(r"(?<![\d-])(?:\d{3}-\d{2}-\d{4}|\d{6}-[1-4]\d{6})(?![\d-])")
+_CARD_NUMBER: Final = re.compile(r"(?<![\d-])\d{4}(?:[ -]?\d{4}){3}(?![\d-])")
+# A word or a placeholder rather than a secret: "the token is read from the environment".
+_NO_VALUE: Final = re.compile(r"[a-z]{2,}[.,;!?]?|\$\w+|<.*|\{.*", re.ASCII)
 
 
 class MemoryScope(StrEnum):
@@ -226,3 +238,18 @@ def _id_prefix(words: str) -> str:
 def _is_inside(path: str) -> bool:
     parts = PurePosixPath(path)
     return not parts.is_absolute() and ".." not in parts.parts
+
+
+def why_refused(text: str, redact: Callable[[bytes], bytes]) -> str | None:
+    """The reason why a text must not be remembered; None if it may be. `redact` covers keys of known formats."""
+    data = text.encode("utf-8", "surrogateescape")
+    if redact(data) != data:
+        return "it contains a key or a password"
+    named = _NAMED_VALUE.search(text)
+    if (named is not None and not _NO_VALUE.fullmatch(named["value"])) or _NAMED_VALUE_KOREAN.search(text):
+        return "it seems to contain a key or a password"
+    if _IDENTITY_NUMBER.search(text):
+        return "it seems to contain a personal identification number"
+    if _CARD_NUMBER.search(text):
+        return "it seems to contain a card number"
+    return None

@@ -11,7 +11,6 @@ from robota.config.paths import user_directory
 from robota.contracts.knowledge import PromptNotSent
 from robota.contracts.workspace import Files, Processes
 from robota.knowledge.mentions.earlier_work import command_with_output, last_commands, session_summary
-from robota.knowledge.mentions.project_checks import project_checks
 from robota.log.errors import LogError
 from robota.workspace.problems import FileProblem
 from robota.workspace.text.syntax import check
@@ -19,9 +18,17 @@ from robota.workspace.text.syntax import check
 if TYPE_CHECKING:
     from robota.log.catalogue.catalogue import CataloguedSession
 
+import re
+from collections.abc import Iterator
+
 MAX_CHECKED_FILES: Final = 200
 MAX_FILE_BYTES: Final = 1024 * 1024
 PORCELAIN_STATE: Final = len("XY ")
+
+# A `[tool.…]` section of pyproject.toml, and the command that uses it.
+PYTHON_TOOLS: Final = {"ruff": "ruff check .", "mypy": "mypy .", "pyright": "pyright"}
+SCRIPTS: Final = ("lint", "typecheck", "type-check")
+OTHER_FILES: Final = {"Cargo.toml": "cargo check", "go.mod": "go vet ./..."}
 
 
 class MentionSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,3 +141,28 @@ class MentionSources:
 def _heading(session: "CataloguedSession") -> str:
     whose = "" if session.is_own else " It was not written on this machine."
     return f"Session {session.id}, {session.name or session.summary.title!r} ({session.state}).{whose}"
+
+
+class _Package(msgspec.Struct):
+    scripts: dict[str, str] = {}
+
+
+def project_checks(read: Callable[[str], str | None]) -> Iterator[str]:
+    """The commands of the linters that a project has configured. Tests are run only if the settings name them.
+
+    `read` returns the text of a file in the root of the project, or None if it does not exist.
+    """
+    pyproject = read("pyproject.toml") or ""
+    for tool, command in PYTHON_TOOLS.items():
+        if re.search(rf"^\[tool\.{tool}\b", pyproject, re.MULTILINE):
+            yield command
+    scripts = _scripts(read("package.json"))
+    yield from (f"npm run --silent {name}" for name in SCRIPTS if name in scripts)
+    yield from (command for name, command in OTHER_FILES.items() if read(name) is not None)
+
+
+def _scripts(package: str | None) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(package or "{}", type=_Package).scripts
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return {}

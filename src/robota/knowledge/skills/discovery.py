@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.knowledge.front_matter import FrontMatter, read_front_matter
-from robota.knowledge.skills.cache import load_skill_cache, save_skill_cache
 from robota.knowledge.skills.library import SkillLibrary
 from robota.knowledge.skills.skill import Skill, SkillFile, SkillKind, SkillScope, is_usable_name, skill_from
 
 if TYPE_CHECKING:
     from robota.config.trust.sources import ConfigSource
     from robota.knowledge.skills.template import Part
+
+import contextlib
+
+from robota.config.durable_file import read_file
+from robota.config.transaction import transaction
 
 MAX_FILE_BYTES: Final = 256 * 1024
 MAX_FILES: Final = 2_000
@@ -223,3 +227,17 @@ def _text_of(found: SkillSource) -> str:
 def _decoded(data: bytes) -> str:
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if is_wide else "utf-8", "replace")
+
+
+def load_skill_cache(path: Path) -> dict[str, Skill]:
+    """The cached skills, by the key of `SkillFinder`; empty if the cache is missing or damaged."""
+    try:
+        return msgspec.json.decode(read_file(path), type=dict[str, Skill])
+    except (OSError, msgspec.MsgspecError, ValueError):
+        return {}
+
+
+def save_skill_cache(path: Path, skills: dict[str, Skill]) -> None:
+    """Replace the cache. A failure is ignored: the cache is an optimisation."""
+    with contextlib.suppress(OSError), transaction(path.parent) as files:
+        files.write(path.name, msgspec.json.encode(skills))

@@ -10,7 +10,7 @@ from robota.providers.fault import FaultKind, ProviderFault
 from robota.text.counted import duration_in_words
 
 SERVER_MESSAGE_LIMIT: Final = 500
-LONGEST_WAIT_S: Final = 30 * 24 * 3600.0
+MAX_WAIT_S: Final = 30 * 24 * 3600.0
 NAMED_WAIT_S: Final = 60.0
 
 # Compiled when they are first needed, which in most sessions is never.
@@ -128,13 +128,13 @@ def retry_after_s(headers: Mapping[str, str], text: str, now: float) -> float | 
     """How long the server asks us to wait: `retry-after-ms`, `retry-after` (seconds or a date), or Google's detail."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
-        return min(milliseconds / 1000, LONGEST_WAIT_S)
+        return min(milliseconds / 1000, MAX_WAIT_S)
     value = headers.get("retry-after")
     if value is not None:
         seconds = _number(value)
-        return min(seconds, LONGEST_WAIT_S) if seconds is not None else _seconds_until(value, now)
+        return min(seconds, MAX_WAIT_S) if seconds is not None else _seconds_until(value, now)
     detail = re.search(GOOGLE_RETRY_DELAY, text)
-    return min(float(detail[1]), LONGEST_WAIT_S) if detail else None
+    return min(float(detail[1]), MAX_WAIT_S) if detail else None
 
 
 def _kind(status: int, text: str) -> FaultKind:
@@ -211,6 +211,6 @@ def _seconds_until(date: str, now: float) -> float | None:
     from email.utils import parsedate_to_datetime
 
     try:
-        return min(max(0.0, parsedate_to_datetime(date).timestamp() - now), LONGEST_WAIT_S)
+        return min(max(0.0, parsedate_to_datetime(date).timestamp() - now), MAX_WAIT_S)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None

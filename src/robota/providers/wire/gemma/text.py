@@ -13,7 +13,7 @@ CALLS: Final = {"<|tool_call>": "<tool_call|>", "<start_function_call>": "<end_f
 DROPPED: Final = ("<turn|>", "<end_of_turn>", "<eos>")
 OPENINGS: Final = (CHANNEL, *CALLS, *DROPPED)
 VISIBLE_CHANNEL: Final = "final"
-LONGEST_CHANNEL_NAME: Final = 24
+MAX_CHANNEL_NAME_LENGTH: Final = 24
 
 
 class GemmaAnswer(msgspec.Struct, frozen=True):
@@ -86,9 +86,9 @@ class GemmaParser:
     def _name_channel(self) -> bool:
         """The first line of a channel is its name; one without a name is a thought."""
         name, newline, rest = self._held.partition("\n")
-        if newline and len(name) <= LONGEST_CHANNEL_NAME and END_OF_CHANNEL not in name:
+        if newline and len(name) <= MAX_CHANNEL_NAME_LENGTH and END_OF_CHANNEL not in name:
             self._channel, self._held = name.strip(), rest
-        elif len(self._held) > LONGEST_CHANNEL_NAME or END_OF_CHANNEL in self._held:
+        elif len(self._held) > MAX_CHANNEL_NAME_LENGTH or END_OF_CHANNEL in self._held:
             self._channel = ""
         return self._channel is not None
 
