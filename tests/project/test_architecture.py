@@ -49,6 +49,11 @@ PLANTS = {
         line="import robota.clients.headless",
         contract="Clients do not know one another; view knows none of them",
     ),
+    "a reducer that looks at the clock": Plant(
+        file="clients/tui/reducer/planted.py",
+        line="import time",
+        contract="The terminal UI: reducer and view are pure",
+    ),
     "a process that knows the sandbox": Plant(
         file="workspace/process/planted.py",
         line="import robota.workspace.sandbox.border",

@@ -48,8 +48,9 @@ MOST_MODULES = 233
 MOST_FOR_A_SCREEN = 251  # two of them, the guard of the terminal and what starts it, are loaded after the first picture
 # Not needed before somebody sends, answers, chooses or reads something.
 AFTER_THE_SCREEN = """
-    commands.builtin commands.registry clients.render.command_text clients.tui.approvals.card_keys clients.tui.choosing
-    clients.tui.dialogs clients.tui.markdown clients.tui.pages clients.tui.screens clients.tui.widgets.call_rows
+    commands.builtin commands.registry clients.render.command_text clients.tui.reducer.approvals
+    clients.tui.reducer.dialogs clients.tui.reducer.commands clients.tui.markdown clients.tui.pages
+    clients.tui.widgets.call_rows
     engine.calls.executor engine.context engine.model engine.session.task_factory engine.task.task
     tools.command tools.editing tools.files tools.task tools.web
 """

@@ -12,11 +12,11 @@ import pytest
 from prompt_toolkit.key_binding.key_processor import KeyPress, _Flush
 from prompt_toolkit.keys import Keys
 
-from robota.clients.tui.app import ScreenConversation
+from robota.clients.tui.app import ScreenShell
 from robota.clients.tui.flows import typing_pause
-from robota.clients.tui.flows.input_purpose import InputPurpose
-from robota.clients.tui.flows.stopping import Stopping
+from robota.clients.tui.key_table import Action, DraftAction, ScreenAction, SessionAction
 from robota.clients.tui.setup import ScreenSetup
+from robota.clients.tui.state import QuestionDialog, ScreenState
 from robota.clients.tui.theme import DARK, Palette, Theme
 from robota.protocol.asks.answer import Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import (
@@ -171,7 +171,7 @@ async def _effect(theirs: int, scene: Scene, keys: Sequence[KeyPress]) -> str:
     )
     session = ScriptedSession([begins, *scene.events], receipts={CompletePrompt: Accepted(completion=completion)})
     kept: list[str] = []
-    conversation = ScreenConversation(
+    shell = ScreenShell(
         session,
         ScreenSetup(
             theme=Theme(PALETTE),
@@ -182,37 +182,42 @@ async def _effect(theirs: int, scene: Scene, keys: Sequence[KeyPress]) -> str:
             has_vi_keys=scene.has_vi_keys,
         ),
     )
-    running = asyncio.ensure_future(conversation.run(None))
+    running = asyncio.ensure_future(shell.run(None))
     await _until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON)
-    await _until(lambda: conversation.view.session is not None)
+    await _until(lambda: shell.state.view.session is not None)
     await _settled()
     if scene.text:
-        conversation.input.insert(scene.text)
+        shell.region._input.insert_text(scene.text)
         await _settled()
-    await _press(conversation, scene.keys)
-    before, text, dialog = len(session.commands), conversation.input.text, conversation.dialog
-    shown = None if dialog is None else dialog.dialog
-    was_for_card = conversation.purpose is not InputPurpose.PROMPT
-    had_popup = conversation.input.popup is not None
-    await _press(conversation, keys)
-    commands = [each for each in session.commands[before:] if not isinstance(each, CompletePrompt)]
+    await _press(shell, scene.keys)
+    sent_before, before = len(session.commands), shell.state
+    await _press(shell, keys)
+    after = shell.state
+    had, has = _dialog(before), _dialog(after)
+    commands = [each for each in session.commands[sent_before:] if not isinstance(each, CompletePrompt)]
     seen = Seen(
         commands=tuple(commands),
-        had=text,
-        has=conversation.input.text,
-        offered=conversation.keys._offered,
-        is_closed=(dialog is not None and conversation.dialog is None)
-        or (had_popup and conversation.input.popup is None),
-        has_moved=dialog is not None and conversation.dialog is dialog and dialog.dialog != shown,
-        has_opened=dialog is None and conversation.dialog is not None,
+        had=before.draft.text,
+        has=after.draft.text,
+        offered=after.hint.offered,
+        is_closed=(had is not None and has is None) or (before.draft.popup is not None and after.draft.popup is None),
+        has_moved=had is not None and has is not None and type(had) is type(has) and had != has,
+        has_opened=had is None and has is not None,
         has_ended=running.done(),
-        kept=(*kept, *conversation.input.history.prompts),
-        has_left_card=was_for_card and conversation.purpose is InputPurpose.PROMPT,
+        kept=(*kept, *after.draft.history.prompts),
+        has_left_card=before.uses_input_for_card and not after.uses_input_for_card,
     )
-    conversation.input.put("")
-    conversation.leave(0)
+    shell.region._input.text = ""
+    shell.leave(0)
     await running
     return in_words(seen, keys)
+
+
+def _dialog(state: ScreenState) -> object:
+    """What is open, without the moment at which it was opened."""
+    if isinstance(state.dialog, QuestionDialog):
+        return state.dialog.prompt
+    return state.dialog if state.approval is None else state.approval.card
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,7 +226,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     commands: tuple[Command, ...]
     had: str
     has: str
-    offered: Stopping
+    offered: Action | None
     is_closed: bool
     has_moved: bool
     has_opened: bool
@@ -230,10 +235,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     has_left_card: bool
 
 
-OFFERS = {
-    Stopping.OFFER_REWIND: "offers to rewind",
-    Stopping.OFFER_CLEARING: "offers to clear",
-    Stopping.OFFER_LEAVING: "offers to exit",
+OFFERS: dict[Action | None, str] = {
+    SessionAction.REWIND: "offers to rewind",
+    DraftAction.CLEAR: "offers to clear",
+    ScreenAction.LEAVE: "offers to exit",
 }
 
 
@@ -280,8 +285,8 @@ def _sent(command: Command) -> str:
             return SENT[type(command)]
 
 
-async def _press(conversation: ScreenConversation, keys: Sequence[KeyPress]) -> None:
-    processor = conversation.region._application.key_processor
+async def _press(shell: ScreenShell, keys: Sequence[KeyPress]) -> None:
+    processor = shell.region._application.key_processor
     for key in keys:
         processor.feed(key)
         processor.feed(_Flush)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.clients.tui.app import ScreenConversation
+from robota.clients.tui.app import ScreenShell
 from robota.clients.tui.flows import typing_pause
 from robota.clients.tui.flows.entered_text import blocking_ask
 from robota.clients.tui.setup import ScreenSetup
@@ -63,19 +63,19 @@ def typed(
 
 async def _typed(ours: int, theirs: int, keys: str, begins: State, *steps: Step) -> tuple[list[Command], str, object]:
     session = ScriptedSession([begins, *steps])
-    conversation = ScreenConversation(session, ScreenSetup(theme=Theme(PALETTE), edit=no_editor, git_branch=str))
-    running = asyncio.ensure_future(conversation.run(None))
+    shell = ScreenShell(session, ScreenSetup(theme=Theme(PALETTE), edit=no_editor, git_branch=str))
+    running = asyncio.ensure_future(shell.run(None))
     await turns_until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON)
-    await turns_until(lambda: conversation.view.session is not None)
-    await turns_until(lambda: not steps or blocking_ask(conversation.view) is not None)
+    await turns_until(lambda: shell.state.view.session is not None)
+    await turns_until(lambda: not steps or blocking_ask(shell.state.view) is not None)
     for _ in range(20):
         await asyncio.sleep(0)  # everything that the session has to say is there
     os.write(ours, f"{keys}\x1b[200~{LAST}\x1b[201~".encode())
-    await turns_until(lambda: LAST in conversation.input.text)
+    await turns_until(lambda: LAST in shell.state.draft.text)
     for _ in range(10):
         await asyncio.sleep(0)  # what was entered is sent by tasks of their own
-    left = conversation.input.text.replace(LAST, "")
-    conversation.leave(0)
+    left = shell.state.draft.text.replace(LAST, "")
+    shell.leave(0)
     return session.commands, left, await running
 
 

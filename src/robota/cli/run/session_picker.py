@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from robota.clients.tui.pages.browser import BrowsedList
+from robota.clients.tui.pages.contents import preview_rows
 from robota.clients.tui.screen.full_screen import FullScreen
 from robota.clients.tui.screen.output import PictureOutput
 from robota.clients.tui.screen.terminal_input import TerminalReports
-from robota.clients.tui.screens import preview_rows
 from robota.clients.tui.theme import theme_for
 from robota.commands.stored_sessions import newest_rows_of
 from robota.log.catalogue.catalogue import CataloguedSession
@@ -30,7 +30,7 @@ async def picked_on_screen(sessions: Sequence[CataloguedSession], env: Mapping[s
 
     async def load(option: CommandOption) -> None:
         found = await asyncio.to_thread(newest_rows_of, by_id[option.preview])
-        rows = [theme.paint(found.message)] if isinstance(found, Refused) else list(preview_rows(found, theme))
+        rows = [theme.paint(found.message)] if isinstance(found, Refused) else preview_rows(found, theme)
         browser.show(option, rows)
         screen.redraw()
 

@@ -1,145 +1,135 @@
-"""The terminal UI of one session: creates its parts and holds what they share."""
+"""The shell of the terminal UI: feeds keys, events and timers to the reducer, and performs the effects."""
 
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
-import msgspec
+from msgspec.structs import replace
 
-from robota.clients.terminal.editor import NotEdited
-from robota.clients.terminal.line import Line
 from robota.clients.terminal.signals import signals_to
-from robota.clients.tui.approvals.open_approvals import OpenApprovals
-from robota.clients.tui.flows.entered_text import Written
-from robota.clients.tui.flows.input_purpose import InputPurpose
-from robota.clients.tui.keyboard import ConversationKeys
-from robota.clients.tui.looks import Looks
-from robota.clients.tui.picture import LivePicture
-from robota.clients.tui.screen.input_area import InputArea
-from robota.clients.tui.screen.keys import bindings_for
+from robota.clients.tui.attached_files import dropped_files
+from robota.clients.tui.effects import (
+    After,
+    AskBackground,
+    CallUser,
+    CopyText,
+    Effect,
+    KeepPrompt,
+    NoticeOnPage,
+    OpenBrowser,
+    OpenDiff,
+    OpenTranscript,
+    Paint,
+    Quit,
+    ReadClipboard,
+    RunEditor,
+    Submit,
+)
+from robota.clients.tui.events import (
+    BackgroundReported,
+    ClipboardRead,
+    CursorMoved,
+    EditorClosed,
+    KeyPressed,
+    OptionPicked,
+    Pasted,
+    Received,
+    SessionClosed,
+    SessionEvent,
+    SessionOpened,
+    Started,
+    StatusPrinted,
+    TextEdited,
+    UiEvent,
+)
+from robota.clients.tui.flows.draft import Draft
+from robota.clients.tui.flows.entered_text import is_working
+from robota.clients.tui.flows.prompt_history import PromptHistory
+from robota.clients.tui.key_table import DraftAction
+from robota.clients.tui.layers import action_for
+from robota.clients.tui.live_view import Frame, dialog_takes_keys, draw, window_title
+from robota.clients.tui.reducer.reduce import reduce
+from robota.clients.tui.screen.keys import Keyboard, bindings_for
 from robota.clients.tui.screen.live_region import LiveRegion
 from robota.clients.tui.scrollback import Scrollback
-from robota.clients.tui.sending import Sending
-from robota.clients.tui.session_events import SessionEvents
 from robota.clients.tui.setup import ScreenSetup
-from robota.clients.tui.status_line import StatusRows
+from robota.clients.tui.state import Colours, ScreenState
+from robota.clients.tui.status_line import StatusRunner
 from robota.clients.tui.theme import Role
-from robota.clients.view.model import ViewModel
-from robota.protocol.appearance import Appearance
-from robota.protocol.commands import Refused
+from robota.protocol.commands import Refused, RunSlashCommand
 from robota.protocol.port import SessionPort
-from robota.protocol.slash_commands import CommandChoice, ContextShown, PreviewShown, RowsShown, SessionWanted
-from robota.protocol.views import DiffView
+from robota.protocol.slash_commands import CommandOption, SessionWanted
 
 if TYPE_CHECKING:
-    from robota.clients.tui.approvals.card_keys import CardKeys
-    from robota.clients.tui.approvals.pending_approval import PendingApproval
-    from robota.clients.tui.choosing import Choosing
-    from robota.clients.tui.command_runner import CommandRunner
-    from robota.clients.tui.dialogs import OpenDialog
     from robota.clients.tui.draft_keeper import DraftKeeper
-    from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
-    from robota.clients.tui.screens import Screens
+    from robota.clients.tui.pages.browser import BrowsedList
 
+# How often streaming text is drawn. Keys are drawn at once.
+DRAW_EVERY_S: Final = 0.04
 # A Ctrl+C that ended the editor may arrive as a signal after its end.
 LATE_SIGNAL_S: Final = 0.05
-HINT_S: Final = 5.0
-DRAFT_KEPT: Final = "Your draft is kept: press Ctrl+R to find it."
-DRAFT_BACK: Final = "What you were writing when Robota was killed is in the input again."
 DRAFT_LEFT: Final = "What you had not sent is kept: press Up after the next start."
-NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
 
 
 async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
     """Run the UI until the user leaves; returns the exit code, or the session to open next."""
-    conversation = ScreenConversation(session, setup)
-    with signals_to(conversation.signalled):
-        return await conversation.run(prompt)
+    shell = ScreenShell(session, setup)
+    with signals_to(shell.signalled):
+        return await shell.run(prompt)
 
 
-class Hint(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence for the user, and until when it is shown. An offer that it makes is valid as long."""
-
-    text: str = ""
-    until: float = 0.0
-
-    def shown(self, now: float) -> str:
-        """The sentence; empty when its time is over."""
-        return self.text if now < self.until else ""
-
-
-class ScreenConversation:
-    """The terminal UI of one session."""
+class ScreenShell:
+    """The terminal UI of one session: the current state, and the parts that perform effects."""
 
     def __init__(self, session: SessionPort, setup: ScreenSetup) -> None:
-        self.session = session
-        self.setup = setup
-        self.theme = setup.theme
-        self.view = ViewModel()
-        self.dialog: OpenDialog | None = None
-        self.is_stopping = False
-        self.hint = Hint()
-        self.approvals = OpenApprovals(self)
-        self.keys = ConversationKeys(self)
-        self.picture = LivePicture(self)
-        bindings = bindings_for(self.keys)
-        if setup.has_vi_keys:
-            from robota.clients.tui.screen.vi_keys import bind_vi_keys
-
-            bind_vi_keys(bindings, self.keys)
-        self.region = LiveRegion(
-            self.picture,
-            bindings,
-            setup.theme,
+        self._session = session
+        self._setup = setup
+        self._theme = setup.theme
+        now = time.monotonic()
+        self.state = ScreenState(
+            now=now,
+            last_key_at=now,
             has_vi_keys=setup.has_vi_keys,
-            start_guard=setup.start_guard,
+            draft=Draft(history=PromptHistory(prompts=tuple(setup.prompts))),
+            colours=Colours(chosen=setup.status.appearance, may_ask_background=setup.asks_background),
         )
-        self.input = InputArea(self.region.input, setup.prompts, self.keys.typed)
-        self.region.input.on_text_changed += lambda _: self._draft_changed()
+        self._scrollback = Scrollback(
+            setup.theme, lambda: self.state.window.columns, lambda: self.state.view, setup.file_address
+        )
+        self.region = self._live_region()
+        self._status = StatusRunner(setup.status.run, lambda output: self.dispatch(StatusPrinted(output)))
         self._drafts: DraftKeeper | None = None
-        self.scrollback = Scrollback(setup.theme, lambda: self.width, lambda: self.view, setup.file_address)
-        self.status = StatusRows(setup.status, self.picture.draw_soon)
-        self.sending = Sending(self)
-        self.looks = Looks(self)
-        self.draw_soon = self.picture.draw_soon
-        self._events = SessionEvents(self)
+        self._drawing: asyncio.TimerHandle | None = None
+        self._title = ""
         self._jobs: set[asyncio.Task[Any]] = set()
-        self._ended: int | SessionWanted = 0
+        self._result: int | SessionWanted = 0
         self._failed: BaseException | None = None
         self._is_editing = False
 
-    # Parts that the first screen does not need are imported with their first use.
+    def _live_region(self) -> LiveRegion:
+        setup = self._setup
+        keyboard = Keyboard(
+            is_for_dialog=self._is_key_for_dialog,
+            has_action=lambda key: action_for(self._current(), key) is not DraftAction.EDIT_TEXT,
+            stops_turn=lambda: not self.state.draft.text and is_working(self.state.view),
+            press=lambda key: self.dispatch(KeyPressed(key)),
+            paste=lambda text: self.dispatch(Pasted(text, dropped_files(text, setup.look_at_file))),
+        )
+        bindings = bindings_for(keyboard)
+        if setup.has_vi_keys:
+            from robota.clients.tui.screen.vi_keys import bind_vi_keys
 
-    @cached_property
-    def commands(self) -> "CommandRunner":
-        """Runs slash commands."""
-        from robota.clients.tui.command_runner import CommandRunner
-
-        return CommandRunner(self.session, self)
-
-    @cached_property
-    def screens(self) -> "Screens":
-        """Opens full screens: transcript, diff viewer, lists."""
-        from robota.clients.tui.screens import Screens
-
-        return Screens(self.region, self.theme, self.commands)
-
-    @cached_property
-    def choosing(self) -> "Choosing":
-        """Shows lists and questions to choose from."""
-        from robota.clients.tui.choosing import Choosing
-
-        return Choosing(self)
-
-    @cached_property
-    def cards(self) -> "CardKeys":
-        """Handles keys on approval cards."""
-        from robota.clients.tui.approvals.card_keys import CardKeys
-
-        return CardKeys(self)
+            bind_vi_keys(bindings, keyboard)
+        return LiveRegion(
+            self._draw,
+            self._scrollback.take_rows,
+            lambda text, caret: self.dispatch(TextEdited(text, caret)),
+            bindings,
+            has_vi_keys=setup.has_vi_keys,
+            start_guard=setup.start_guard,
+        )
 
     # Start and end.
 
@@ -148,56 +138,152 @@ class ScreenConversation:
         try:
             await self.region.run(lambda: self._begin(prompt))
         except EOFError:
-            self._ended = 128 + signal.SIGHUP  # the terminal has gone
-        self.status.close()
+            self._result = 128 + signal.SIGHUP  # the terminal has gone
+        self._status.close()
         self._keep_draft()
         for job in list(self._jobs):
             job.cancel()
         self.region.output.set_title("")
-        self.region.print_rest([*self.scrollback.take_rows(), *self.scrollback.tail()])
+        self.region.print_rest([*self._scrollback.take_rows(), *self._scrollback.tail()])
         if self._failed is not None:
             raise self._failed
-        return self._ended
-
-    def _keep_draft(self) -> None:
-        """Put what was not sent into the history, for the next start."""
-        if (text := self._draft()).strip():
-            self.setup.on_prompt(text)
-            self.tell(DRAFT_LEFT)
-        if self._drafts is not None:
-            self._drafts.close()
-
-    def _draft_changed(self) -> None:
-        if self._drafts is None and self.setup.open_drafts is not None:
-            from robota.clients.tui.draft_keeper import DraftKeeper
-
-            self._drafts = DraftKeeper(self._draft, self.setup.open_drafts(), self.setup.left_draft)
-        if self._drafts is not None:
-            self._drafts.changed()
-
-    def _draft(self) -> str:
-        return self.input.expanded() if self.purpose is InputPurpose.PROMPT else self.approval_draft
-
-    def _begin(self, prompt: str | None) -> None:
-        self.scrollback.block(self.setup.greeting)
-        self.region.print_above(self.scrollback.take_rows())
-        self.looks.begin()
-        if self.setup.left_draft:
-            self.input.put_back(Written(text=self.setup.left_draft))
-            self.tell(DRAFT_BACK)
-        self.start(self._events.follow(prompt))
+        return self._result
 
     def signalled(self, number: signal.Signals) -> None:
         """Exit on a signal. Ctrl+C is a key here; as a signal, it is for a running editor."""
         if number is not signal.SIGINT or not self._is_editing:
             self.leave(128 + number)
 
-    def leave(self, end: int | SessionWanted) -> None:
+    def leave(self, result: int | SessionWanted) -> None:
         """End the conversation; the session is unchanged."""
-        self._ended = end
+        self._result = result
         self.region.leave()
 
-    def start(self, job: Coroutine[Any, Any, Any]) -> None:
+    def _begin(self, prompt: str | None) -> None:
+        self._scrollback.block(self._setup.greeting)
+        self.dispatch(Started(self._setup.left_draft))
+        self._start(self._follow(prompt))
+
+    async def _follow(self, prompt: str | None) -> None:
+        """Process the events of the session until it ends."""
+        events, setup = self._session.events(), self._setup
+        first = await anext(events)
+        branch, is_past_shown = setup.git_branch(), setup.is_past_shown
+        self.dispatch(SessionOpened(event=first, git_branch=branch, prompt=prompt, is_past_shown=is_past_shown))
+        self._status.update(self.state.view)
+        async for event in events:
+            self.dispatch(SessionEvent(event))
+            self._status.update(self.state.view, event)
+        self.dispatch(SessionClosed())
+
+    def _keep_draft(self) -> None:
+        """Put what was not sent into the history, for the next start."""
+        if (text := self.state.prompt_draft).strip():
+            self._setup.on_prompt(text)
+            self._scrollback.tell(DRAFT_LEFT, Role.DIM)
+        if self._drafts is not None:
+            self._drafts.close()
+
+    # The loop: an event, the new state, the effects.
+
+    def dispatch(self, event: UiEvent) -> None:
+        """Process an event."""
+        before = self.state.draft
+        self.state, effects = reduce(self._current(), event)
+        draft = self.state.draft
+        self.region.put_text(draft.text, draft.caret)
+        if draft.text != before.text:
+            self._draft_changed()
+        for effect in effects:
+            self._perform(effect)
+        if submitted := [effect for effect in effects if isinstance(effect, Submit)]:
+            self._start(self._submit(submitted))
+        if isinstance(event, SessionEvent):
+            self._draw_soon()
+        else:
+            self.region.redraw()
+
+    def _current(self) -> ScreenState:
+        """The state at this moment: time passes, and the window and the cursor change, without an event."""
+        state = replace(self.state, now=time.monotonic(), window=self.region.window)
+        text, caret = self.region.position
+        if caret != state.draft.caret and text == state.draft.text:
+            state, _ = reduce(state, CursorMoved(caret))
+        return state
+
+    def _is_key_for_dialog(self) -> bool:
+        has_dialog = self.state.approval is not None or self.state.dialog is not None
+        return has_dialog and dialog_takes_keys(self._current())
+
+    def _draft_changed(self) -> None:
+        if self._drafts is None and self._setup.open_drafts is not None:
+            from robota.clients.tui.draft_keeper import DraftKeeper
+
+            store = self._setup.open_drafts()
+            self._drafts = DraftKeeper(lambda: self.state.prompt_draft, store, self._setup.left_draft)
+        if self._drafts is not None:
+            self._drafts.changed()
+
+    def _draw_soon(self) -> None:
+        """Schedule a redraw, shared with other events of the same moment."""
+        if self._drawing is None:
+            self._drawing = asyncio.get_running_loop().call_later(DRAW_EVERY_S, self._draw_now)
+
+    def _draw_now(self) -> None:
+        self._drawing = None
+        self.region.redraw()
+
+    def _draw(self) -> Frame:
+        self.state = self._current()
+        title = window_title(self.state)
+        if title != self._title:
+            self._title = title
+            self.region.output.set_title(title)
+        return draw(self.state, self._theme, self._scrollback.tail())
+
+    # Effects.
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case Submit():
+                return  # those of one event are submitted in their order
+            case Quit(result):
+                self.leave(result)
+            case After(seconds, event):
+                asyncio.get_running_loop().call_later(seconds, self.dispatch, event)
+            case KeepPrompt(text):
+                self._setup.on_prompt(text)
+            case OpenTranscript() | OpenDiff() | OpenBrowser():
+                self._start(self._open_page(effect))
+            case RunEditor(text):
+                self._start(self._edit(text))
+            case ReadClipboard():
+                self._start(self._read_clipboard())
+            case CopyText() | CallUser() | NoticeOnPage() | Paint() | AskBackground():
+                self._use_terminal(effect)
+            case _:
+                self._scrollback.perform(effect)
+
+    def _use_terminal(self, effect: CopyText | CallUser | NoticeOnPage | Paint | AskBackground) -> None:
+        region = self.region
+        match effect:
+            case CopyText(text):
+                region.output.copy(text)
+            case CallUser(text, is_away):
+                is_focused = region.reports.is_focused
+                if is_focused is False or (is_focused is None and is_away):
+                    region.output.call_person(text)
+            case NoticeOnPage(text):
+                region.full_screen.tell(self._theme.row([(text, Role.WARNING)], region.window.columns))
+            case Paint(appearance, background):
+                if self._setup.palette is not None:
+                    self._theme.palette = self._setup.palette(appearance, background)
+            case AskBackground():
+                region.ask_background(lambda background: self.dispatch(BackgroundReported(background)))
+            case never:
+                assert_never(never)
+
+    def _start(self, job: Coroutine[Any, Any, Any]) -> None:
         """Run a job in the background."""
         task = asyncio.get_running_loop().create_task(job)
         self._jobs.add(task)
@@ -211,107 +297,46 @@ class ScreenConversation:
             self._failed = error
             self.region.leave()
 
-    # State that the parts share.
+    async def _submit(self, submitted: Sequence[Submit]) -> None:
+        for each in submitted:
+            self.dispatch(Received(each.request, await self._session.submit(each.command)))
 
-    @property
-    def width(self) -> int:
-        """The width of the terminal in columns."""
-        return self.region.width
-
-    @property
-    def approval(self) -> "PendingApproval | None":
-        """The approval that is shown now."""
-        return self.approvals.shown
-
-    @property
-    def approval_draft(self) -> str:
-        """The prompt that was being written when the card took the input."""
-        return "" if self.approval is None else self.approval.draft
-
-    @property
-    def purpose(self) -> InputPurpose:
-        """What the input is used for now."""
-        return InputPurpose.PROMPT if self.approval is None else self.approval.purpose
-
-    async def edited(self, text: str) -> str | None:
-        """Open the text in the user's editor; None if it was not edited."""
+    async def _edit(self, text: str) -> None:
         async with self.region.lent():
             self._is_editing = True
-            changed = await self.setup.edit(text)
+            edited = await self._setup.edit(text)
         asyncio.get_running_loop().call_later(LATE_SIGNAL_S, self._editing_ended)
-        if isinstance(changed, NotEdited):
-            self.tell(f"! {changed.why}", Role.ERROR)
-            return None
-        return changed
+        self.dispatch(EditorClosed(edited))
 
     def _editing_ended(self) -> None:
         self._is_editing = False
 
-    # Output.
+    async def _read_clipboard(self) -> None:
+        self.dispatch(ClipboardRead(await self._setup.read_clipboard()))
 
-    def show_entered(self, line: str) -> None:
-        """Print a slash command, or an answer to an MCP server, as it was entered."""
-        self.scrollback.show_prompt(line)
+    async def _open_page(self, effect: OpenTranscript | OpenDiff | OpenBrowser) -> None:
+        """Show a full screen; the conversation continues in the background."""
+        from robota.clients.tui.pages.browser import BrowsedList
+        from robota.clients.tui.pages.contents import diff_page, transcript_page
 
-    def show_lines(self, lines: Iterable[Line]) -> None:
-        """Print lines that clients share."""
-        self.scrollback.block(map(self.theme.line, lines))
-        self.draw_soon()
+        match effect:
+            case OpenTranscript():
+                await self.region.show_page(transcript_page(self._scrollback.full_rows(), self._theme))
+            case OpenDiff(files):
+                await self.region.show_page(diff_page(files, self._theme))
+            case OpenBrowser(choice, purpose):
+                browser = BrowsedList(
+                    choice, self._theme, lambda option: self._start(self._load_preview(browser, option))
+                )
+                await self.region.show_page(browser)
+                self.dispatch(OptionPicked(purpose, browser.picked))
+            case never:
+                assert_never(never)
 
-    def tell(self, text: str, role: Role = Role.DIM) -> None:
-        """Print a sentence."""
-        self.scrollback.tell(text, role)
-        self.draw_soon()
+    async def _load_preview(self, browser: "BrowsedList", option: CommandOption) -> None:
+        from robota.clients.tui.pages.contents import preview_rows
 
-    def show_hint(self, text: str) -> None:
-        """Show a hint below the input for a while; an empty one removes it."""
-        self.hint = Hint(text=text, until=time.monotonic() + HINT_S)
-        if text:
-            asyncio.get_running_loop().call_later(HINT_S, self.region.redraw)
-
-    def put_instead(self, text: str) -> None:
-        """Put a text into the input instead of what is there; that is kept in the history."""
-        if self.input.put_instead(text):
-            self.show_hint(DRAFT_KEPT)
-
-    def show_refusal(self, refusal: Refused) -> None:
-        """Print why a command was refused."""
-        self.tell(f"! {NO_TASK_YET if refusal.code == 'no_active_task' else refusal.message}", Role.ERROR)
-
-    def show_diff(self, files: Sequence[DiffView]) -> None:
-        """Open the diff viewer."""
-        self.start(self.screens.read_diff(files))
-
-    def show_conversation(self, shown: ContextShown | PreviewShown | RowsShown) -> None:
-        """Print the context, a condensation preview or rows, as a command returned them."""
-        from robota.clients.render.command_text import conversation_lines
-        from robota.clients.tui.widgets.context_bars import context_rows
-
-        if isinstance(shown, ContextShown):
-            self.scrollback.block(context_rows(shown.update, self.theme, self.width, is_whole=shown.is_whole))
-            self.draw_soon()
-        else:
-            self.show_lines(conversation_lines(shown, self.width))
-
-    def copy(self, text: str, what: str) -> None:
-        """Copy a text to the clipboard."""
-        self.region.output.copy(text)
-        self.tell(f"Copied {what} ({len(text):,} characters), if your terminal allows programs to copy.")
-
-    def appear(self, appearance: Appearance) -> None:
-        """Apply another appearance."""
-        self.looks.choose(appearance)
-
-    # Commands and choices.
-
-    def run_line(self, line: str) -> None:
-        """Run a slash command."""
-        self.start(self.commands.run(line))
-
-    def offer(self, choice: CommandChoice, opened_by: tuple[str, ...]) -> None:
-        """Let the user choose from the options that a command returned."""
-        self.choosing.offer(choice, opened_by)
-
-    def open_question(self, prompt: "ConfirmPrompt", then: Callable[[], None]) -> None:
-        """Ask yes or no; `then` is called after a yes."""
-        self.choosing.open_question(prompt, then)
+        receipt = await self._session.submit(RunSlashCommand(line=option.preview))
+        outcome = None if isinstance(receipt, Refused) else receipt.outcome
+        browser.show(option, preview_rows(outcome, self._theme))
+        self.region.full_screen.redraw()

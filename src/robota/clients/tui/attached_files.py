@@ -1,11 +1,16 @@
-"""Insert images from the clipboard and files dropped on the terminal into the input."""
+"""Images in the clipboard, and files dropped on the terminal."""
 
+import re
+import shlex
 from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
-from robota.clients.tui.flows.dropped_paths import dropped_paths
-from robota.clients.tui.screen.input_area import InputArea
+MAX_PASTE_LENGTH: Final = 10_000
+BARE_PATH: Final = r"/[^\n\\'\"]*"
+FILE_URL: Final = r"file://(?:localhost)?(?=/)"
 
 
 class AttachedImage(msgspec.Struct, frozen=True):
@@ -41,21 +46,23 @@ async def no_clipboard() -> NotAttached:
     return NotAttached("The clipboard cannot be read here.")
 
 
-def put_paste(area: InputArea, pasted: str, look: LookAtFile) -> str:
-    """Insert a paste into the input: dropped files as files or images, anything else as text. Returns the problem."""
-    paths = dropped_paths(pasted)
-    files = [look(path) for path in paths]
-    if not files or any(file is None for file in files):
-        area.paste(pasted)
-        return ""
-    problems = []
-    for path, file in zip(paths, files, strict=True):
-        match file:
-            case AttachedImage(data_url):
-                area.paste_image(data_url)
-            case MentionedFile(mention):
-                area.insert(f"{mention} ")
-            case NotAttached(why):
-                problems.append(why)
-                area.insert(f"{path} ")
-    return " ".join(problems)
+def dropped_files(pasted: str, look: LookAtFile) -> tuple[tuple[str, DroppedFile], ...]:
+    """The files that were dropped on the terminal, with their paths; none if the paste is anything else."""
+    found = [(path, look(path)) for path in dropped_paths(pasted)]
+    files = tuple((path, file) for path, file in found if file is not None)
+    return files if len(files) == len(found) else ()
+
+
+def dropped_paths(pasted: str) -> tuple[str, ...]:
+    """The absolute paths, if the paste is nothing but paths: quoted, with backslashes, or as file URLs; else none."""
+    text = pasted.strip()
+    if not text or len(text) > MAX_PASTE_LENGTH:
+        return ()
+    if re.fullmatch(BARE_PATH, text) and " /" not in text:
+        return (text,)  # some terminals paste a path with spaces unquoted
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return ()
+    paths = tuple(unquote(re.sub(FILE_URL, "", word)) if re.match(FILE_URL, word) else word for word in words)
+    return paths if all(path.startswith("/") for path in paths) else ()

@@ -6,16 +6,30 @@ The modules that draw answers, calls and past conversations are imported with th
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
 from robota.clients.render.progress import REDUCTIONS
 from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.width import wrapped
+from robota.clients.tui.effects import (
+    NoteUsage,
+    PrintContext,
+    PrintEffect,
+    PrintEvent,
+    PrintLines,
+    PrintPast,
+    PrintPrompt,
+    PrintSubject,
+    PrintText,
+    PrintUsage,
+    ShowChangeOf,
+)
 from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
+from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.calls import SPEAKING, CallPurpose, PastCall
 from robota.protocol.events import (
@@ -30,10 +44,10 @@ from robota.protocol.events import (
     TaskModeSwitched,
     TaskSpawned,
     TextDelta,
-    TokenUsage,
     ToolEnd,
 )
 from robota.protocol.message import BACKGROUND_OUTPUT, SPOKEN, Message
+from robota.protocol.slash_commands import ContextShown
 from robota.protocol.views import DiffsView, DiffView
 from robota.text.counted import counted
 
@@ -95,6 +109,36 @@ class Scrollback:
             Sandbox: self._sandbox,
         }
 
+    def perform(self, effect: PrintEffect) -> None:
+        """Print what the reducer asks for."""
+        match effect:
+            case PrintEvent(event):
+                self.take(event)
+            case PrintText(text, role):
+                self.tell(text, role)
+            case PrintLines(lines):
+                self.block(map(self._theme.line, lines))
+            case PrintPrompt(text):
+                self.show_prompt(text)
+            case PrintPast(past, task_id, is_shown):
+                self._resume(past, task_id, is_shown=is_shown)
+            case PrintSubject(asked=asked, is_whole=is_whole):
+                self._show_subject(asked, is_whole=is_whole)
+            case PrintContext(shown):
+                self._show_context(shown)
+            case PrintUsage():
+                self._tell_usage(effect)
+            case NoteUsage() | ShowChangeOf():
+                self._note(effect)
+            case never:
+                assert_never(never)
+
+    def _note(self, effect: NoteUsage | ShowChangeOf) -> None:
+        if isinstance(effect, NoteUsage):
+            self.usage.shown = effect.used
+        else:
+            self._changed.add(effect.call_id)
+
     def take(self, event: Event) -> None:
         """Turn an event into rows, for `take_rows`."""
         if handle := self._handlers.get(type(event)):
@@ -117,14 +161,31 @@ class Scrollback:
 
         return TurnUsage()
 
-    def set_shown_usage(self, used: TokenUsage) -> None:
-        """Set the usage that needs no row, because another process has shown it."""
-        self.usage.shown = used
-
-    def resume(self, task_id: str | None) -> None:
-        """Do not show the first prompt of this task again: another process has."""
+    def _resume(self, past: "PastConversation", task_id: str | None, *, is_shown: bool) -> None:
+        """Show the conversation of a resumed session; the first prompt of its task is not new."""
         if task_id is not None:
             self._begun.add(task_id)
+        self.show_past(past)
+        if is_shown:
+            self.take_rows()  # it is on the screen already; only Ctrl+O needs it
+
+    def _show_subject(self, asked: ApprovalAsk, *, is_whole: bool) -> None:
+        from robota.clients.tui.widgets.approval_subject import first_rows, subject_rows
+
+        if is_whole:
+            self.block(subject_rows(asked, self._theme))
+        else:
+            self.block(first_rows(asked, self._theme, self._width()), has_gap=True)
+
+    def _show_context(self, shown: ContextShown) -> None:
+        from robota.clients.tui.widgets.context_bars import context_rows
+
+        self.block(context_rows(shown.update, self._theme, self._width(), is_whole=shown.is_whole))
+
+    def _tell_usage(self, usage: PrintUsage) -> None:
+        row_of = self.usage.of_stopped_turn if usage.is_stopped else self.usage.of_turn
+        if row := row_of(usage.used, self._view().context):
+            self.tell(row, Role.DIM)
 
     def show_past(self, past: "PastConversation") -> None:
         """Show the conversation of earlier processes, and how to see what came before it."""
@@ -149,10 +210,6 @@ class Scrollback:
         more = [self._painted(EARLIER, Role.DIM)] if len(self.blocks) > BLOCKS_KEPT else []
         return more + [row for block in list(self.blocks)[-BLOCKS_KEPT:] for row in block]
 
-    def show_changes_of(self, call_id: str) -> None:
-        """Show the change at the end of this call, because it differs from what was approved."""
-        self._changed.add(call_id)
-
     def block(self, rows: Iterable[str], whole: Iterable[str] | None = None, *, has_gap: bool = False) -> None:
         """Print rows; `whole` are the same rows in full, for Ctrl+O."""
         shown = list(rows)
@@ -173,16 +230,6 @@ class Scrollback:
             return
         more = self._painted(f"{HANGING}... +{counted(left_out, 'line')} (Ctrl+O shows all)", Role.DIM)
         self.block([*whole[:PROMPT_BEGIN], more, *whole[-PROMPT_END:]], whole, has_gap=True)
-
-    def tell_usage(self, used: TokenUsage) -> None:
-        """Show the usage of the finished turn, if it has changed."""
-        if row := self.usage.of_turn(used, self._view().context):
-            self.tell(row, Role.DIM)
-
-    def tell_stopped_usage(self, used: TokenUsage) -> None:
-        """Show what was counted of a turn that was stopped."""
-        if row := self.usage.of_stopped_turn(used, self._view().context):
-            self.tell(row, Role.DIM)
 
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)

@@ -1,4 +1,4 @@
-"""The rows at the bottom: our own status bar, and above it the output of the user's status command."""
+"""Run the user's status command, whose output is shown above the status bar."""
 
 import asyncio
 import time
@@ -8,10 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from robota.clients.tui.flows.status_output import status_rows
 from robota.clients.tui.flows.status_report import StatusTimes
-from robota.clients.tui.theme import Theme
-from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
 from robota.clients.view.model import ViewModel
 from robota.protocol.appearance import Appearance
 from robota.protocol.events import Event, Thinking, ToolEnd
@@ -30,40 +27,27 @@ class StatusSetup(msgspec.Struct, frozen=True, kw_only=True):
     run: RunStatusCommand | None = None
 
 
-class StatusRows:
-    """Runs the command in the background; its last output is shown until there is a new one."""
+class StatusRunner:
+    """Runs the user's command in the background when its input has changed, and reports its output."""
 
-    def __init__(self, setup: StatusSetup, changed: Callable[[], None]) -> None:
-        self.appearance = setup.appearance
-        self._run = setup.run
-        self._changed = changed
-        self._said = ""
-        self._told: object = None
+    def __init__(self, run: RunStatusCommand | None, printed: Callable[[str], None]) -> None:
+        self._run = run
+        self._printed = printed
+        self._reported: object = None
         self._job: asyncio.Task[None] | None = None
         self._view = ViewModel()
         self._begun = time.monotonic()
         self._request_begun: float | None = None
         self._times = StatusTimes()
 
-    def rows(self, view: ViewModel, facts: StatusFacts, theme: Theme, width: int) -> list[str]:
-        """The rows, from above."""
-        facts = msgspec.structs.replace(
-            facts,
-            git_branch=facts.git_branch if self.appearance.shows_git_branch else "",
-            is_short=not self.appearance.has_status_line,
-        )
-        said = self._said if self.appearance.has_status_line else ""
-        return [*status_rows(said, width, has_colour=theme.has_colours), status_row(view, facts, theme, width)]
-
-    def look(self, view: ViewModel, event: Event | None = None) -> None:
+    def update(self, view: ViewModel, event: Event | None = None) -> None:
         """Run the command after an event, unless its input has not changed."""
         if self._run is None or view.session is None:
             return
         self._count(event)
-        told = self._depends(view)
         self._view = view
-        if told != self._told and (self._job is None or self._job.done()):
-            self._job = asyncio.get_running_loop().create_task(self._ask(self._run))
+        if self._input() != self._reported and (self._job is None or self._job.done()):
+            self._job = asyncio.get_running_loop().create_task(self._report(self._run))
 
     def _count(self, event: Event | None) -> None:
         times = self._times
@@ -89,14 +73,13 @@ class StatusRows:
         if self._job is not None:
             self._job.cancel()
 
-    async def _ask(self, run: RunStatusCommand) -> None:
-        while self._told != self._depends(self._view):
+    async def _report(self, run: RunStatusCommand) -> None:
+        while self._reported != self._input():
             await asyncio.sleep(SETTLING_S)
-            self._told = self._depends(self._view)
-            since = round((time.monotonic() - self._begun) * 1000)
-            self._said = await run(self._view, replace(self._times, total_ms=since))
-            self._changed()
+            self._reported = self._input()
+            total_ms = round((time.monotonic() - self._begun) * 1000)
+            self._printed(await run(self._view, replace(self._times, total_ms=total_ms)))
 
-    def _depends(self, view: ViewModel) -> tuple[Any, ...]:
-        """The input that the command depends on."""
-        return (view.session, view.usage, view.context, self._times)
+    def _input(self) -> tuple[Any, ...]:
+        """The part of the session that the command depends on."""
+        return (self._view.session, self._view.usage, self._view.context, self._times)

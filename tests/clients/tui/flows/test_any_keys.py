@@ -8,7 +8,6 @@ from robota.clients.tui.flows.completion_popup import popup_for
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_confirm
 from robota.clients.tui.flows.entered_text import TypeAgain, Written, is_working, words_for_session
 from robota.clients.tui.flows.paste_chips import PasteChips
-from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.ask import (
@@ -72,13 +71,6 @@ def test_a_prompt_that_is_taken_back_has_its_images_again(images: list[str], wor
     assert restored.shown_images(label) == ("data:other",)
     bare, labelled = PasteChips().restored(words, sent)
     assert bare.shown_images(labelled) == sent and labelled.startswith(words)
-
-
-@given(st.builds(Situation, has_popup=st.booleans(), has_text=st.booleans(), is_working=st.booleans()))
-def test_nothing_that_is_written_is_given_up_or_left_by_one_key(now: Situation) -> None:
-    assert on_escape(now) not in (Stopping.LEAVE, Stopping.CLEAR_INPUT, Stopping.REWIND)
-    assert on_interrupt(now) is not Stopping.LEAVE
-    assert on_end_of_input(now) is (Stopping.NOTHING if now.has_text else Stopping.LEAVE)
 
 
 @given(st.text(max_size=30), st.booleans())

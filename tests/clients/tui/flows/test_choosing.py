@@ -7,7 +7,6 @@ from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, press_to_conf
 from robota.clients.tui.flows.list_picker import ListPicker, Picked, picker_for, press_in_list
 from robota.clients.tui.flows.reading import PagerReading, press_while_reading
 from robota.clients.tui.flows.selection import Selection
-from robota.clients.tui.flows.stopping import Situation, Stopping, on_end_of_input, on_escape, on_interrupt
 from robota.clients.tui.flows.typing_pause import TypingPause
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 
@@ -66,22 +65,6 @@ def test_a_question_is_answered_by_a_key_or_a_chosen_row() -> None:
     assert press_to_confirm(prompt, "enter") == prompt
     chosen = press_to_confirm(prompt, "down")
     assert isinstance(chosen, ConfirmPrompt) and press_to_confirm(chosen, "enter") is True
-
-
-def test_escape_closes_then_stops_then_goes_back() -> None:
-    assert on_escape(Situation(has_popup=True, is_working=True)) is Stopping.CLOSE_POPUP
-    assert on_escape(Situation(is_working=True, has_text=True)) is Stopping.STOP_TURN
-    assert on_escape(Situation()) is Stopping.OFFER_REWIND
-    assert on_escape(Situation(offered=Stopping.OFFER_REWIND)) is Stopping.REWIND
-
-
-def test_ctrl_c_clears_then_stops_then_leaves() -> None:
-    assert on_interrupt(Situation(has_text=True, is_working=True)) is Stopping.CLEAR_INPUT
-    assert on_interrupt(Situation(is_working=True)) is Stopping.STOP_TURN
-    assert on_interrupt(Situation(is_working=True, offered=Stopping.OFFER_LEAVING)) is Stopping.LEAVE
-    assert on_interrupt(Situation()) is Stopping.OFFER_LEAVING
-    assert on_end_of_input(Situation()) is Stopping.LEAVE
-    assert on_end_of_input(Situation(has_text=True)) is Stopping.NOTHING
 
 
 def test_a_card_takes_keys_when_nobody_has_typed_for_a_while() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.clients.tui.attached_files import dropped_paths
 from robota.clients.tui.flows.completion_popup import PopupEnter, popup_for, wants_completion
-from robota.clients.tui.flows.dropped_paths import dropped_paths
 from robota.clients.tui.flows.entered_text import TypeAgain, Written, is_working, meaning_of_entry
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory, prompts_in

@@ -5,23 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
-from robota.clients.tui.approvals.pending_approval import PendingApproval
-from robota.clients.tui.dialogs import OpenDialog
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
 from robota.clients.tui.flows.completion_popup import popup_for
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
-from robota.clients.tui.picture import what_enter_does
+from robota.clients.tui.live_view import what_enter_does
 from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe, theme_for
-from robota.clients.tui.widgets.approval_card import card_rows, short_command
+from robota.clients.tui.widgets.approval_card import CardDrawing, card_layout, card_rows, short_command
+from robota.clients.tui.widgets.approval_subject import first_rows
 from robota.clients.tui.widgets.call_rows import call_rows
-from robota.clients.tui.widgets.dialog_drawing import DialogDrawing
 from robota.clients.tui.widgets.diff_rows import diff_text
 from robota.clients.tui.widgets.lists import confirm_rows, popup_rows
 from robota.clients.tui.widgets.live_rows import live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, short_number, status_row
 from robota.clients.view.model import LiveTool, ViewModel
 from robota.clients.view.reduce import reduce
-from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, JudgedPart, OfferedRules
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 from robota.protocol.events import ContextUpdate, MessageCreated, RetryScheduled, TodosUpdated, ToolCallDelta
@@ -76,15 +73,15 @@ def test_a_diff_has_line_numbers_and_marks_the_changed_words() -> None:
 
 def test_a_long_line_of_a_diff_goes_on_beside_the_line_numbers() -> None:
     call = LiveTool(call_id="1", tool="edit", label="Edit", first_arg="calc.py", status="success", view=DIFF)
-    asked = PendingApproval(ApprovalAsk(title="Edit", view=DIFF), Message(ts=1, type="ask"), PLAIN, 0.0)
-    for rows in (list(call_rows(call, PLAIN, 20)), asked.first_rows(20)):
+    asked = ApprovalAsk(title="Edit", view=DIFF)
+    for rows in (list(call_rows(call, PLAIN, 20)), first_rows(asked, PLAIN, 20)):
         assert rows[-2:] == ["    2 +     return a", "         + b"]
 
 
 def test_a_command_that_is_asked_about_is_not_broken_so_that_it_can_be_copied() -> None:
     command = "echo " + "x" * 100
     asked = ApprovalAsk(title="Bash", view=TerminalView(command=command, output=""))
-    assert any(command in row for row in PendingApproval(asked, Message(ts=1, type="ask"), PLAIN, 0.0).first_rows(40))
+    assert any(command in row for row in first_rows(asked, PLAIN, 40))
 
 
 def test_without_colours_nothing_is_coloured() -> None:
@@ -139,18 +136,19 @@ def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:
 def test_a_card_in_a_low_window_says_why_before_it_explains_its_keys() -> None:
     verdict = ApprovalVerdict(reason="It leaves the sandbox.", rule="sandbox")
     asked = ApprovalAsk(title="Bash id", view=TerminalView(command="id", output=""), verdict=verdict)
-    dialog = OpenDialog(card_for(asked), lambda result: None)
-    low = DialogDrawing(width=40, room=5, takes_keys=True, has_draft=False)
-    assert dialog.rows(PLAIN, low) == [
+    card = card_for(asked)
+    low = CardDrawing(width=40, room=5, takes_keys=True, has_draft=False)
+    assert card_layout(card, PLAIN, low).rows == [
         "? Let this command past the sandbox?",
         "    $ id",
         "  It leaves the sandbox.",
         "  y yes  n no  w reply",
     ]
-    dialog.press("down")
-    assert dialog.rows(PLAIN, low)[-1] == "  >y yes  n no  w reply"
-    lowest = DialogDrawing(width=40, room=2, takes_keys=True, has_draft=False)
-    assert dialog.rows(PLAIN, lowest) == ["? Past the sandbox: Bash id", "  >y yes  n no  w reply"]
+    moved = press(card, "down")
+    assert isinstance(moved, ApprovalCard)
+    assert card_layout(moved, PLAIN, low).rows[-1] == "  >y yes  n no  w reply"
+    lowest = CardDrawing(width=40, room=2, takes_keys=True, has_draft=False)
+    assert card_layout(moved, PLAIN, lowest).rows == ["? Past the sandbox: Bash id", "  >y yes  n no  w reply"]
 
 
 @pytest.mark.parametrize("width", [20, 33, 60, 80])
@@ -164,24 +162,6 @@ def test_a_rule_is_shown_word_for_word_where_a_key_grants_it(width: int) -> None
         assert max(map(columns_of, rows)) <= width
         shown = "".join("".join(rows).split())
         assert "".join("".join(rules).split()) in shown
-
-
-def test_a_low_card_shows_a_rule_before_it_is_granted() -> None:
-    suggestions = (OfferedRules(rules=("Bash(rm x)",), covers="exactly this command"),)
-    asked = ApprovalAsk(title="Bash rm x", verdict=ApprovalVerdict(reason="because " * 40, suggestions=suggestions))
-    answered: list[object] = []
-    dialog = OpenDialog(card_for(asked), answered.append)
-
-    def drawn(room: int) -> list[str]:
-        return dialog.rows(PLAIN, DialogDrawing(width=40, room=room, takes_keys=True, has_draft=False))
-
-    assert any("because" in row for row in drawn(20))
-    assert not any("because" in row for row in drawn(8)) and any("Bash(rm x)" in row for row in drawn(8))
-    assert not any("Bash(rm x)" in row for row in drawn(2))
-    dialog.press("a")
-    assert answered == [] and any("Bash(rm x)" in row for row in drawn(2))
-    dialog.press("s")
-    assert answered == [Approve(grant=("Bash(rm x)",))]
 
 
 def test_a_long_command_is_not_squeezed_into_the_card() -> None:

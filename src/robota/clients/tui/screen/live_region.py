@@ -7,16 +7,17 @@ import asyncio
 import contextlib
 import sys
 import termios
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
+from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples, to_formatted_text
@@ -38,37 +39,18 @@ from prompt_toolkit.layout.processors import (
 )
 from prompt_toolkit.layout.screen import Char
 
-from robota.clients.terminal.width import columns_of
-from robota.clients.tui.screen.full_screen import FullScreen
+from robota.clients.tui.live_view import SIGN_WIDTH, Frame, max_input_rows
+from robota.clients.tui.screen.full_screen import FullScreen, ScreenPage
 from robota.clients.tui.screen.output import PictureOutput
 from robota.clients.tui.screen.terminal_input import ASK_FOR_BACKGROUND, TerminalInput, TerminalReports
-from robota.clients.tui.theme import TAB_WIDTH, Background, Role, Theme, cut_columns, safe
+from robota.clients.tui.state import Window as WindowSize
+from robota.clients.tui.theme import TAB_WIDTH, Background
 
 if TYPE_CHECKING:
     from robota.clients.terminal.guard import StartGuard, TerminalGuard
 
 # How long to wait after an Esc, which may begin an Alt or arrow key.
 ESCAPE_S: Final = 0.05
-MOST_INPUT_ROWS: Final = 10
-SIGN_WIDTH: Final = 2
-# A lower window has no room for the frame of the input.
-LOWEST_WITH_EDGES: Final = 10
-
-
-class Regions(Protocol):
-    """Draws the rows around the input, and prints finished output above them."""
-
-    def new_rows(self) -> list[str]: ...
-
-    def rows_above(self, room: int) -> list[str]: ...
-
-    def rows_below(self) -> list[str]: ...
-
-    def sign(self) -> str: ...
-
-    def frame_title(self) -> str: ...
-
-    def edge_role(self) -> Role: ...
 
 
 class LiveRegion:
@@ -76,30 +58,37 @@ class LiveRegion:
 
     def __init__(
         self,
-        regions: Regions,
+        draw: Callable[[], Frame],
+        take_rows: Callable[[], list[str]],
+        edited: Callable[[str, int], None],
         bindings: KeyBindings,
-        theme: Theme,
         *,
         has_vi_keys: bool = False,
         start_guard: "StartGuard | None" = None,
     ) -> None:
-        self._regions = regions
+        self._draw = draw
+        self._take_rows = take_rows
         self._start_guard = start_guard
         self._guard: TerminalGuard | None = None
         self._modes_before: list[Any] = []
-        self._theme = theme
         self._printed: list[str] = []
-        # The rows around the input, with its edges.
-        self._above: list[str] = []
-        self._below: list[str] = []
+        self._frame = Frame(above=(), below=(), sign="")
         self.output = PictureOutput(sys.stdout)
         self.reports = TerminalReports()
         self.full_screen = FullScreen(self.reports, self.output)
-        self.input = Buffer(multiline=True)
+        self._input = Buffer(multiline=True)
+        self._input.on_text_changed += lambda _: None if self._is_putting else edited(*self.position)
+        self._is_putting = False  # our own change of the text is not typing
         self._text = self._text_window(has_vi_keys=has_vi_keys)
         self._application: Application[None] = Application(
             layout=Layout(
-                HSplit([_rows_window(lambda: self._above), self._text, _rows_window(lambda: self._below)]),
+                HSplit(
+                    [
+                        _rows_window(lambda: self._frame.above),
+                        self._text,
+                        _rows_window(lambda: self._frame.below),
+                    ]
+                ),
             ),
             key_bindings=bindings,
             input=TerminalInput(self.reports),
@@ -117,26 +106,22 @@ class LiveRegion:
         self._application.after_render += lambda _: self._picture_drawn()
 
     @property
-    def width(self) -> int:
-        """The columns of the terminal."""
-        return self.output.get_size().columns
+    def window(self) -> WindowSize:
+        """The size of the terminal."""
+        size = self.output.get_size()
+        return WindowSize(columns=size.columns, rows=size.rows)
 
     @property
-    def height(self) -> int:
-        """The rows of the terminal."""
-        return self.output.get_size().rows
+    def position(self) -> tuple[str, int]:
+        """The text of the input, and the number of characters before the cursor."""
+        return self._input.text, self._input.cursor_position
 
-    @property
-    def input_columns(self) -> int:
-        """The columns of a row of the input."""
-        return max(1, self.width - SIGN_WIDTH)
-
-    @property
-    def room(self) -> int:
-        """The rows that are left above the input."""
-        top_edge = 1 if self.has_edges else 0
-        text = min(self._input_rows(), self._most_input_rows())
-        return max(0, self.height - len(self._below) - top_edge - text)
+    def put_text(self, text: str, caret: int) -> None:
+        """Set the text of the input and the cursor."""
+        if (text, caret) != self.position:
+            self._is_putting = True
+            self._input.set_document(Document(text, caret), bypass_readonly=True)
+            self._is_putting = False
 
     async def run(self, begin: Callable[[], None]) -> None:
         """Read keys and draw until `leave`; `begin` is called when it can draw. What fails in between is raised."""
@@ -172,11 +157,6 @@ class LiveRegion:
         self.reports.awaits_background = True
         self.output.write_raw(ASK_FOR_BACKGROUND)
 
-    def print_above(self, rows: Iterable[str]) -> None:
-        """Print finished rows."""
-        self._printed += rows
-        self._application.invalidate()
-
     def print_rest(self, rows: Iterable[str]) -> None:
         """Print the remaining rows after the region was removed."""
         self._printed += rows
@@ -192,33 +172,28 @@ class LiveRegion:
         """Draw what has changed."""
         self._application.invalidate()
 
-    def suspend(self) -> None:
-        """Leave the terminal to the shell until `fg`."""
-        self._application.suspend_to_background()
-
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
         """Within this context another program, or another screen, has the terminal."""
         async with in_terminal():
             yield
 
+    async def show_page(self, page: ScreenPage) -> None:
+        """Show a full screen until one of its keys closes it."""
+        async with self.lent():
+            await self.full_screen.show(page)
+
     def _begin_picture(self) -> None:
         """Start a frame: hold the output, print finished rows, and erase rows that are no longer needed."""
         self.output.hold()
         # Before everything else in the frame.
-        self._printed += self._regions.new_rows()
+        self._printed += self._take_rows()
+        self._frame = self._draw()
         size = self.output.get_size()
-        has_edges = self.has_edges
-        self._below = self._regions.rows_below()[-max(1, size.rows - 2) :]
-        if has_edges:
-            self._below.insert(0, self._edge(size.columns))
-        self._above = self._regions.rows_above(self.room)
-        if has_edges:
-            self._above.append(self._top_edge())
         renderer = self._application.renderer
         last = renderer.last_rendered_screen
         text = self._text.preferred_height(size.columns, size.rows).preferred
-        wanted = len(self._above) + text + len(self._below)
+        wanted = len(self._frame.above) + text + len(self._frame.below)
         if self._printed or (last is not None and min(wanted, size.rows) < last.height):
             renderer.erase()
         if self._printed:
@@ -243,46 +218,22 @@ class LiveRegion:
         processors: list[Processor] = [
             HighlightSelectionProcessor(),
             ConditionalProcessor(
-                TabsProcessor(tabstop=TAB_WIDTH, char1=" ", char2=" "), Condition(lambda: "\t" in self.input.text)
+                TabsProcessor(tabstop=TAB_WIDTH, char1=" ", char2=" "), Condition(lambda: "\t" in self._input.text)
             ),
         ]
         if has_vi_keys:
             processors.insert(1, DisplayMultipleCursors())
         return Window(
-            BufferControl(self.input, input_processors=processors, include_default_input_processors=False),
-            height=lambda: Dimension(min=1, max=self._most_input_rows()),
+            BufferControl(self._input, input_processors=processors, include_default_input_processors=False),
+            height=lambda: Dimension(min=1, max=max_input_rows(self.window.rows)),
             wrap_lines=True,
             dont_extend_height=True,
             get_line_prefix=self._line_prefix,
         )
 
-    @property
-    def has_edges(self) -> bool:
-        """Whether the window is high enough for more than what is needed."""
-        return self.height >= LOWEST_WITH_EDGES
-
-    def _most_input_rows(self) -> int:
-        return max(1, min(MOST_INPUT_ROWS, self.height // 2))
-
-    def _input_rows(self) -> int:
-        room = self.input_columns
-        return sum(columns_of(line) // room + 1 for line in self.input.document.lines[: MOST_INPUT_ROWS + 1])
-
-    def _edge(self, columns: int) -> str:
-        return self._theme.paint("─" * columns, self._regions.edge_role())
-
     def _line_prefix(self, line_number: int, wrap_count: int) -> AnyFormattedText:
         is_first = line_number == 0 and wrap_count == 0
-        return _fragments(self._theme.paint(self._regions.sign(), Role.ACTIVE)) if is_first else " " * SIGN_WIDTH
-
-    def _top_edge(self) -> str:
-        """The upper edge of the input, with the name of the session at its right."""
-        name = cut_columns(safe(self._regions.frame_title()), max(0, self.width - 8))
-        if not name:
-            return self._edge(self.width)
-        left = self.width - columns_of(name) - 5
-        pieces = (("─" * left, self._regions.edge_role()), (f" {name} ", Role.NAME), ("───", self._regions.edge_role()))
-        return "".join(self._theme.paint(text, role) for text, role in pieces)
+        return _fragments(self._frame.sign) if is_first else " " * SIGN_WIDTH
 
 
 @lru_cache(maxsize=256)
@@ -299,7 +250,7 @@ def _columns_written(row: Mapping[int, Char]) -> int:
     return max((column for column, cell in row.items() if cell.char != " "), default=-1) + 1
 
 
-def _rows_window(rows: Callable[[], list[str]]) -> Window:
+def _rows_window(rows: Callable[[], Sequence[str]]) -> Window:
     def text() -> StyleAndTextTuples:
         fragments: StyleAndTextTuples = []
         for place, row in enumerate(rows()):

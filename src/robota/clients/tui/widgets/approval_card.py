@@ -29,6 +29,22 @@ class CardSize(msgspec.Struct, frozen=True, kw_only=True):
     has_short_answers: bool = False
 
 
+class CardDrawing(msgspec.Struct, frozen=True, kw_only=True):
+    """The room there is, whether keys are for the card, and whether something is written in the input."""
+
+    width: int
+    room: int
+    takes_keys: bool
+    has_draft: bool
+
+
+class CardLayout(msgspec.Struct, frozen=True):
+    """The rows of a card; `is_low` if its answers are shown as keys only."""
+
+    rows: list[str]
+    is_low: bool
+
+
 WHOLE_CARD: Final = CardSize()
 # The largest that fits is shown. The reasons are more important than full sentences for the keys.
 CARD_SIZES: Final = (
@@ -37,6 +53,19 @@ CARD_SIZES: Final = (
     CardSize(has_kept_out=False, has_short_answers=True),
     CardSize(has_kept_out=False, has_reasons=False),
 )
+
+
+def card_layout(card: ApprovalCard, theme: Theme, drawing: CardDrawing) -> CardLayout:
+    """As much of the card as there is room for; the answers are shown whole or as keys only."""
+    width, takes_keys, has_draft = drawing.width, drawing.takes_keys, drawing.has_draft
+    for size in CARD_SIZES:
+        if size.has_short_answers and card.step is not CardStep.ANSWERS:
+            continue
+        rows = list(card_rows(card, theme, width, size, takes_keys=takes_keys, has_draft=has_draft))
+        if len(rows) <= drawing.room:
+            return CardLayout(rows, size.has_short_answers)
+    rows = list(low_card_rows(card, theme, width, takes_keys=takes_keys, has_draft=has_draft))
+    return CardLayout(rows, is_low=True)
 
 
 def card_rows(
