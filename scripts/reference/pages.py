@@ -30,7 +30,7 @@ def _tool_schemas() -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "../src/robota/tools/schemas.json": _tool_schemas,
-    "../src/robota/commands/builtin/index.json": command_index,
+    "../src/robota/commands/index.json": command_index,
     "commands-reference.md": slash_commands,
     "settings.schema.json": _settings_schema_file,
     "reference/command-line.md": command_line,

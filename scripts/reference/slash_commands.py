@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from robota.app.commands import command_host, with_commands
 from robota.app.session import open_session
-from robota.cli.run.command_actions import command_actions
 from robota.commands.builtin_commands import IndexedCommand, built_index
+from robota.commands.host import CommandHost
+from robota.commands.session_commands import with_commands
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Accepted, ListSlashCommands
 from robota.protocol.slash_commands import CommandList, SlashCommandInfo
@@ -47,7 +47,7 @@ async def _index(home: Path) -> list[IndexedCommand]:
     env = {"HOME": str(home)}
     opened = open_session(LaunchOptions(cwd=home, needs_model=False), env)
     try:
-        return built_index(command_host(opened, command_actions(opened), env, tuple))
+        return built_index(CommandHost(opened=opened, env=env))
     finally:
         await opened.close()
 
@@ -56,7 +56,7 @@ async def _infos(home: Path) -> tuple[SlashCommandInfo, ...]:
     env = {"HOME": str(home)}
     opened = open_session(LaunchOptions(cwd=home, needs_model=False), env)
     try:
-        receipt = await with_commands(opened, command_actions(opened), env).submit(ListSlashCommands())
+        receipt = await with_commands(opened, env).submit(ListSlashCommands())
     finally:
         await opened.close()
     assert isinstance(receipt, Accepted) and isinstance(receipt.outcome, CommandList)

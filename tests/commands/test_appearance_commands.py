@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from robota.app.commands import with_commands
 from robota.app.session import open_session
-from robota.cli.run.command_actions import command_actions
+from robota.commands.session_commands import with_commands
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.appearance import Appearance, ThemeName
 from robota.protocol.commands import Accepted, RunSlashCommand
@@ -31,7 +30,7 @@ def appearances(workspace: Path, home: Path, *lines: str) -> list[Appearance | N
         env = {"HOME": str(home), "PATH": os.environ["PATH"]}
         opened = open_session(LaunchOptions(cwd=workspace, needs_model=False), env)
         try:
-            session = with_commands(opened, command_actions(opened), env)
+            session = with_commands(opened, env)
             receipts = [await session.submit(RunSlashCommand(line=line)) for line in lines]
         finally:
             await opened.close()

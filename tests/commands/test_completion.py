@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.app.commands import with_commands
 from robota.app.session import open_session
-from robota.cli.run.command_actions import command_actions
+from robota.commands.session_commands import with_commands
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.codec import decode_command, encode
 from robota.protocol.commands import Accepted, CompletePrompt
@@ -36,7 +35,7 @@ async def _completed(workspace: Path, home: Path, text: str, caret: int) -> Prom
     env = {"HOME": str(home), "PATH": os.environ["PATH"]}
     opened = open_session(LaunchOptions(cwd=workspace, needs_model=False), env)
     try:
-        session = with_commands(opened, command_actions(opened), env)
+        session = with_commands(opened, env)
         while True:
             receipt = await session.submit(decode_command(encode(CompletePrompt(text=text, caret=caret))))
             assert isinstance(receipt, Accepted) and receipt.completion is not None
@@ -175,7 +174,7 @@ def test_a_new_file_is_offered(workspace: Path, home: Path) -> None:
         env = {"HOME": str(home), "PATH": os.environ["PATH"]}
         opened = open_session(LaunchOptions(cwd=workspace, needs_model=False), env)
         try:
-            session = with_commands(opened, command_actions(opened), env)
+            session = with_commands(opened, env)
             await session.submit(CompletePrompt(text="@", caret=1))
             write(workspace, "brandnew.py")
             while True:

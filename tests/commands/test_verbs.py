@@ -21,7 +21,7 @@ from robota.commands.arguments import written
 from robota.commands.command import SlashCommand
 from robota.commands.family_command import family_command
 from robota.commands.typed_words import parse_typed
-from robota.commands.verb import Answer, Family, Option, Positional, RestOfLine, Verb, WrongArguments, told
+from robota.commands.verb import Answer, Family, Option, Positional, RestOfLine, TextOption, Verb, WrongArguments, told
 from robota.commands.verb_host import VerbHost
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Refused
@@ -98,7 +98,7 @@ def test_the_example_is_a_slash_command(typed: SlashCommand) -> None:
         "count": "count needs the path. Usage: /files count PATH. Nothing was changed.",
         "fly": "Invalid action 'fly'. Usage: /files [list | count]. Nothing was changed.",
         "list --fast": "There is no option --fast here.",
-        "list --at-most many": "N must be a number.",
+        "list --at-most many": "N must be a whole number.",
         "count two.txt three.txt": "'three.txt' does not belong here.",
         "count nowhere": "No such file",
     }.items():
@@ -173,7 +173,7 @@ class Saying(msgspec.Struct, frozen=True, kw_only=True):
     """A text, with an option before it and one behind it."""
 
     loud: Annotated[bool, Option("a flag")] = False
-    then: Annotated[str | None, Option("a command", "COMMAND", takes_rest=True)] = None
+    then: Annotated[str | None, TextOption("a command", "COMMAND")] = None
     text: Annotated[str, RestOfLine("TEXT")]
 
 

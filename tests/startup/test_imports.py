@@ -29,8 +29,8 @@ SERVERS_AND_PROTOCOLS = {"starlette", "uvicorn", "mcp", "acp", "aiohttp"}
 # Modules, and packages with all that is in them, that are needed only later: by a call of a tool, by a command and
 # judging it, by a question to a person, by hooks and MCP servers that nobody configured.
 NEEDED_LATER = """
-    app.commands app.protection.hidden_files app.correctable_provider agents cli.commands cli.configure
-    cli.run.command_actions commands extensions hooks
+    app.protection.hidden_files app.correctable_provider agents cli.commands cli.configure
+    commands extensions hooks
     engine.calls.admission engine.calls.approval engine.calls.executor engine.context.reducer engine.context.summary
     engine.runtime.notification
     policy.rules.command_match policy.shell policy.unattended
@@ -48,12 +48,15 @@ MOST_MODULES = 233
 MOST_FOR_A_SCREEN = 251  # two of them, the guard of the terminal and what starts it, are loaded after the first picture
 # Not needed before somebody sends, answers, chooses or reads something.
 AFTER_THE_SCREEN = """
-    commands.builtin commands.registry clients.render.command_text clients.tui.reducer.approvals
+    commands.families commands.conversation commands.registry
+    clients.render.command_text clients.tui.reducer.approvals
     clients.tui.reducer.dialogs clients.tui.reducer.commands clients.tui.markdown clients.tui.pages
     clients.tui.widgets.call_rows
     engine.calls.executor engine.context engine.model engine.session.task_factory engine.task.task
     tools.command tools.editing tools.files tools.task tools.web
 """
+# Where the commands are.
+PACKAGES = ("robota.commands.families.", "robota.commands.conversation.")
 SCRIPT = {"turns": [{"text": "Hello."}]}
 
 
@@ -131,8 +134,7 @@ def test_print_mode_loads_few_modules(one_shot: set[str]) -> None:
 )
 def test_a_command_loads_only_its_own_family(robota: Robota, words: tuple[str, ...], families: set[str]) -> None:
     loaded = modules_after(robota, *words)
-    package = "robota.commands.builtin."
-    assert {name.removeprefix(package) for name in loaded if name.startswith(package)} == families
+    assert {name.rpartition(".")[2] for name in loaded if name.startswith(PACKAGES)} == families
 
 
 def test_what_is_needed_later_is_there() -> None:

@@ -99,18 +99,25 @@ class CommandParser(argparse.ArgumentParser):
 
     _is_mixing = False
 
-    def read(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Parse, where nothing at all is a person who wants to know what could stand there."""
-        if not argv:
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.named_first: dict[str, CommandParser] = {}  # actions of a command that also does something without one
+
+    def read(self, argv: Sequence[str], *, needs_words: bool = True) -> argparse.Namespace:
+        """Parse the arguments. Without any, if it needs some, it shows what they could be."""
+        if argv and argv[0] in self.named_first:
+            return self.named_first[argv[0]].parse_args(argv[1:])
+        if not argv and needs_words:
             self.print_help(sys.stderr)
             self.exit(USAGE)
-        self._refuse_option_before_action(argv[0])
+        if argv and self._subparsers is not None:
+            self._refuse_option_before_action(argv[0])
         return self.parse_args(argv)
 
     def actions(self) -> "dict[str, argparse.ArgumentParser]":
         """The parsers of its actions by name."""
         found = (action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        return {name: below for choices in found for name, below in choices.items()}
+        return {**self.named_first, **{name: below for choices in found for name, below in choices.items()}}
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Options may stand between the words, also before one that can be left out."""

@@ -1,33 +1,72 @@
 """What verbs can use in a shell, with a user who may be at a terminal."""
 
-import os
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import Final
 
-from robota.app.workspace_host import WorkspaceHost
-from robota.config.launch_options import LaunchOptions
+from robota.cli.output import terminal_width
+from robota.commands.verb_host import Progress
+from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
+from robota.config.settings.load import Settings
 from robota.protocol.slash_commands import RewindShown
+from robota.text.visible import single_line
 
-if TYPE_CHECKING:
-    from robota.commands.rewind_target import RewindTarget
+MAX_NOTICE: Final = 1000
 
 
-class ShellHost(WorkspaceHost):
+class ShellHost:
     """The workspace of a sub-command. With `--json`, nobody is asked and nothing is cut."""
 
-    session_id = None
+    opened = None
 
     def __init__(self, launch: LaunchOptions, env: Mapping[str, str], *, is_json: bool) -> None:
-        super().__init__(launch, env)
+        self.launch = launch
+        self.env = env
         self.wants_all = is_json
+
+    @property
+    def cwd(self) -> Path:
+        return self.launch.cwd
+
+    @cached_property
+    def root(self) -> Path:
+        return workspace_root(self.cwd)
+
+    @property
+    def kept_in(self) -> Path:
+        return self.root
+
+    @cached_property
+    def settings(self) -> Settings:
+        return settings_for(self.launch, self.root, self.env)
 
     @property
     def can_ask(self) -> bool:
         from robota.cli.questions import at_terminal
 
         return not self.wants_all and at_terminal()
+
+    @property
+    def width(self) -> int | None:
+        return terminal_width()
+
+    def path(self, typed: str) -> Path:
+        return Path(typed)
+
+    def tell(self, notice: str) -> None:
+        from robota.clients.terminal.width import width_of, wrapped
+
+        text = f"robota: {single_line(notice, MAX_NOTICE)}"
+        print(wrapped(text, width_of(sys.stderr, self.env), "  "), file=sys.stderr)
+
+    def progress(self, what: str, *logs: Path) -> AbstractContextManager[Progress]:
+        from robota.cli.reading_progress import reading_progress
+
+        return reading_progress(what, *logs)
 
     def ask(self, about: str | RewindShown, question: str = "", *, default: bool) -> bool | None:
         if not self.can_ask:
@@ -49,27 +88,3 @@ class ShellHost(WorkspaceHost):
             return False
         finally:
             signal.signal(signal.SIGINT, handler)
-
-    @contextmanager
-    def rewinding(self, session: str | None, *, is_written: bool) -> "Iterator[RewindTarget]":
-        """A stored session, in the directory where it worked. What it reads of a long log is shown as progress."""
-        from robota.app.rewinding.rewind import stored_rewinder
-        from robota.cli.commands.checkpointed_sessions import chosen_session, session_workspace
-        from robota.cli.reading_progress import reading_progress
-        from robota.commands.rewind_target import RewindTarget
-        from robota.log.chain.reader import LOG_NAME
-
-        found = chosen_session(self.root, session)
-        directory, workspace = found.directory, session_workspace(found, self.root)
-        checkpoints = self.settings.values.checkpoints
-        with (
-            reading_progress("reading the log", directory / LOG_NAME) as progress,
-            stored_rewinder(
-                checkpoints, workspace, self.env, directory, is_written=is_written, progress=progress
-            ) as service,
-        ):
-            yield RewindTarget(
-                session_id=directory.name,
-                service=service,
-                relative=lambda path: os.path.relpath(self.cwd.resolve() / path, workspace),
-            )

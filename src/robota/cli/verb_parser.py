@@ -1,6 +1,8 @@
 """The argument parser of a family of verbs, and of any sub-command."""
 
 import argparse
+import shlex
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,8 +11,8 @@ import msgspec
 
 from robota.cli.command_parser import CommandParser
 from robota.cli.subcommands import SUBCOMMANDS
-from robota.commands.arguments import OptionArgument, PositionalArgument, declared, make_arguments
-from robota.commands.verb import Family, RestOfLine, Verb
+from robota.commands.arguments import Declared, Kind, OptionArgument, PositionalArgument, declared, make_arguments
+from robota.commands.verb import Family, HiddenOption, RestOfLine, ShellCommand, Verb
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -22,36 +24,60 @@ def subcommand_parser(name: str) -> CommandParser:
     return parser
 
 
+def read_options(family: Family, argv: Sequence[str]) -> argparse.Namespace:
+    """Parse what follows the name of the family. Words behind `--` are a command, even if they look like options."""
+    takes_command = any(_command_name(each) for each in (family.main, *family.verbs))
+    end = argv.index("--") if takes_command and "--" in argv else len(argv)
+    needs_words = family.main is None or any(each.is_required for each in declared(family.main.arguments).all)
+    options = family_parser(family).read(argv[:end], needs_words=needs_words)
+    command = _command_name(options.verb)
+    if command:
+        setattr(options, command, [*getattr(options, command), *argv[end + 1 :]])
+    return options
+
+
+def _command_name(verb: Verb[Any] | Family | None) -> str:
+    """The name of the argument that is a shell command; empty if there is none."""
+    positionals = declared(verb.arguments).positionals if isinstance(verb, Verb) else ()
+    return next((each.name for each in positionals if isinstance(each.how, ShellCommand)), "")
+
+
 def family_parser(family: Family) -> CommandParser:
     """The argument parser of a family. Every verb also has `--cwd` and `--json`."""
-    shared = CommandParser(add_help=False)
-    shared.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    shared.add_argument("--json", action="store_true", help="print JSON")
     parser = CommandParser(prog=f"robota {family.name}", description=family.about)
-    _add_verbs(parser, family, shared)
+    if family.main is None:
+        _add_verbs(parser, family)
+        return parser
+    _add_arguments(parser, family.main)
+    for verb in family.in_shell:
+        if isinstance(verb, Verb):
+            parser.named_first[verb.name] = CommandParser(prog=f"{parser.prog} {verb.name}", description=verb.help)
+            _add_arguments(parser.named_first[verb.name], verb)
     return parser
 
 
-def _add_verbs(parser: argparse.ArgumentParser, family: Family, shared: CommandParser) -> None:
+def _add_verbs(parser: argparse.ArgumentParser, family: Family) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for verb in family.verbs:
+    for verb in family.in_shell:
         if isinstance(verb, Family):
-            _add_verbs(actions.add_parser(verb.name, help=verb.description), verb, shared)
-        elif not verb.only_in_conversation:
-            below = actions.add_parser(verb.name, parents=[shared], help=verb.help)
-            below.set_defaults(verb=verb)
-            _add_arguments(below, verb)
+            _add_verbs(actions.add_parser(verb.name, help=verb.description), verb)
+        else:
+            _add_arguments(actions.add_parser(verb.name, help=verb.help), verb)
 
 
 def _add_arguments(parser: argparse.ArgumentParser, verb: Verb[Any]) -> None:
-    found = declared(verb.arguments)
+    arguments = declared(verb.arguments)
+    parser.set_defaults(verb=verb, json=False)
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    if all(option.flag != "--json" for option in arguments.options):
+        parser.add_argument("--json", action="store_true", help="print JSON")
     groups: dict[str, Any] = {"": parser}
-    for option in found.options:
-        if not option.how.hidden:
+    for option in arguments.options:
+        if not isinstance(option.how, HiddenOption):
             if option.how.group not in groups:
                 groups[option.how.group] = parser.add_mutually_exclusive_group()
             _add_option(groups[option.how.group], option)
-    for positional in found.positionals:
+    for positional in arguments.positionals:
         _add_positional(parser, positional)
 
 
@@ -63,14 +89,16 @@ def _add_positional(parser: argparse.ArgumentParser, argument: PositionalArgumen
         metavar=argument.how.metavar,
         help=argument.how.help,
         choices=argument.choices or None,
-        type=int if argument.is_number else str,
+        type=_converter(argument.kind),
     )
 
 
 def _add_option(parser: Any, argument: OptionArgument) -> None:
-    flags = (argument.flag, *argument.how.also)
+    flags = (*(each for each in argument.how.also if len(each) == 2), argument.flag)
+    flags += tuple(each for each in argument.how.also if each not in flags)
     if argument.is_flag:
-        parser.add_argument(*flags, dest=argument.name, action="store_true", help=argument.how.help)
+        action = "store_false" if argument.is_on else "store_true"
+        parser.add_argument(*flags, dest=argument.name, action=action, help=argument.how.help)
         return
     parser.add_argument(
         *flags,
@@ -80,14 +108,33 @@ def _add_option(parser: Any, argument: OptionArgument) -> None:
         metavar=argument.how.metavar or None,
         help=argument.how.help,
         choices=argument.choices or None,
-        type=int if argument.is_number else str,
+        type=_converter(argument.kind),
     )
+
+
+def _converter(kind: Kind) -> Any:
+    """A function that argparse calls with a text; its name is part of the message about a wrong one."""
+
+    def convert(text: str) -> str | int | float:
+        if not kind.is_valid(text):
+            raise ValueError(text)
+        return text if kind is Kind.TEXT else float(text) if kind is Kind.NUMBER else int(text)
+
+    convert.__name__ = kind.value
+    return convert
 
 
 def parsed_arguments(verb: Verb[Arguments], options: argparse.Namespace) -> Arguments:
     """The arguments that were parsed; what was not given keeps the default of the struct."""
-    found = declared(verb.arguments)
-    values = {each.name: value for each in found.all if (value := getattr(options, each.name, None)) not in (None, [])}
-    texts = {each.name for each in found.positionals if isinstance(each.how, RestOfLine)}
-    joined = {name: " ".join(value) if name in texts else value for name, value in values.items()}
-    return make_arguments(verb.arguments, joined)
+    arguments = declared(verb.arguments)
+    given = {each.name: getattr(options, each.name, None) for each in arguments.all}
+    values = {name: value for name, value in given.items() if value not in (None, [])}
+    return make_arguments(verb.arguments, {name: _joined(arguments, name, value) for name, value in values.items()})
+
+
+def _joined(arguments: Declared, name: str, value: Any) -> Any:
+    """The words of an argument that is a text or a command as one string."""
+    how = next((each.how for each in arguments.positionals if each.name == name), None)
+    if isinstance(how, ShellCommand):
+        return value[0] if len(value) == 1 else shlex.join(value)
+    return " ".join(value) if isinstance(how, RestOfLine) else value

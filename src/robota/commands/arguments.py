@@ -1,14 +1,31 @@
 """The arguments of a verb: what its struct declares, and how they are written."""
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec.structs import FieldInfo
 
-from robota.commands.verb import Family, Option, Positional, Verb, WrongArguments
+from robota.commands.verb import Count, Family, HiddenOption, Option, Positional, ShellOption, Verb, WrongArguments
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
+
+
+class Kind(Enum):
+    """What a value is, as messages name it."""
+
+    TEXT = "text"
+    COUNT = "number from 1"
+    WHOLE_NUMBER = "whole number"
+    NUMBER = "number"
+
+    def is_valid(self, text: str) -> bool:
+        """Whether the text is such a value."""
+        if self is Kind.NUMBER:
+            return re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is not None
+        return self is Kind.TEXT or (text.isascii() and text.isdecimal() and (self is not Kind.COUNT or int(text) > 0))
 
 
 class DeclaredArgument(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,9 +33,12 @@ class DeclaredArgument(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     choices: tuple[str, ...] = ()
-    is_number: bool = False
+    kind: Kind = Kind.TEXT
     is_repeatable: bool = False
     is_required: bool = False
+
+
+KINDS: Final[Mapping[Any, Kind]] = {int: Kind.WHOLE_NUMBER, float: Kind.NUMBER}
 
 
 class PositionalArgument(DeclaredArgument, frozen=True, kw_only=True):
@@ -44,10 +64,11 @@ class OptionArgument(DeclaredArgument, frozen=True, kw_only=True):
 
     how: Option
     is_flag: bool
+    is_on: bool = False  # a flag that is on unless `--no-…` is given
 
     @property
     def flag(self) -> str:
-        return f"--{self.name.replace('_', '-')}"
+        return f"--{'no-' * self.is_on}{self.name.rstrip('_').replace('_', '-')}"
 
     @property
     def usage(self) -> str:
@@ -80,35 +101,38 @@ class Declared(msgspec.Struct, frozen=True):
     @property
     def typed_options(self) -> tuple[OptionArgument, ...]:
         """The options that a slash command offers."""
-        return tuple(each for each in self.options if not (each.how.only_in_shell or each.how.hidden))
+        return tuple(each for each in self.options if not isinstance(each.how, ShellOption | HiddenOption))
 
 
 def declared(arguments: type[msgspec.Struct]) -> Declared:
     """What a struct declares."""
     hints = get_type_hints(arguments, include_extras=True)
-    required = {field.name for field in msgspec.structs.fields(arguments) if field.required}
-    found = [_argument(name, hints[name], is_required=name in required) for name in arguments.__struct_fields__]
+    every = [_argument(field, hints[field.name]) for field in msgspec.structs.fields(arguments)]
     return Declared(
-        positionals=tuple(each for each in found if isinstance(each, PositionalArgument)),
-        options=tuple(each for each in found if isinstance(each, OptionArgument)),
+        positionals=tuple(each for each in every if isinstance(each, PositionalArgument)),
+        options=tuple(each for each in every if isinstance(each, OptionArgument)),
     )
 
 
-def _argument(name: str, hint: Any, *, is_required: bool) -> PositionalArgument | OptionArgument:
-    kind, how = get_args(hint)
-    if type(None) in get_args(kind):
-        kind = next(each for each in get_args(kind) if each is not type(None))
-    is_repeatable = get_origin(kind) is tuple
-    kind = get_args(kind)[0] if is_repeatable else kind
+def _argument(field: FieldInfo, hint: Any) -> PositionalArgument | OptionArgument:
+    *types, how = get_args(hint)
+    type_ = types[0]
+    if type(None) in get_args(type_):
+        type_ = next(each for each in get_args(type_) if each is not type(None))
+    is_repeatable = get_origin(type_) is tuple
+    type_ = get_args(type_)[0] if is_repeatable else type_
+    is_count = type_ == Count or len(types) > 1
     about: dict[str, Any] = {
-        "name": name,
+        "name": field.name,
         "how": how,
-        "choices": _choices(kind),
-        "is_number": kind is int,
+        "choices": _choices(type_),
+        "kind": Kind.COUNT if is_count else KINDS.get(type_, Kind.TEXT),
         "is_repeatable": is_repeatable,
-        "is_required": is_required,
+        "is_required": field.required,
     }
-    return PositionalArgument(**about) if isinstance(how, Positional) else OptionArgument(**about, is_flag=kind is bool)
+    if isinstance(how, Positional):
+        return PositionalArgument(**about)
+    return OptionArgument(**about, is_flag=type_ is bool, is_on=field.default is True)
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
@@ -120,7 +144,8 @@ def _choices(kind: Any) -> tuple[str, ...]:
 def hint_of(verb: Verb[Any] | Family) -> str:
     """What may follow the verb in a slash command."""
     if isinstance(verb, Family):
-        return verb.hint or f"[{' | '.join(each.name for each in verb.listed)}]"
+        names = " | ".join(each.name for each in verb.in_conversation)
+        return verb.hint or (f"[{names}]" if verb.main is None else hint_of(verb.main))
     if verb.hint is not None:
         return verb.hint
     found = declared(verb.arguments)
@@ -152,6 +177,6 @@ def make_arguments(arguments: type[Arguments], values: Mapping[str, Any]) -> Arg
         texts: Sequence[str] = value if isinstance(value, list) else [value] if isinstance(value, str) else ()
         if each.choices and not set(texts) <= set(each.choices):
             raise WrongArguments(f"{each.label} must be one of {', '.join(each.choices)}.")
-        if each.is_number and not all(text.isascii() and text.isdecimal() for text in texts):
-            raise WrongArguments(f"{each.label} must be a number.")
+        if not all(map(each.kind.is_valid, texts)):
+            raise WrongArguments(f"{each.label} must be a {each.kind.value}.")
     return msgspec.convert(values, arguments, strict=False)

@@ -13,35 +13,42 @@ from robota.commands.host import CommandHost
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo, SubcommandInfo
 
-# The modules of `commands/builtin`, in the order in which `/help` lists their commands.
-FAMILIES: Final = (
-    "conversation",
-    "modes",
-    "models",
-    "provider_profiles",
-    "usage",
-    "copying",
-    "rewinding",
-    "context",
-    "sessions",
-    "workspace",
-    "extensions",
-    "plugins",
-    "memory",
-    "intents",
-    "worktrees",
-    "appearance",
-    "output_style",
-    "init",
+# The modules of `commands`, in the order in which `/help` lists their commands.
+MODULES: Final = (
+    "conversation.conversation",
+    "conversation.modes",
+    "conversation.models",
+    "conversation.provider_profiles",
+    "conversation.usage",
+    "conversation.copying",
+    "families.rewinding",
+    "families.context",
+    "conversation.this_session",
+    "families.sessions",
+    "families.state",
+    "conversation.workspace",
+    "families.proof.why",
+    "families.proof.audit",
+    "families.proof.report",
+    "families.proof.trace",
+    "families.doctor",
+    "conversation.extensions",
+    "families.plugins",
+    "families.memory",
+    "families.intents",
+    "families.worktrees",
+    "conversation.appearance",
+    "conversation.output_style",
+    "conversation.init",
 )
 # Written by `make reference`, so that a list of all commands does not import all families.
-INDEX: Final = Path(__file__).with_name("builtin") / "index.json"
+INDEX: Final = Path(__file__).with_name("index.json")
 
 
 class IndexedCommand(msgspec.Struct, frozen=True):
-    """A command, and the module of its family."""
+    """A command, and its module."""
 
-    family: str
+    module: str
     info: SlashCommandInfo
 
 
@@ -52,12 +59,12 @@ class BuiltinCommands:
 
     def __init__(self, host: CommandHost) -> None:
         @cache
-        def family(name: str) -> dict[str, SlashCommand]:
-            return {command.info.name: command for command in load_family(name, host)}
+        def module(name: str) -> dict[str, SlashCommand]:
+            return {command.info.name: command for command in load_commands(name, host)}
 
         def indexed_command(indexed: IndexedCommand) -> SlashCommand:
             def loaded() -> SlashCommand:
-                return family(indexed.family)[indexed.info.name]
+                return module(indexed.module)[indexed.info.name]
 
             async def run(arguments: str) -> CommandOutcome | Refused:
                 return await loaded().run(arguments)
@@ -74,17 +81,17 @@ class BuiltinCommands:
         return self._commands
 
 
-def load_family(name: str, host: CommandHost) -> Iterable[SlashCommand]:
-    """The commands of a module of `commands/builtin`: those of its verbs, or those that it makes itself."""
-    module = import_module(f"robota.commands.builtin.{name}")
-    if not hasattr(module, "FAMILY"):
-        made: Iterable[SlashCommand] = module.commands(host)
-        return made
-    from robota.commands.family_command import family_command
+def load_commands(name: str, host: CommandHost) -> Iterable[SlashCommand]:
+    """The commands of a module of `commands`: that of its verbs, and those that it makes itself."""
+    module = import_module(f"robota.commands.{name}")
+    if hasattr(module, "FAMILY"):
+        from robota.commands.family_command import family_command
 
-    return (family_command(module.FAMILY, host),)
+        yield family_command(module.FAMILY, host)
+    if hasattr(module, "commands"):
+        yield from module.commands(host)
 
 
 def built_index(host: CommandHost) -> list[IndexedCommand]:
     """The index, from the families themselves."""
-    return [IndexedCommand(name, command.info) for name in FAMILIES for command in load_family(name, host)]
+    return [IndexedCommand(name, command.info) for name in MODULES for command in load_commands(name, host)]

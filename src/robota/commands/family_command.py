@@ -1,7 +1,9 @@
 """The slash command of a family of verbs."""
 
+import asyncio
 import shlex
 from collections.abc import Iterable
+from inspect import iscoroutinefunction
 from typing import Any
 
 import msgspec
@@ -9,16 +11,18 @@ import msgspec
 from robota.commands.arguments import declared, hint_of, written
 from robota.commands.command import SlashCommand
 from robota.commands.typed_words import parse_typed
-from robota.commands.verb import Family, NeedsAgreement, SessionRefused, Verb, WrongArguments, execute
+from robota.commands.verb import Answer, Family, NeedsAgreement, SessionRefused, ShellVerb, Verb, WrongArguments
 from robota.commands.verb_host import VerbHost
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
     CommandChoice,
     CommandOption,
     CommandOutcome,
+    CommandShown,
     SlashCommandInfo,
     SubcommandInfo,
 )
+from robota.protocol.views import PartsView, SimpleView, TextView
 from robota.text.visible import single_line
 
 
@@ -41,23 +45,58 @@ def info_of(family: Family) -> SlashCommandInfo:
         aliases=family.aliases,
         argument_hint=hint_of(family),
         description=family.description,
-        subcommands=_words(family),
+        subcommands=_subcommands(family),
+        while_working=family.while_working,
     )
 
 
 async def _run(family: Family, host: VerbHost, typed: str) -> CommandOutcome | Refused:
-    found = _find(family, typed, f"/{family.name}")
-    if isinstance(found, Refused):
-        return found
+    call = _call(family, typed, f"/{family.name}")
+    if isinstance(call, Refused):
+        return call
+    if isinstance(call.verb, ShellVerb):
+        return _only_in_shell(call)
+    notices: list[str] = []
     try:
-        answer = await execute(found.verb, host, parse_typed(found.verb, found.rest))
+        answer = await _execute(call.verb, _with_notices(host, notices), parse_typed(call.verb, call.rest))
     except WrongArguments as problem:
-        return _wrong(str(problem), found.usage)
+        return _wrong(str(problem), call.usage)
     except SessionRefused as refusal:
         return refusal.receipt
     except family.caught as error:
-        return Refused(code=family.name, message=family.explain(error).message)
-    return _choice(answer.pending[0], found.line) if answer.pending else answer.outcome
+        return Refused(code=family.name, message=family.failure(error).message)
+    if answer.pending:
+        return _choice(answer.pending[0], call.line)
+    return _beside(answer.outcome, (*notices, *answer.notices))
+
+
+def _with_notices(host: VerbHost, notices: list[str]) -> VerbHost:
+    """The host, with notices collected for this run."""
+    return msgspec.structs.replace(host, notices=notices) if isinstance(host, msgspec.Struct) else host
+
+
+async def _execute(verb: Verb[Any], host: VerbHost, arguments: msgspec.Struct) -> Answer:
+    # A plain function may wait for the lock of another process or a slow disk, which must not block a session.
+    run = await asyncio.to_thread(verb.load)
+    is_async: bool = iscoroutinefunction(run)
+    answer = run(host, arguments) if is_async else await asyncio.to_thread(run, host, arguments)
+    return answer if isinstance(answer, Answer) else await answer
+
+
+def _beside(outcome: CommandOutcome, notices: tuple[str, ...]) -> CommandOutcome:
+    """The outcome with notices below it, if it can have any."""
+    if not notices or not isinstance(outcome, CommandShown):
+        return outcome
+    view = outcome.view
+    parts = view.parts if isinstance(view, PartsView) else (view,) if isinstance(view, SimpleView) else ()
+    below = TextView(text="\n".join(notices))
+    return CommandShown(view=PartsView(parts=(*parts, below))) if parts else outcome
+
+
+def _only_in_shell(call: "_Call") -> Refused:
+    line = f"robota {call.line.removeprefix('/')} {call.rest}".strip()
+    reason = call.verb.reason if isinstance(call.verb, ShellVerb) else ""
+    return Refused(code="only_in_shell", message=f"{call.line} works only in a shell: {reason}. There: {line}")
 
 
 def _choice(pending: NeedsAgreement, line: str) -> CommandChoice:
@@ -69,7 +108,7 @@ def _choice(pending: NeedsAgreement, line: str) -> CommandChoice:
     )
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _Call(msgspec.Struct, frozen=True):
     """A verb, the line up to it, and the words behind it."""
 
     verb: Verb[Any]
@@ -81,14 +120,16 @@ class _Found(msgspec.Struct, frozen=True):
         return f"{self.line} {hint_of(self.verb)}"
 
 
-def _find(family: Family, typed: str, line: str) -> _Found | Refused:
+def _call(family: Family, typed: str, line: str) -> _Call | Refused:
     name, *rest = (typed.strip() or family.default).split(maxsplit=1) or ("",)
     verb = _named(family, name)
+    if verb is None and family.main is not None:
+        return _Call(family.main, line, typed)
     if verb is None:
         return _wrong(f"Invalid action {single_line(name)!r}.", f"{line} {hint_of(family)}")
     if isinstance(verb, Family):
-        return _find(verb, "".join(rest), f"{line} {name}")
-    return _Found(verb, f"{line} {name}", "".join(rest))
+        return _call(verb, "".join(rest), f"{line} {name}")
+    return _Call(verb, f"{line} {name}", "".join(rest))
 
 
 def _named(family: Family, name: str) -> Verb[Any] | Family | None:
@@ -99,14 +140,15 @@ def _wrong(problem: str, usage: str) -> Refused:
     return Refused(code="wrong_arguments", message=f"{problem} Usage: {usage.strip()}. Nothing was changed.")
 
 
-def _words(family: Family) -> tuple[SubcommandInfo, ...]:
+def _subcommands(family: Family) -> tuple[SubcommandInfo, ...]:
     return tuple(
-        SubcommandInfo(name=verb.name, argument_hint=hint_of(verb), description=_help(verb)) for verb in family.listed
+        SubcommandInfo(
+            name=verb.name,
+            argument_hint=hint_of(verb),
+            description=verb.description if isinstance(verb, Family) else verb.help,
+        )
+        for verb in family.in_conversation
     )
-
-
-def _help(verb: Verb[Any] | Family) -> str:
-    return verb.description if isinstance(verb, Family) else verb.help
 
 
 def _complete(family: Family, host: VerbHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
@@ -114,19 +156,21 @@ def _complete(family: Family, host: VerbHost, before: tuple[str, ...]) -> Iterab
     name, *rest = before or ("",)
     verb = _named(family, name)
     if isinstance(verb, Family):
-        return _complete(verb, host, tuple(rest)) if rest else _words(verb)
-    return () if verb is None else _values(verb, host, rest)
+        return _complete(verb, host, tuple(rest)) if rest else _subcommands(verb)
+    if verb is None and family.main is not None:
+        return _values(family.main, host, list(before))
+    return () if verb is None or isinstance(verb, ShellVerb) else _values(verb, host, rest)
 
 
 def _values(verb: Verb[Any], host: VerbHost, before: list[str]) -> Iterable[SubcommandInfo]:
-    found = declared(verb.arguments)
-    flags = {each.flag: each for each in found.typed_options}
+    arguments = declared(verb.arguments)
+    flags = {each.flag: each for each in arguments.typed_options}
     asking = flags.get(before[-1]) if before else None
     if asking is not None and not asking.is_flag:
         yield from (SubcommandInfo(name=choice) for choice in asking.choices)
         return
     given = sum(not word.startswith("-") for word in before)
-    for each in found.positionals[given : given + 1]:
+    for each in arguments.positionals[given : given + 1]:
         yield from (SubcommandInfo(name=choice) for choice in each.choices)
         yield from each.how.complete(host) if each.how.complete else ()
     for flag, option in flags.items():

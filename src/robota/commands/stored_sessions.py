@@ -1,9 +1,7 @@
-"""The stored sessions of a project, for commands: listed to resume, searched, previewed, forked."""
+"""The stored sessions of a project, for commands: listed to resume, searched, previewed."""
 
-import os
 import re
 import time
-from pathlib import Path
 from typing import Final
 
 from robota.commands.host import CommandHost
@@ -12,17 +10,11 @@ from robota.log.catalogue.catalogue import CataloguedSession, catalogue
 from robota.log.catalogue.find import find_catalogued
 from robota.log.catalogue.places import project_places
 from robota.log.chain.reader import LOG_NAME
-from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogError
-from robota.log.new_session import SESSION_ID_BYTES
 from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.tail import tail_of
 from robota.log.search.search import FOUND, FOUND_END, FoundSession, SearchQuery
 from robota.log.search.search import search as search_sessions
-from robota.log.snapshot_keeper import rewind_index_path
-from robota.log.store import new_session_id
-from robota.log.transfer.draft import DraftSession
-from robota.log.transfer.fork import fork_of, write_fork
 from robota.protocol.commands import Refused
 from robota.protocol.events import OlderRows
 from robota.protocol.slash_commands import CommandOption, RowsShown, SessionWanted
@@ -77,15 +69,6 @@ class StoredSessions:
         if found is None:
             return Refused(code="no_session", message=f"There is no session {single_line(session_id)}.")
         return newest_rows_of(found)
-
-    def fork(self, directory: Path, name: str | None) -> str:
-        """Copy the session in a directory; returns the id of the copy. Raises `LogError`."""
-        now_ms = wall_clock_ms()
-        new_id = new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
-        with DraftSession(self._host.kept_in, self._user, new_id, self._host.services.redactor) as draft:
-            write_fork(draft, fork_of(directory, None, rewind_index_path(self._user, directory)), new_id, name, now_ms)
-            draft.finish()
-        return new_id
 
     def _others(self) -> tuple[CataloguedSession, ...]:
         """The sessions other than this one with at least one turn, newest first."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from robota.commands.arguments import Declared, OptionArgument, declared, make_arguments
-from robota.commands.verb import RestOfLine, Verb, WrongArguments
+from robota.commands.verb import ListOption, RestOfLine, ShellCommand, ShellOption, TextOption, Verb, WrongArguments
 
 DASHES: Final = "--"
 WORD: Final = re.compile(r"\S+")
@@ -23,7 +23,11 @@ def parse_typed(verb: Verb[Arguments], typed: str) -> Arguments:
     """
     found = declared(verb.arguments)
     reader = _Reader(found)
-    if any(isinstance(each.how, RestOfLine) for each in found.positionals):
+    options, dashes, command = _at_dashes(typed) if _takes_command(found) else ("", "", "")
+    if dashes:
+        reader.read_words(_split(options))
+        reader.read_words([command])
+    elif any(isinstance(each.how, RestOfLine) for each in found.positionals):
         reader.read_text(typed)
     else:
         reader.read_words(_split(typed))
@@ -31,6 +35,16 @@ def parse_typed(verb: Verb[Arguments], typed: str) -> Arguments:
         if each.is_required and each.name not in reader.values:
             raise WrongArguments(f"{verb.name} needs {each.description}.")
     return make_arguments(verb.arguments, reader.values)
+
+
+def _takes_command(found: Declared) -> bool:
+    return any(isinstance(each.how, ShellCommand) for each in found.positionals)
+
+
+def _at_dashes(typed: str) -> tuple[str, str, str]:
+    """What is typed before `--`, the dashes, and the command behind them."""
+    parts = re.split(rf"(?:^|\s)({DASHES})(?:\s|$)", typed, maxsplit=1)
+    return (parts[0], parts[1], parts[2].strip()) if len(parts) > 1 else (typed, "", "")
 
 
 def _split(typed: str) -> list[str]:
@@ -45,9 +59,9 @@ class _Reader:
 
     def __init__(self, found: Declared) -> None:
         self.values: dict[str, Any] = {}
-        options = [each for each in found.options if not each.how.only_in_shell]
+        options = [each for each in found.options if not isinstance(each.how, ShellOption)]
         self._options = {flag: each for each in options for flag in (each.flag, *each.how.also)}
-        self._after_dashes = next((each.name for each in options if each.how.after_dashes), "")
+        self._after_dashes = next((each.name for each in options if isinstance(each.how, ListOption)), "")
         self._positionals = list(found.positionals)
         self._given: dict[str, str] = {}
 
@@ -75,7 +89,7 @@ class _Reader:
             option = self._options.get(word[0])
             if option is not None and option.is_flag:
                 self._note(option, None)
-            elif option is not None and option.how.takes_rest:
+            elif option is not None and isinstance(option.how, TextOption):
                 self._note(option, typed[word.end() :].strip() or None)
                 return
             elif option is not None or self._is_dashes(word[0]):
@@ -108,4 +122,4 @@ class _Reader:
         if option.is_repeatable:
             self.values.setdefault(option.name, []).append(value)
         else:
-            self.values[option.name] = True if option.is_flag else value
+            self.values[option.name] = not option.is_on if option.is_flag else value

@@ -4,21 +4,25 @@ A family is a group of verbs under one name. From it come the sub-command of `ro
 help, the JSON form and the reference pages.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from inspect import iscoroutinefunction
-from typing import Annotated, Any, Final, Generic, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 
 from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
 from robota.log.errors import LogError
-from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SubcommandInfo
-from robota.protocol.views import TableView, TextView, View
+from robota.protocol.views import PartsView, SimpleView, TableView, TextView, View
 
+if TYPE_CHECKING:
+    from robota.clients.terminal.line import Line
+    from robota.protocol.commands import Refused
+
+DONE: Final = 0
 FAILED: Final = 1
+USAGE: Final = 2
 CONFIGURATION: Final = 3
 
 Complete = Callable[[VerbHost], Iterable[SubcommandInfo]]
@@ -36,22 +40,36 @@ class RestOfLine(Positional, frozen=True):
     """The last positional argument: several words. In a slash command, it is the rest of the line as typed."""
 
 
+class ShellCommand(RestOfLine, frozen=True):
+    """A shell command: in a shell, words that are quoted again and may follow `--`."""
+
+
 class Option(msgspec.Struct, frozen=True):
     """An argument with a name: a flag if it is a bool, repeatable if it is a tuple.
 
-    At most one option of a `group` can be given. `also` are other spellings. In a slash command, there is no option
-    that is `only_in_shell`, `takes_rest` reads the rest of the line as typed, and the values of `after_dashes` can
-    also follow `--`. One that is `hidden` is meant for lines that the program offers, and is not in any help.
+    At most one option of a `group` can be given. `also` are other spellings.
     """
 
     help: str = ""
     metavar: str = ""
     also: tuple[str, ...] = ()
     group: str = ""
-    only_in_shell: bool = False
-    takes_rest: bool = False
-    after_dashes: bool = False
-    hidden: bool = False
+
+
+class ShellOption(Option, frozen=True):
+    """An option that only the sub-command has."""
+
+
+class HiddenOption(Option, frozen=True):
+    """An option of the slash command that no help mentions: lines that the program offers use it."""
+
+
+class TextOption(Option, frozen=True):
+    """An option whose value, in a slash command, is the rest of the line as typed."""
+
+
+class ListOption(Option, frozen=True):
+    """A repeatable option. In a slash command, its values can also follow `--`."""
 
 
 class NeedsAgreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,15 +87,30 @@ class NeedsAgreement(msgspec.Struct, frozen=True, kw_only=True):
     arguments: msgspec.Struct
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a verb: what clients draw, and data for `--json`. `is_well` is false if a part of it failed.
+class PagedOutput(msgspec.Struct, frozen=True):
+    """Lines that a shell prints page by page on a terminal, unless the user wants them at once."""
 
-    `pending` is what the user has not agreed to; `notices` are printed besides the answer in a shell.
+    lines: "Iterable[Line]"
+    stops: bool = True
+
+
+class RawOutput(msgspec.Struct, frozen=True):
+    """Bytes that a shell writes to standard output as they are, each piece at once."""
+
+    pieces: Iterable[bytes]
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a verb: what clients draw, and data for `--json`, or a function that returns it.
+
+    `exit_code` is that of `robota`. `output` is what a shell prints instead of the outcome, and also instead of JSON if
+    there is no data. `pending` is what the user has not agreed to; `notices` are told besides the answer.
     """
 
     outcome: CommandOutcome
     data: Any = None
-    is_well: bool = True
+    exit_code: int = DONE
+    output: PagedOutput | RawOutput | None = None
     pending: tuple[NeedsAgreement, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -89,6 +122,14 @@ class Failure(msgspec.Struct, frozen=True):
     exit_code: int = FAILED
 
 
+class VerbFailed(Exception):
+    """The verb did nothing, or not all of it. The message, for the user, says why and what to do."""
+
+    def __init__(self, message: str, exit_code: int = FAILED) -> None:
+        super().__init__(message)
+        self.failure = Failure(message, exit_code)
+
+
 class WrongArguments(Exception):
     """The arguments do not make sense together. The message, for the user, says why. Nothing was changed."""
 
@@ -96,29 +137,52 @@ class WrongArguments(Exception):
 class SessionRefused(Exception):
     """The session of the conversation refused what the verb asked of it."""
 
-    def __init__(self, receipt: Refused) -> None:
+    def __init__(self, receipt: "Refused") -> None:
         super().__init__(receipt.message)
         self.receipt = receipt
 
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
+Run = Callable[[VerbHost, Arguments], Answer | Awaitable[Answer]]
+# A number from 1.
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Verb(msgspec.Struct, Generic[Arguments], frozen=True):
-    """A name, typed arguments, and a function. The function runs in a thread unless it is a coroutine function.
+    """A name, typed arguments, and a function, or `module:name` of one that is imported when the verb runs.
 
-    `hint` replaces the usage that the arguments give. One that is `only_in_conversation` is not a sub-command of
-    `robota`; one that is `unlisted`, in addition, is only used by lines that the program offers.
+    In a conversation, the function runs in a thread unless it is a coroutine function. `hint` replaces the usage that
+    the arguments give.
     """
 
     name: str
     help: str
     arguments: type[Arguments]
-    run: Callable[[VerbHost, Arguments], Answer | Awaitable[Answer]]
+    run: Run[Arguments] | str
     aliases: tuple[str, ...] = ()
     hint: str | None = None
-    only_in_conversation: bool = False
-    unlisted: bool = False
+
+    def load(self) -> Run[Arguments]:
+        """The function."""
+        if not isinstance(self.run, str):
+            return self.run
+        module, _, name = self.run.partition(":")
+        function: Run[Arguments] = getattr(import_module(f"robota.commands.{module}"), name)
+        return function
+
+
+class ShellVerb(Verb[Arguments], Generic[Arguments], frozen=True):
+    """A verb that only `robota` has; `reason` says why a conversation cannot have it."""
+
+    reason: str = ""
+
+
+class ConversationVerb(Verb[Arguments], Generic[Arguments], frozen=True):
+    """A verb that only the slash command has."""
+
+
+class MenuVerb(ConversationVerb[Arguments], Generic[Arguments], frozen=True):
+    """A verb of the slash command that no help mentions: lines that the program offers use it."""
 
 
 class NoArguments(msgspec.Struct, frozen=True):
@@ -129,8 +193,7 @@ class RunsCommands(msgspec.Struct, frozen=True, kw_only=True):
     """For a verb that runs commands under the policy of the workspace."""
 
     allowed_tools: Annotated[
-        tuple[str, ...],
-        Option("calls allowed without asking, as for robota -p", "RULES", ("--allowedTools",), only_in_shell=True),
+        tuple[str, ...], ShellOption("calls allowed without asking, as for robota -p", "RULES", ("--allowedTools",))
     ] = ()
 
 
@@ -142,46 +205,60 @@ def explain(error: Exception) -> Failure:
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """Verbs under one name. `about` introduces the sub-command, `description` the slash command.
 
-    Without words, the slash command runs the verb `default`. `problems` are the errors, besides those of settings and
-    logs, that `explain` turns into a failure.
+    `main` runs if none of the `verbs` is named; its arguments follow the name of the family. Without words, the slash
+    command runs the verb `default`. `problems` are the errors, besides those of settings and logs, that `explain` turns
+    into a failure.
     """
 
     name: str
     about: str
-    description: str
-    verbs: "tuple[Verb[Any] | Family, ...]"
+    description: str = ""
+    verbs: "tuple[Verb[Any] | Family, ...]" = ()
+    main: Verb[Any] | None = None
     default: str = ""
     aliases: tuple[str, ...] = ()
     hint: str = ""
+    while_working: bool = True
     problems: tuple[type[Exception], ...] = ()
     explain: Callable[[Exception], Failure] = explain
 
     @property
-    def listed(self) -> "tuple[Verb[Any] | Family, ...]":
-        """The verbs that users are told about."""
-        return tuple(verb for verb in self.verbs if isinstance(verb, Family) or not verb.unlisted)
+    def in_conversation(self) -> "tuple[Verb[Any] | Family, ...]":
+        """The verbs of the slash command that users are told about."""
+        return tuple(verb for verb in self.verbs if not isinstance(verb, ShellVerb | MenuVerb))
+
+    @property
+    def in_shell(self) -> "tuple[Verb[Any] | Family, ...]":
+        """The verbs of the sub-command."""
+        return tuple(verb for verb in self.verbs if not isinstance(verb, ConversationVerb))
 
     @property
     def caught(self) -> tuple[type[Exception], ...]:
-        return (*self.problems, ConfigError, LogError)
+        return (*self.problems, VerbFailed, ConfigError, LogError)
+
+    def failure(self, error: Exception) -> Failure:
+        """What a caught error means for the user."""
+        return error.failure if isinstance(error, VerbFailed) else self.explain(error)
 
 
-async def execute(verb: Verb[Arguments], host: VerbHost, arguments: Arguments) -> Answer:
-    """Run a verb. Raises the errors of its family and `WrongArguments`."""
-    # A plain function may wait for the lock of another process or a slow disk, which must not block a session.
-    is_async: bool = iscoroutinefunction(verb.run)
-    answer = verb.run(host, arguments) if is_async else await asyncio.to_thread(verb.run, host, arguments)
-    return answer if isinstance(answer, Answer) else await answer
-
-
-def shown(view: View, data: Any = None, *, is_well: bool = True) -> Answer:
+def shown(view: View, data: Any = None, *, exit_code: int = DONE) -> Answer:
     """An answer that is a view."""
-    return Answer(outcome=CommandShown(view=view), data=data, is_well=is_well)
+    return Answer(outcome=CommandShown(view=view), data=data, exit_code=exit_code)
 
 
-def told(text: str, data: Any = None, *, is_well: bool = True) -> Answer:
+def shown_parts(parts: Iterable[SimpleView], data: Any = None, *, exit_code: int = DONE) -> Answer:
+    """An answer that is several views below one another."""
+    return shown(PartsView(parts=tuple(parts)), data, exit_code=exit_code)
+
+
+def told(text: str, data: Any = None, *, exit_code: int = DONE) -> Answer:
     """An answer that is a text."""
-    return shown(TextView(text=text), data, is_well=is_well)
+    return shown(TextView(text=text), data, exit_code=exit_code)
+
+
+def printed(output: PagedOutput | RawOutput, data: Any = None) -> Answer:
+    """An answer that only a shell can print."""
+    return msgspec.structs.replace(told("", data), output=output)
 
 
 def table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], data: Any = None, *, nothing: str = "") -> Answer:

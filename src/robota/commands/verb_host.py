@@ -1,24 +1,37 @@
 """What a verb can use, in a shell and in a conversation."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from robota.commands.builtin.intents import IntentAccess
-    from robota.commands.builtin.memory import MemoryAccess
-    from robota.commands.rewind_target import RewindTarget
+    from robota.app.session import OpenSession
+    from robota.config.launch_options import LaunchOptions
     from robota.config.settings.load import Settings
-    from robota.contracts.hook import LifecycleHooks
     from robota.protocol.slash_commands import RewindShown
+
+# Called with the position in a log and, if it was not known before, the size of everything that is read.
+Progress = Callable[..., None]
 
 
 class VerbHost(Protocol):
-    """The workspace, its settings, and the services of families, which are built when a verb asks for them.
+    """The workspace, its settings, and the user. All of it may raise `ConfigError`."""
 
-    All of it may raise `ConfigError`.
-    """
+    @property
+    def launch(self) -> "LaunchOptions":
+        """The options of a session that runs commands for the verb."""
+        ...
+
+    @property
+    def opened(self) -> "OpenSession | None":
+        """The session of the conversation; None in a shell."""
+        ...
+
+    @property
+    def cwd(self) -> Path:
+        """The directory that the user named, which may not exist; relative paths start there."""
+        ...
 
     @property
     def root(self) -> Path:
@@ -28,11 +41,6 @@ class VerbHost(Protocol):
     @property
     def kept_in(self) -> Path:
         """The project that the workspace belongs to; a worktree belongs to the one it was made from."""
-        ...
-
-    @property
-    def session_id(self) -> str | None:
-        """The session of the conversation; None in a shell."""
         ...
 
     @property
@@ -46,20 +54,23 @@ class VerbHost(Protocol):
         """Whether an answer is read by a program or shown page by page, so that a long one need not be cut."""
         ...
 
+    @property
+    def width(self) -> int | None:
+        """The columns of the terminal; None if the answer is not printed on one."""
+        ...
+
+    def path(self, typed: str) -> Path:
+        """The path of a file that the user named."""
+        ...
+
+    def tell(self, notice: str) -> None:
+        """Tell the user something besides the answer."""
+        ...
+
+    def progress(self, what: str, *logs: Path) -> AbstractContextManager[Progress]:
+        """Show how far reading long logs is."""
+        ...
+
     def ask(self, about: "str | RewindShown", question: str = "", *, default: bool) -> bool | None:
         """Show `about` and ask the user; None if nobody can be asked. The question about a rewind follows from it."""
-        ...
-
-    def rewinding(self, session: str | None, *, is_written: bool) -> "AbstractContextManager[RewindTarget]":
-        """A session to look at or, with `is_written`, to rewind. In a conversation, it is always its own."""
-        ...
-
-    def lifecycle_hooks(self) -> "AbstractAsyncContextManager[LifecycleHooks | None]":
-        """The user's hooks for events other than calls; None if there are none."""
-        ...
-
-    def memory(self) -> "MemoryAccess": ...
-
-    def intents(self, approved: Sequence[str] = ()) -> "IntentAccess":
-        """The intents. In a shell, their criteria in `approved` run without asking."""
         ...

@@ -61,7 +61,7 @@ class FieldsView(OpenValue, frozen=True, kw_only=True, tag="fields", tag_field="
 
 
 class TableView(OpenValue, frozen=True, kw_only=True, tag="table", tag_field="kind"):
-    """Rows of text under headings."""
+    """Rows of text under headings; without `columns`, there are no headings."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -83,4 +83,13 @@ class TodoView(OpenValue, frozen=True, kw_only=True, tag="todos", tag_field="kin
     items: tuple[dict[str, Any], ...]
 
 
-View = TextView | DiffView | DiffsView | FieldsView | TableView | TerminalView | TodoView
+SimpleView = TextView | FieldsView | TableView
+
+
+class PartsView(OpenValue, frozen=True, kw_only=True, tag="parts", tag_field="kind"):
+    """Several simple views below one another."""
+
+    parts: tuple[SimpleView, ...]
+
+
+View = PartsView | TextView | DiffView | DiffsView | FieldsView | TableView | TerminalView | TodoView

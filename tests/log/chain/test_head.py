@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.cli.commands.sessions.command import main
+from robota.cli.main import main
 from robota.log.chain.head import HEADS, ChainHead, note_head, note_names, noted_directories, noted_head
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
@@ -30,7 +30,7 @@ def log(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_whole_log_holds_the_noted_record(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(log), "--json"]) == 0
+    assert main(["sessions", "verify", str(log), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["notedSeq"] == report["records"]
 
@@ -49,7 +49,7 @@ def test_a_log_that_was_cut_at_its_end_is_found_out(log: Path, capsys: pytest.Ca
     """The remaining records are a valid chain."""
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(lines[:-3]))
-    assert main(["verify", str(log)]) == 1
+    assert main(["sessions", "verify", str(log)]) == 1
     assert "cut off" in capsys.readouterr().out
 
 
@@ -62,7 +62,7 @@ def test_a_log_that_was_written_anew_is_found_out(log: Path, capsys: pytest.Capt
         sealed, prev = seal(seq, record["ts"], record["kind"], payload, prev)
         forged += sealed
     log.write_bytes(forged)
-    assert main(["verify", str(log)]) == 1
+    assert main(["sessions", "verify", str(log)]) == 1
     assert "rewritten" in capsys.readouterr().out
 
 
@@ -71,7 +71,7 @@ def test_a_log_from_another_machine_says_what_cannot_be_known(
 ) -> None:
     elsewhere = tmp_path / "copied.jsonl"
     elsewhere.write_bytes(log.read_bytes())
-    assert main(["verify", str(elsewhere)]) == 0
+    assert main(["sessions", "verify", str(elsewhere)]) == 0
     assert "would not be noticed" in capsys.readouterr().out
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from robota.cli.commands.sessions.command import main
+from robota.cli.main import main
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.replay.session import replay
@@ -35,7 +35,7 @@ class Machines:
         self.session = written
 
     def __call__(self, *arguments: str, where: Path | None = None) -> tuple[int, str, str]:
-        code = main([*arguments, "--cwd", str(where or self.here)])
+        code = main(["sessions", *arguments, "--cwd", str(where or self.here)])
         captured = self._capsys.readouterr()
         return code, captured.out, captured.err
 

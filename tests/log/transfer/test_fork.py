@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.cli.commands.sessions.command import main
+from robota.cli.main import main
 from robota.log.artifacts import read_artifact
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
@@ -28,7 +28,7 @@ def session(home: Path, workspace: Path) -> Written:
 
 
 def fork(workspace: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Path:
-    assert main(["fork", "parent", "--cwd", str(workspace), "--json", *arguments]) == 0
+    assert main(["sessions", "fork", "parent", "--cwd", str(workspace), "--json", *arguments]) == 0
     return Path(json.loads(capsys.readouterr().out)["path"])
 
 
@@ -47,7 +47,7 @@ def test_a_fork_is_a_session_of_its_own(session: Written, workspace: Path, capsy
     assert verify(directory / "log.jsonl").broken is None
     assert read_artifact(directory / "artifacts", next((session.directory / "artifacts").iterdir()).name)
     assert session.log.path.read_bytes() == before
-    main(["list", "--cwd", str(workspace), "--json"])
+    main(["sessions", "list", "--cwd", str(workspace), "--json"])
     child = next(each for each in json.loads(capsys.readouterr().out) if each["id"] == "child")
     assert (child["origin"]["source"], child["origin"]["sessionId"]) == ("fork", "parent")
     assert (child["name"], child["isOwn"]) == ("new", True)
@@ -57,10 +57,10 @@ def test_the_name_stays_with_the_session_that_was_forked(
     session: Written, workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fork(workspace, capsys, "--session-id", "child")
-    main(["list", "--cwd", str(workspace), "--json"])
+    main(["sessions", "list", "--cwd", str(workspace), "--json"])
     listed = {each["id"]: each["name"] for each in json.loads(capsys.readouterr().out)}
     assert listed == {"parent": "old", "child": None}
-    assert main(["show", "old", "--cwd", str(workspace)]) == 0
+    assert main(["sessions", "show", "old", "--cwd", str(workspace)]) == 0
 
 
 @pytest.mark.parametrize(("turn", "expected"), [("1", ["one", "1"]), ("2", ["one", "1", "two", "2"])])
@@ -73,9 +73,9 @@ def test_a_fork_ends_with_the_turn_that_is_named(
 def test_a_turn_that_is_not_there_and_an_id_that_is_taken(
     session: Written, workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fork", "parent", "--at", "9", "--cwd", str(workspace)]) == 3
+    assert main(["sessions", "fork", "parent", "--at", "9", "--cwd", str(workspace)]) == 3
     assert "no turn 9" in capsys.readouterr().err
-    assert main(["fork", "parent", "--session-id", "parent", "--cwd", str(workspace)]) == 1
+    assert main(["sessions", "fork", "parent", "--session-id", "parent", "--cwd", str(workspace)]) == 1
     assert [path.name for path in session.directory.parent.iterdir() if path.is_dir()] == ["parent"]
 
 

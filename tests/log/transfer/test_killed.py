@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.cli.commands.sessions.command import main
+from robota.cli.main import main
 from robota.log.catalogue.catalogue import catalogue
 from robota.log.catalogue.places import project_places
 from robota.log.catalogue.trash import trashed_sessions
@@ -33,7 +33,7 @@ class Desk:
         self.bundle = workspace / "bundle.zip"
 
     def run(self, *arguments: str) -> int:
-        return main([*arguments, "--cwd", str(self.root)])
+        return main(["sessions", *arguments, "--cwd", str(self.root)])
 
     def ids(self) -> set[str]:
         found = catalogue(project_places(self.root, self.user), self.user, print)

@@ -28,7 +28,7 @@ from robota.protocol.commands import (
 from robota.protocol.events import TextDelta
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.rewind import RewindScope
-from tests.cli.commands.proof.test_replay import rewritten
+from tests.commands.families.proof.test_replay import rewritten
 from tests.engine.context.context_stage import DONE, NEARLY_FULL, SUMMARY, WINDOW
 from tests.engine.stage import Stage, call, play
 from tests.engine.task.test_resumption import resume

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robota.protocol.commands import CancelTask, CondenseContext, RewindTo
-from tests.cli.commands.proof.test_replay import rewritten
+from tests.commands.families.proof.test_replay import rewritten
 from tests.engine.context.context_stage import DONE, SUMMARY
 from tests.engine.stage import Stage, play
 from tests.harness.session_log import log_text

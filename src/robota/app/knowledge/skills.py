@@ -107,7 +107,7 @@ def _finder(
 
 
 def _plugin_sources(plugins: "Sequence[ActivePlugin]") -> "dict[SkillPlace, tuple[SkillSource, ...]]":
-    from robota.commands.plugins.skill_files import skill_files
+    from robota.app.knowledge.plugin_skills import skill_files
 
     return {
         place: found for plugin in plugins for place, found in skill_files(plugin.contents, plugin.name, plugin.root)

@@ -10,8 +10,8 @@ import msgspec
 
 from robota.cli.command_parser import CommandParser
 from robota.cli.configure.provider import DONE, FAILED, refuse_config, refuse_usage
-from robota.cli.configure.trial import PROBE_SECONDS, probe
 from robota.cli.questions import Cancelled, ask_secret, at_terminal, choose
+from robota.commands.provider_trial import PROBE_SECONDS, probe
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import is_available, write_secret
 from robota.config.paths import settings_path

@@ -10,9 +10,9 @@ import msgspec
 
 from robota.cli.configure.models import models_of
 from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED
-from robota.cli.configure.trial import PROBE_SECONDS, probe
 from robota.cli.output import print_columns, print_prose
 from robota.cli.questions import Cancelled, ask, ask_secret, choose, confirm
+from robota.commands.provider_trial import PROBE_SECONDS, probe
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import is_available, write_secret
 from robota.config.paths import settings_path

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from robota.cli.arguments import parser as main_parser
+from robota.cli.command_parser import CommandParser
 from robota.cli.help.topics import help_words
 from robota.cli.subcommands import SUBCOMMANDS
 from robota.cli.verb_parser import subcommand_parser
@@ -64,6 +65,8 @@ def _shape(name: str, help: str, parser: argparse.ArgumentParser) -> CommandShap
 
 
 def _actions(parser: argparse.ArgumentParser) -> tuple[CommandShape, ...]:
+    if isinstance(parser, CommandParser) and parser.named_first:
+        return tuple(_shape(name, below.description or "", below) for name, below in parser.named_first.items())
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             descriptions = {choice.dest: choice.help or "" for choice in action._choices_actions}

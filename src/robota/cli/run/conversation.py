@@ -5,10 +5,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from robota.app.commands import with_commands
 from robota.app.session import OpenSession
-from robota.cli.run.command_actions import command_actions
 from robota.clients.terminal.editor import EditText, NotEdited
+from robota.commands.session_commands import with_commands
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
 
@@ -20,7 +19,7 @@ async def converse_here(
     opened: OpenSession, prompt: str | None, *, plain: bool, can_be_resumed: bool = True
 ) -> int | SessionWanted:
     """Talk with the user until they leave; returns the exit code, or the session to continue with."""
-    session = with_commands(opened, command_actions(opened), os.environ)
+    session = with_commands(opened, os.environ)
     if not plain and can_draw(os.environ):
         from robota.clients.tui.screen.lean_prompt_toolkit import load_without_shortcuts
 

@@ -18,13 +18,12 @@ import msgspec
 
 from robota.app.session import OpenSession, open_session
 from robota.cli.command_parser import CommandParser
-from robota.cli.commands.sessions import command as sessions
 from robota.cli.questions import at_terminal
 from robota.cli.run.conversation import can_draw, converse_here
 from robota.cli.verb_command import run_family
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
-from robota.commands.builtin import rewinding
+from robota.commands.families import rewinding, sessions
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.protocol.permission_mode import PermissionMode
@@ -157,7 +156,7 @@ async def _show_what_happened(project: Path, opened: OpenSession) -> None:
     print(await _shell("git --no-pager diff --stat", project))
     session = opened.log.path.parent.name
     print(f"\n$ robota sessions verify {session}", flush=True)
-    sessions.main(["verify", session, "--cwd", str(project)])
+    run_family(sessions.FAMILY, ["verify", session, "--cwd", str(project)])
 
 
 def _take_back_and_redo(project: Path) -> None:

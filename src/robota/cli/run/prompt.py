@@ -247,10 +247,9 @@ def _print_client(arguments: CommandLine, prompt: str, opening: "Opening | None"
         first = None if is_command else _resume_answer(opened, prompt) if opening is None else opening(opened)
         if not is_command and options.output_format is not OutputFormat.STREAM_JSON:
             return run_headless(opened.session, prompt, saving, sys.stdout.buffer, sys.stderr, first)
-        from robota.app.commands import with_commands
-        from robota.cli.run.command_actions import command_actions
+        from robota.commands.session_commands import with_commands
 
-        session = with_commands(opened, command_actions(opened), os.environ)
+        session = with_commands(opened, os.environ)
         listing = replace(saving, commands=lambda: session.commands)
         return run_headless(session, prompt, listing, sys.stdout.buffer, sys.stderr, first)
 

@@ -15,6 +15,7 @@ from robota.protocol.views import (
     DiffView,
     FieldsView,
     NamedText,
+    PartsView,
     TableView,
     TerminalView,
     TextView,
@@ -38,7 +39,7 @@ def short_view(view: View | None) -> Iterator[Line]:
                 yield from short_diff(file)
         case TerminalView():
             yield from _short_output(view)
-        case TextView() | FieldsView() | TableView() | TodoView() | None:
+        case TextView() | FieldsView() | TableView() | PartsView() | TodoView() | None:
             return
         case never:
             assert_never(never)
@@ -66,8 +67,9 @@ def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None
             return _table(view, width)
         case TodoView():
             return todo_lines(msgspec.convert(view.items, tuple[TodoItem, ...]))
-        case None:
-            return ()
+        case PartsView() | None:
+            parts = () if view is None else view.parts
+            return chain.from_iterable(whole_view(part, width=width) for part in parts)
         case never:
             assert_never(never)
 
@@ -116,7 +118,8 @@ def _named(field: NamedText, width: int | None) -> Iterator[str]:
 
 def _table(view: TableView, width: int | None) -> Iterator[Line]:
     """Columns as wide as their widest cell, up to a limit; the last one is wrapped at the terminal's width."""
-    rows = [[visible(cell, TAB) for cell in row] for row in (view.columns, *view.rows)]
+    headings = (view.columns,) if view.columns else ()
+    rows = [[visible(cell, TAB) for cell in row] for row in (*headings, *view.rows)]
     widths = [min(MAX_COLUMN_WIDTH, max(map(columns_of, column))) for column in zip(*rows, strict=True)][:-1]
     indent = INSET + " " * sum(each + 2 for each in widths)
     for number, (*cells, last) in enumerate(rows):
@@ -125,7 +128,7 @@ def _table(view: TableView, width: int | None) -> Iterator[Line]:
         # A cell that is wider than its column gets a separate line.
         text = f"{front.rstrip()}\n{indent}{last}" if columns_of(front) > columns_of(indent) else front + last
         for line in _between_words(text, width, indent):
-            yield Line(line.rstrip(), DIM if number == 0 else None)
+            yield Line(line.rstrip(), DIM if number < len(headings) else None)
 
 
 def _short_output(view: TerminalView) -> Iterator[Line]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from robota.commands.plugins.skill_files import skills_of
+from robota.app.knowledge.plugin_skills import skills_of
 from robota.config.trust.change_text import change_lines
 from robota.config.trust.lock_file import ChangedPart
 from robota.extensions.plugins.active import server_name

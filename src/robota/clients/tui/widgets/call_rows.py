@@ -14,6 +14,7 @@ from robota.protocol.views import (
     DiffsView,
     DiffView,
     FieldsView,
+    PartsView,
     TableView,
     TerminalView,
     TextView,
@@ -54,7 +55,7 @@ def view_rows(view: View | None, theme: Theme, width: int, *, is_whole: bool = F
                 yield from _diff(file, theme, width, is_whole)
         case TerminalView():
             yield from _output(view, theme, width, is_whole)
-        case TextView() | FieldsView() | TableView() | TodoView():
+        case TextView() | FieldsView() | TableView() | PartsView() | TodoView():
             if is_whole:
                 yield from map(theme.line, whole_view(view))
         case None:

@@ -1,1 +1,0 @@
-"""`robota why`, `robota replay`, `robota report` and `robota audit`."""

@@ -1,1 +1,0 @@
-"""`robota sessions`: one module per group of actions, imported when used. The work is done in `log`."""

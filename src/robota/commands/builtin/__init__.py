@@ -1,1 +1,0 @@
-"""The built-in slash commands, one module per family."""

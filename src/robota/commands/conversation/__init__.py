@@ -1,0 +1,1 @@
+"""Slash commands that only make sense in a conversation."""

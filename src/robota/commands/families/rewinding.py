@@ -1,0 +1,185 @@
+"""The verbs of rewinding: what the prompts of a session changed, and restoring earlier states."""
+
+import shlex
+from typing import Annotated, Final
+
+import msgspec
+
+from robota.commands.arguments import written
+from robota.commands.point_table import point_table
+from robota.commands.rewind_target import rewinding
+from robota.commands.verb import (
+    FAILED,
+    Answer,
+    ConversationVerb,
+    Failure,
+    Family,
+    HiddenOption,
+    Option,
+    Positional,
+    ShellOption,
+    Verb,
+    WrongArguments,
+    shown,
+    told,
+)
+from robota.commands.verb_host import VerbHost
+from robota.contracts.rewind import RewindError
+from robota.log.errors import LogInUse
+from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
+from robota.protocol.rewind import RewindScope
+from robota.protocol.slash_commands import DiffShown, RewindShown
+
+SHOWN: Final = 50
+NUMBER: Final = "number of the prompt in the list"
+IN_USE: Final = "this session is open in another process. Nothing was changed. Use /rewind there, or close it."
+NOBODY: Final = "Not a terminal, so nobody can confirm. Nothing was changed. Use --yes or --dry-run"
+
+
+class OfSession(msgspec.Struct, frozen=True, kw_only=True):
+    """Which session is meant; in a conversation, its own."""
+
+    session: Annotated[
+        str | None,
+        ShellOption("session id, id prefix, name or words (default: the newest with checkpoints)", "SESSION"),
+    ] = None
+
+
+class ListPrompts(OfSession, frozen=True, kw_only=True):
+    """How many prompts are listed."""
+
+    last: Annotated[int | None, ShellOption(f"only the newest N (default: {SHOWN}; with --json all)", "N")] = None
+
+
+class DiffPrompts(OfSession, frozen=True, kw_only=True):
+    """A prompt, or all."""
+
+    number: Annotated[int | None, Positional("N", NUMBER)] = None
+
+
+class Rewinding(OfSession, frozen=True, kw_only=True):
+    """How a rewind is confirmed. `state` is the previewed state; nothing is changed in another one."""
+
+    dry_run: Annotated[bool, Option("show the exact diff and change nothing")] = False
+    yes: Annotated[bool, Option("do not ask for confirmation")] = False
+    state: Annotated[str, HiddenOption()] = ""
+
+
+class Restore(Rewinding, frozen=True, kw_only=True):
+    """What is restored."""
+
+    number: Annotated[int | None, Positional("N", NUMBER)] = None
+    call: Annotated[str | None, Option("restore the state before this tool call instead", "CALL")] = None
+    files: Annotated[bool, Option("restore only files", group="scope")] = False
+    conversation: Annotated[bool, Option("restore only the conversation", group="scope")] = False
+    only: Annotated[tuple[str, ...], Option("restore only this file or directory", "PATH", group="scope")] = ()
+
+
+class RestoreCode(Rewinding, frozen=True, kw_only=True):
+    """A prompt before which the files are restored."""
+
+    number: Annotated[int, Positional("N", NUMBER)]
+
+
+async def _list(host: VerbHost, args: ListPrompts) -> Answer:
+    if args.last is not None and args.last < 1:
+        raise WrongArguments(f"--last: '{args.last}' is not a number from 1.")
+    newest = SHOWN if args.last is None and not host.wants_all else args.last
+    with rewinding(host, args.session, is_written=False) as target:
+        points = await target.service.points(newest)
+    data = {"session": target.session_id, "prompts": points}
+    if not points:
+        return told("This session has no prompts.", data)
+    older = points[0].number - 1
+    notices = (f"{older:,} older prompts are not shown; --last N shows more.",) if older else ()
+    return msgspec.structs.replace(shown(point_table(points), data), notices=notices)
+
+
+async def _diff(host: VerbHost, args: DiffPrompts) -> Answer:
+    with rewinding(host, args.session, is_written=False) as target:
+        diff = await target.service.diff(args.number)
+    data = {"session": target.session_id, "diff": diff}
+    return Answer(outcome=DiffShown(diff=diff), data=data) if diff else told("Nothing has changed.", data)
+
+
+async def _restore(host: VerbHost, args: Restore) -> Answer:
+    scope = RewindScope.FILES if args.files else RewindScope.CONVERSATION if args.conversation else RewindScope.BOTH
+    request = RewindTo(number=args.number, call_id=args.call, scope=scope, only=args.only, state=args.state)
+    return await _rewind(host, "restore", args, request)
+
+
+async def _code(host: VerbHost, args: RestoreCode) -> Answer:
+    request = RewindTo(number=args.number, scope=RewindScope.FILES, state=args.state)
+    return await _rewind(host, "code", args, request)
+
+
+async def _undo(host: VerbHost, args: Rewinding) -> Answer:
+    return await _rewind(host, "undo", args, UndoRewind(state=args.state))
+
+
+async def _redo(host: VerbHost, args: Rewinding) -> Answer:
+    return await _rewind(host, "redo", args, RedoRewind(state=args.state))
+
+
+async def _rewind(host: VerbHost, verb: str, args: Rewinding, request: RewindRequest) -> Answer:
+    """Show what would happen, and do it if the user confirms. In a conversation, the line in the answer confirms."""
+    has_saved = False
+    with rewinding(host, args.session, is_written=not args.dry_run) as target:
+        if isinstance(request, RewindTo):
+            request = msgspec.structs.replace(request, only=tuple(map(target.relative, request.only)))
+        if args.dry_run or not args.yes:
+            preview = await target.service.preview(request)
+            if args.dry_run or preview.is_empty:
+                return Answer(outcome=RewindShown(result=preview), data=preview)
+            is_confirmed = host.ask(RewindShown(result=preview), default=False)
+            if is_confirmed is None:
+                line = f"/rewind {verb} {_confirmed(args, preview.state)}"
+                return _unconfirmed(host, RewindShown(result=preview, line=line))
+            if not is_confirmed:
+                return told("Nothing was changed.", exit_code=FAILED)
+            request = msgspec.structs.replace(request, state=preview.state)
+            has_saved = preview.saved_new_work
+        result = await target.service.carry_out(request)
+    # Work that was in no checkpoint was saved by the preview.
+    result = msgspec.structs.replace(result, saved_new_work=result.saved_new_work or has_saved)
+    return Answer(outcome=RewindShown(result=result, is_done=True), data=result)
+
+
+def _confirmed(args: Rewinding, state: str) -> str:
+    """The arguments that confirm a preview, for exactly the previewed state."""
+    return shlex.join(written(msgspec.structs.replace(args, yes=True, state=state)))
+
+
+def _unconfirmed(host: VerbHost, preview: RewindShown) -> Answer:
+    if host.opened is None:
+        raise RewindError(NOBODY)
+    return Answer(outcome=preview)
+
+
+def _explain(error: Exception) -> Failure:
+    return Failure(IN_USE if isinstance(error, LogInUse) else f"{str(error).rstrip('.')}.")
+
+
+FAMILY: Final = Family(
+    name="rewind",
+    about="Restore the files and the conversation of a session to an earlier point.",
+    description="restore files and conversation to an earlier point",
+    default="list",
+    hint="[list | diff [N] | restore N | undo | redo]",
+    problems=(RewindError,),
+    explain=_explain,
+    verbs=(
+        Verb("list", "list the prompts of a session and what each changed", ListPrompts, _list),
+        Verb("diff", "show what a prompt changed (default: all prompts)", DiffPrompts, _diff),
+        Verb(
+            "restore",
+            "restore the state before a prompt or a tool call",
+            Restore,
+            _restore,
+            hint="N|--call CALL [--files|--conversation|--only PATH|--dry-run]",
+        ),
+        ConversationVerb("code", "restore only the files", RestoreCode, _code, hint="N"),
+        Verb("undo", "undo the last restore", Rewinding, _undo, hint=""),
+        Verb("redo", "redo what undo reverted", Rewinding, _redo, hint=""),
+    ),
+)

@@ -1,0 +1,75 @@
+"""Adds the slash commands to a session. Their modules are loaded with the first command."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from robota.app.provider import NO_MODEL
+from robota.app.session import OpenSession
+from robota.commands.command_session import CommandSession
+from robota.protocol.commands import CompletePrompt
+from robota.protocol.completion import PromptCompletion
+from robota.protocol.slash_commands import CommandSource
+
+if TYPE_CHECKING:
+    from robota.commands.command import CommandProvider
+    from robota.commands.completion.completer import Completer
+    from robota.commands.host import CommandHost
+    from robota.commands.registry import CommandRegistry
+
+
+def with_commands(opened: OpenSession, env: Mapping[str, str]) -> CommandSession:
+    """Wrap a session for clients, with all slash commands of the workspace."""
+
+    @cache
+    def host() -> "CommandHost":
+        from robota.commands.host import CommandHost
+
+        return CommandHost(opened=opened, env=env, all_commands=lambda: registry().all())
+
+    @cache
+    def registry() -> "CommandRegistry":
+        return _registry(opened, host())
+
+    @cache
+    def completer() -> "Completer":
+        return _completer(registry(), opened, host())
+
+    async def complete(request: CompletePrompt) -> PromptCompletion:
+        return await completer().complete(request.text, request.caret, request.limit)
+
+    return CommandSession(opened.session, registry, complete, has_model=opened.options.model != NO_MODEL.model)
+
+
+def _registry(opened: OpenSession, host: "CommandHost") -> "CommandRegistry":
+    from robota.commands.builtin_commands import BuiltinCommands
+    from robota.commands.prompt_commands import PromptCommands
+    from robota.commands.registry import CommandRegistry
+
+    providers: list[CommandProvider] = [BuiltinCommands(host)]
+    services = opened.services
+    if services.knowledge is not None:
+        providers.append(PromptCommands(opened.session, CommandSource.SKILL, services.knowledge.commands))
+    if services.prompts is not None:
+        providers.append(PromptCommands(opened.session, CommandSource.MCP, services.prompts.commands))
+    return CommandRegistry(providers)
+
+
+def _completer(registry: "CommandRegistry", opened: OpenSession, host: "CommandHost") -> "Completer":
+    from robota.commands.completion.command_words import CommandWords
+    from robota.commands.completion.completer import Completer
+    from robota.commands.completion.mention_words import MentionWords
+    from robota.knowledge.mentions.parsing import MENTION_WORDS, SESSION
+    from robota.workspace.search.file_list import FileList
+
+    def words(typed: str) -> Mapping[str, str]:
+        if typed.startswith(SESSION):
+            from robota.commands.stored_sessions import StoredSessions
+
+            known = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
+        else:
+            known = MENTION_WORDS
+        return {name: description for name, description in known.items() if name.startswith(typed)}
+
+    files = opened.services.files
+    return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), words))

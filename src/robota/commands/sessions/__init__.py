@@ -1,0 +1,1 @@
+"""What the verbs of sessions do: list, search, read, export, change and verify stored sessions."""
