@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from robota.log.chain.head import ChainHead
@@ -17,6 +17,7 @@ from robota.log.record import Payload, kind_of
 from robota.log.replay.reading import LogReading
 from robota.log.replay.rows.row_pages import rows_before
 from robota.log.replay.session import SessionFold, replay
+from robota.log.replay.snapshot import SNAPSHOTS
 from robota.log.replay.task import TaskFold
 from robota.protocol.conversation import TextBlock, UserTurn
 from robota.protocol.message import Message
@@ -102,6 +103,24 @@ def test_a_session_is_the_same_from_any_snapshot_of_its_log(
         same(log, bounded.session(), replay(whole.records))
     assert (loaded.problems, loaded.head_hash, loaded.texts) == (whole.problems, whole.head_hash, whole.texts)
     assert (loaded.last_seq, loaded.last_ts, loaded.length) == (whole.last_seq, whole.last_ts, whole.length)
+
+
+@settings(max_examples=20)
+@given(sealed_entries)
+def test_a_session_is_the_same_from_a_snapshot_after_any_of_its_records(sealed: list[tuple[str, bytes]]) -> None:
+    """One snapshot made at a time, and one that is updated with every record."""
+    lines = lines_of(sealed)
+    with tempfile.TemporaryDirectory() as name:
+        log, updated = Path(name) / LOG_NAME, Path(name) / "updated"
+        log.write_bytes(b"".join(lines))
+        whole = replay(load(log).records)
+        for cut in range(len(lines) + 1):
+            snapshot = Path(name) / f"snapshot-{cut}"
+            log.write_bytes(b"".join(lines[:cut]))
+            reading(snapshot).read(log)
+            same(log, opened(log, updated), replay(load(log).records))
+            log.write_bytes(b"".join(lines))
+            same(log, opened(log, snapshot), whole)
 
 
 @given(sealed_entries.filter(bool), st.integers(0, 100_000), st.integers(0, 255))
@@ -202,15 +221,36 @@ def rows(count: int) -> list[tuple[str, bytes]]:
     return [("message", MessageRecord(task_id="a", message=message).to_json()) for message in messages]
 
 
-def test_a_question_is_still_open_after_it_was_offered_to_resume_many_times(tmp_path: Path) -> None:
-    asked = Message(ts=1, type="ask", ask="followup", text="Which one?")
-    offers = [Message(ts=ts, type="ask", ask="resume_task") for ts in range(2, 9)]
+@pytest.mark.parametrize("has_request", [False, True])
+@pytest.mark.parametrize("ask", ["followup", "completion_result"])
+def test_a_question_is_still_open_after_it_was_offered_to_resume_many_times(
+    tmp_path: Path, ask: str, has_request: bool
+) -> None:
+    """The row before the offers stays at hand, whether or not a request makes rows stay."""
+    asked = Message(ts=2, type="ask", ask=ask, text="Which one?")
+    offers = [Message(ts=ts, type="ask", ask="resume_task") for ts in range(3, 9)]
     log, snapshot = tmp_path / LOG_NAME, tmp_path / "snapshot"
-    records = [MessageRecord(task_id="a", message=message) for message in (asked, *offers)]
+    requests = [Message(ts=1, type="say", say="api_req_started", text='{"cost":1}')] if has_request else []
+    records = [MessageRecord(task_id="a", message=message) for message in (*requests, asked, *offers)]
     log.write_bytes(b"".join(lines_of([("message", record.to_json()) for record in records])))
     reading(snapshot).read(log)
+    written = SNAPSHOTS.read(snapshot, log)
+    assert written is not None and asked in written.session.tasks["a"].messages
     task = opened(log, snapshot).root
     assert task is not None and task.waiting_ask == asked
+    assert task.is_complete == (ask == "completion_result")
+
+
+def test_a_snapshot_of_another_format_is_ignored(tmp_path: Path) -> None:
+    log, snapshot = tmp_path / LOG_NAME, tmp_path / "snapshot"
+    log.write_bytes(b"".join(lines_of(rows(9))))
+    reading(snapshot).read(log)
+    label, body = snapshot.read_bytes().split(b"\n", 1)
+    assert SNAPSHOTS.read(snapshot, log) is not None
+    for other in (b"4 ", b"snapshot 4 ", b"rewind 2 "):
+        snapshot.write_bytes(label.replace(b"snapshot 5 ", other) + b"\n" + body)
+        assert SNAPSHOTS.read(snapshot, log) is None
+        same(log, opened(log, snapshot), replay(load(log).records))
 
 
 def test_only_what_follows_the_snapshot_is_read(tmp_path: Path) -> None:
