@@ -14,7 +14,7 @@ import pytest
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.chain.writer import SessionLog
-from robota.log.replay.rewind_index import read_rewind_history
+from robota.log.replay.rewind_points import read_rewind_history
 from tests.agents.worktrees.repositories import commit
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, LONGEST_RUN_S, Robota, clean_environment, with_room_for

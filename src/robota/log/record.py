@@ -84,10 +84,6 @@ def link_flaw(record: Record, prev: str, seq: int) -> RecordFlaw | None:
     return None
 
 
-class PayloadError(ValueError):
-    """The payload of a registered kind does not have that kind's type."""
-
-
 class Payload(Value, frozen=True, kw_only=True):
     """The base of everything that can be appended to a log. A subclass is registered with `record_kind`.
 
@@ -165,22 +161,14 @@ def outlives_rewind(kind: str) -> bool:
 
 
 def payload_of(record: Record) -> Payload | None:
-    """The decoded payload, or None for an unregistered kind: its records are kept and ignored."""
+    """The decoded payload. None if its kind is unregistered or it is unreadable: such records are kept and ignored."""
     payload_type = _TYPE_OF_KIND.get(record.kind)
     return None if payload_type is None else payload_as(payload_type, record)
 
 
-def payload_as(payload_type: type[P], record: Record) -> P:
-    """The payload, decoded as this type. Raises `PayloadError`."""
+def payload_as(payload_type: type[P], record: Record) -> P | None:
+    """The payload, decoded as this type; None if it is unreadable."""
     try:
         return payload_type.from_json(record.payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ProtocolError) as error:
-        raise PayloadError(f"{record.kind}: {error}") from error
-
-
-def readable_payload_of(record: Record) -> Payload | None:
-    """The decoded payload, or None if its kind is unregistered or it is unreadable: such records are skipped."""
-    try:
-        return payload_of(record)
-    except PayloadError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ProtocolError):
         return None

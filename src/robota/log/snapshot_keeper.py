@@ -12,7 +12,7 @@ from robota.log.errors import LogUnreadable
 
 SNAPSHOTS = "snapshots"
 # The user waits for it on exit.
-LONGEST_S = 10.0
+MAX_SECONDS = 10.0
 # The running session has priority.
 NICENESS = 10
 
@@ -55,7 +55,7 @@ class SnapshotKeeper:
             if self._has_failed:
                 return
             try:
-                module_output(__name__, self._arguments, b"", timeout_s=LONGEST_S)
+                module_output(__name__, self._arguments, b"", timeout_s=MAX_SECONDS)
             except ChildFailed:
                 self._has_failed = True
 
@@ -63,7 +63,7 @@ class SnapshotKeeper:
 def main(user_directory: Path, session_directory: Path) -> int:
     """Update the files derived from a session's log; the exit code says whether the snapshot was updated."""
     from robota.log.replay.reading import LogReading
-    from robota.log.replay.rewind_index import read_rewind_history
+    from robota.log.replay.rewind_points import read_rewind_history
 
     os.nice(NICENESS)
     noted = noted_head(head_path(user_directory, session_directory))

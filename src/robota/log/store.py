@@ -13,7 +13,7 @@ from robota.config.durable_file import make_private_directory
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import InvalidSessionId, NoPlaceForSessions
 from robota.log.kinds.session import SessionHeader
-from robota.log.record import PayloadError, Record, payload_of, unseal
+from robota.log.record import Record, payload_of, unseal
 
 PROJECT_DIRECTORY: Final = ".robota"
 SESSIONS: Final = "sessions"
@@ -190,8 +190,5 @@ def _entry(directory: Path) -> SessionEntry | None:
 
 def _header(first_line: bytes) -> SessionHeader | None:
     record = unseal(first_line.rstrip(b"\n"))
-    try:
-        payload = payload_of(record) if isinstance(record, Record) else None
-    except PayloadError:
-        return None
+    payload = payload_of(record) if isinstance(record, Record) else None
     return payload if isinstance(payload, SessionHeader) else None

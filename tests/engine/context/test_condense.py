@@ -70,7 +70,8 @@ def test_the_row_tells_cost_sizes_and_summary_and_the_meter_follows(workspace: P
         assert task is not None
         assert task.context.undoable == [told["condenseId"]]
         (record,) = records_of(stage.opened.log.path, ["condense"])
-        assert payload_as(CondenseRecord, record).read_files == ("a.txt", "b.txt")
+        payload = payload_as(CondenseRecord, record)
+        assert payload is not None and payload.read_files == ("a.txt", "b.txt")
 
     play_in_small_window(workspace, [reading("a.txt"), reading("b.txt", NEARLY_FULL), SUMMARY, DONE], story)
 

@@ -142,7 +142,8 @@ class Reductions(RuleBasedStateMachine):
             self.undo(self.history.undoable[-1])
         self.newest.clear()
         records = records_of(self.log.path, ["turn"])
-        recorded = [payload_as(TurnRecord, record).turn for record in records]
+        payloads = [payload_as(TurnRecord, record) for record in records]
+        recorded = [payload.turn for payload in payloads if payload is not None]
         assert list(self.history.turns) == list(mend(recorded).turns)
 
     def replayed(self) -> TaskFold:

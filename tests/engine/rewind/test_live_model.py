@@ -18,7 +18,7 @@ from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.log.chain.reader import load
 from robota.log.kinds.conversation import CondenseRecord, RestoreRecord, TurnRecord
-from robota.log.record import Record, readable_payload_of
+from robota.log.record import Record, payload_of
 from robota.log.replay.branches import timeline_of
 from robota.log.replay.rewind_points import rewind_history
 from robota.protocol.commands import (
@@ -194,7 +194,7 @@ class LiveStage:
 def happened_in(records: Sequence[Record]) -> tuple[Happening, ...]:
     """The prompts of a conversation, and then its condensations and those that were taken back."""
     timeline = timeline_of(records)
-    payloads = [readable_payload_of(record) for record in records if timeline.applies(record)]
+    payloads = [payload_of(record) for record in records if timeline.applies(record)]
     turns = [payload.turn for payload in payloads if isinstance(payload, TurnRecord)]
     texts = [block.text for turn in turns for block in turn.content if isinstance(block, TextBlock)]
     condensed = [payload for payload in payloads if isinstance(payload, CondenseRecord)]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LOG_NAME
-from robota.log.replay.rewind_index import read_rewind_history
-from robota.log.replay.rewind_points import RewindHistory, rewind_history
+from robota.log.replay.rewind_points import RewindHistory, read_rewind_history, rewind_history
 from tests.log.catalogue.logs import Written
 from tests.log.replay.test_branches import back, checkpoint, talked
 from tests.log.replay.test_reading import entries, lines_of

@@ -56,7 +56,7 @@ def export_session(host: VerbHost, args: ExportSession) -> Answer:
 
 def own_cover(session: CataloguedSession, env: Mapping[str, str], words: Sequence[str] = ()) -> ExportRedactor:
     """The redaction of the names of this machine and its user, the session's secrets, and other given words."""
-    from robota.log.transfer.session_secrets import secrets_stated_in
+    from robota.log.transfer.bundle import secrets_stated_in
 
     homes = []
     with suppress(ConfigError):

@@ -19,12 +19,12 @@ from robota.commands.verb_host import VerbHost
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.growth import GrownRecord, LogPosition, last_records, position_before_end, records_since
 from robota.log.chain.reader import LOG_NAME
+from robota.log.follow import follow
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.rewinds import RewindRecord
-from robota.log.record import PayloadError, Record, payload_of
+from robota.log.record import Record, payload_of
 from robota.log.replay.branches import present_among, present_records
 from robota.log.replay.transcript import TranscriptFold, transcript
-from robota.log.watch.follow import follow
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS
 from robota.protocol.asks.seed import ask_of
@@ -135,20 +135,14 @@ def _watched(before: Sequence[GrownRecord], new: Iterable[GrownRecord], fold: Tr
 def _entries_of(record: Record, fold: TranscriptFold) -> Iterator[Transcript]:
     """The entries that a record adds. Printed lines cannot be removed, so going back is printed as a notice."""
     yield from fold.take(record)
-    try:
-        payload = payload_of(record) if record.kind == "rewind" else None
-    except PayloadError:
-        return
+    payload = payload_of(record) if record.kind == "rewind" else None
     if isinstance(payload, RewindRecord) and payload.to is not None:
         yield Noted(ts=record.ts, text=WENT_BACK)
 
 
 def _ask_lines(record: Record | None) -> Iterator[Line]:
     """A question that waits for the user, which is not an entry yet."""
-    try:
-        payload = payload_of(record) if record is not None and record.kind == "message" else None
-    except PayloadError:
-        return
+    payload = payload_of(record) if record is not None and record.kind == "message" else None
     row = payload.message if isinstance(payload, MessageRecord) else None
     if row is None or row.ask not in INTERACTIVE_ASKS or row.partial or row.is_answered or row.interrupted:
         return

@@ -9,7 +9,7 @@ from robota.clients.headless.stream_json import assistant_message, init_fields, 
 from robota.log.kinds.calls import ResultRecord
 from robota.log.kinds.conversation import CondenseRecord, TurnRecord
 from robota.log.kinds.session import SessionHeader
-from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.record import Payload, Record, payload_of
 from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, ToolResultBlock, Usage, UserTurn
 from robota.protocol.events import SessionState
 from robota.protocol.transcript import TranscriptHead
@@ -21,10 +21,7 @@ def stream_json_of(head: TranscriptHead, records: Iterable[Record]) -> Iterator[
     """The lines from `system/init` to `result`. Prompts are included as replayed lines (`isReplay`)."""
     lines = _Lines(head)
     for record in records:
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            continue
+        payload = payload_of(record)
         if payload is not None:
             yield from lines.take(payload)
     yield from lines.results()

@@ -13,8 +13,7 @@ from robota.engine.record.journal import LogPort
 from robota.log.errors import LogError
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.record import Payload
-from robota.log.replay.rewind_index import read_rewind_history
-from robota.log.replay.rewind_points import RewindHistory, RewindPoint, RewindStep
+from robota.log.replay.rewind_points import RewindHistory, RewindPoint, RewindStep, read_rewind_history
 from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
 from robota.protocol.rewind import (
     LeftFile,

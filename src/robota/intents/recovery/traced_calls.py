@@ -11,7 +11,7 @@ import msgspec
 from robota.intents.mutation_class import MutationClass
 from robota.log.kinds.calls import CheckpointRecord, ToolStartRecord
 from robota.log.kinds.session import OriginRecord
-from robota.log.record import Payload, PayloadError, RecordFlaw, payload_of, record_kind, unseal
+from robota.log.record import Payload, RecordFlaw, payload_of, record_kind, unseal
 
 RELEVANT_LINE: Final = re.compile(
     rb'^{"seq":\d+,"ts":\d+,"kind":"(?:traceBegin|traceEnd|toolStart|checkpoint|origin)".*$', re.MULTILINE
@@ -107,10 +107,7 @@ def _relevant_records(log: Path) -> Iterator[Payload]:
                 record = unseal(line[0])
                 if isinstance(record, RecordFlaw):
                     continue
-                try:
-                    payload = payload_of(record)
-                except PayloadError:
-                    continue
+                payload = payload_of(record)
                 if payload is not None:
                     yield payload
     except (FileNotFoundError, ValueError):  # no log, or an empty one

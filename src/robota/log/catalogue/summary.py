@@ -9,17 +9,18 @@ from robota.log.kinds.calls import AnswerRecord, ToolStartRecord
 from robota.log.kinds.requests import RequestRecord
 from robota.log.kinds.row_glance import RowGlance, glanced_row
 from robota.log.kinds.session import EndRecord, NameRecord, OriginRecord, SessionHeader, TaskRecord, TitleRecord
-from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.record import Payload, Record, payload_of
+from robota.log.replay.request_account import request_info
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS, RESUMABLE_ASKS
 from robota.protocol.message import BACKGROUND_OUTPUT
 
 TITLE_LENGTH: Final = 200
 # Names of tools and models come from logs; a hostile log must not make the index grow without limit.
-MOST_NAMES: Final = 200
+MAX_NAMES: Final = 200
 # Arguments of calls that name files, including those of other agents.
 FILE_FIELDS: Final = ("path", "file_path", "filePath", "notebook_path")
 FILES_FIELDS: Final = ("paths", "files")
-MOST_FILES: Final = 2_000
+MAX_FILES: Final = 2_000
 READ_KINDS: Final = frozenset({"session", "task", "answer", "toolStart", "request", "end", "name", "title", "origin"})
 
 
@@ -80,10 +81,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
         if record.kind == "message":
             self._take_row(record)
         elif record.kind in READ_KINDS:
-            try:
-                payload = payload_of(record)
-            except PayloadError:
-                return
+            payload = payload_of(record)
             self._take_life(payload)
             self._take_call(payload)
 
@@ -123,26 +121,25 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
             case ToolStartRecord():
                 count(self.tools, payload.tool)
                 for path in files_named(payload.input):
-                    count(self.files, path, most=MOST_FILES)
+                    count(self.files, path, most=MAX_FILES)
             case _:
                 pass
 
     def _begin(self, record: TaskRecord) -> None:
-        if len(self.open_tasks) < MOST_NAMES:
+        if len(self.open_tasks) < MAX_NAMES:
             self.open_tasks.add(record.task_id)
-        if record.parent_task_id is not None and len(self.subtasks) < MOST_FILES:
+        if record.parent_task_id is not None and len(self.subtasks) < MAX_FILES:
             self.subtasks.add(record.task_id)
 
     def _take_row(self, record: Record) -> None:
-        try:
-            read = glanced_row(record)
-        except PayloadError:
+        glanced = glanced_row(record)
+        if glanced is None:
             return
-        row = read.message
+        row = glanced.message
         if row.say == "api_req_started":
             self._take_request(row)
-        elif read.task_id not in self.subtasks and not row.partial:
-            self._take_prompt(read.task_id, row)
+        elif glanced.task_id not in self.subtasks and not row.partial:
+            self._take_prompt(glanced.task_id, row)
         is_newest = self.last_row is None or row.ts >= self.last_row.ts
         if is_newest and row.say != BACKGROUND_OUTPUT:
             self.last_row = msgspec.structs.replace(row, text=None)
@@ -152,7 +149,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
         is_first = row.say == "text" and task_id not in self.begun
         if (not is_first and row.say != "user_feedback") or row.ts <= self.last_prompt_ts:
             return
-        if len(self.begun) < MOST_FILES:
+        if len(self.begun) < MAX_FILES:
             self.begun.add(task_id)
         self.last_prompt_ts = row.ts
         self.turns += 1
@@ -181,20 +178,11 @@ def files_named(call_input: dict[str, Any]) -> list[str]:
     """The files that the input of a call names."""
     single = [call_input.get(field) for field in FILE_FIELDS]
     lists = [call_input.get(field) for field in FILES_FIELDS]
-    several = [_path_in(item) for value in lists if isinstance(value, list) for item in value[:MOST_FILES]]
+    several = [_path_in(item) for value in lists if isinstance(value, list) for item in value[:MAX_FILES]]
     return [path for path in (*single, *several) if isinstance(path, str) and 0 < len(path) < 4096]
 
 
-def request_info(text: str | None) -> dict[str, Any] | None:
-    """The JSON object in a request row."""
-    try:
-        info = msgspec.json.decode(text or "{}")
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return info if isinstance(info, dict) else None
-
-
-def count(names: dict[str, int], name: str, by: int = 1, most: int = MOST_NAMES) -> None:
+def count(names: dict[str, int], name: str, by: int = 1, most: int = MAX_NAMES) -> None:
     """Count a name, unless too many others were counted already."""
     if name in names or len(names) < most:
         names[name] = names.get(name, 0) + by

@@ -12,7 +12,7 @@ import msgspec
 
 from robota.log.errors import LogUnreadable
 from robota.log.kinds.requests import ContentRecord
-from robota.log.record import FIRST_PREV, PayloadError, Record, RecordFlaw, link_flaw, payload_of, unseal
+from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, payload_of, unseal
 
 LOG_NAME: Final = "log.jsonl"
 # No record that Robota writes is longer. Anything longer is damage and must not fill memory.
@@ -180,10 +180,7 @@ class _Reading:
         self.hand_over(record, span)
 
     def _note_text(self, record: Record) -> None:
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            return
+        payload = payload_of(record)
         if isinstance(payload, ContentRecord):
             self.texts.add(payload.hash)
 

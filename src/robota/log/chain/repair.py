@@ -1,12 +1,16 @@
-"""Moves the damaged end of a log to another file, so that the log can continue. Nothing is deleted."""
+"""Repairs a log: moves its damaged end to another file, and restores it if it was deleted while it was open."""
 
+import fcntl
 import os
 from pathlib import Path
+from typing import Final
 
 from robota.log.artifacts import artifact_name, force_path_to_disk, write_whole
 from robota.log.chain.reader import Loaded
 from robota.log.errors import LogWriteError
 from robota.log.kinds.session import RepairRecord
+
+COPIED_AT_ONCE: Final = 1 << 20
 
 
 def repair(descriptor: int, directory: Path, loaded: Loaded) -> RepairRecord | None:
@@ -30,7 +34,7 @@ def repair(descriptor: int, directory: Path, loaded: Loaded) -> RepairRecord | N
 
 def _put_tail_aside(descriptor: int, directory: Path, loaded: Loaded) -> RepairRecord:
     tail = os.pread(descriptor, loaded.length - loaded.good_length, loaded.good_length)
-    path = _place_for(directory, loaded.last_seq + 1, tail)
+    path = _path_for(directory, loaded.last_seq + 1, tail)
     write_whole(path, tail)
     force_path_to_disk(path)
     os.ftruncate(descriptor, loaded.good_length)
@@ -38,7 +42,7 @@ def _put_tail_aside(descriptor: int, directory: Path, loaded: Loaded) -> RepairR
     return RepairRecord(line=first.line, reason=first.flaw, removed_bytes=len(tail), saved_as=path.name)
 
 
-def _place_for(directory: Path, seq: int, tail: bytes) -> Path:
+def _path_for(directory: Path, seq: int, tail: bytes) -> Path:
     """`torn-<seq>`, or a unique name if an earlier repair has saved other bytes there."""
     path = directory / f"torn-{seq}"
     if path.exists() and path.read_bytes() != tail:
@@ -48,3 +52,38 @@ def _place_for(directory: Path, seq: int, tail: bytes) -> Path:
 
 def _terminated(loaded: Loaded) -> RepairRecord:
     return RepairRecord(line=loaded.good_line, reason="the last record had no newline", removed_bytes=0)
+
+
+def is_in_place(descriptor: int, path: Path) -> bool:
+    """Whether `path` is still the open log."""
+    opened = os.fstat(descriptor)
+    try:
+        present = path.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return opened.st_nlink > 0 and (opened.st_dev, opened.st_ino) == (present.st_dev, present.st_ino)
+
+
+def put_back(descriptor: int, path: Path) -> None:
+    """Write the log to its path again, locked, and point `descriptor` to the new file. Raises OSError.
+
+    Another file that has taken its name is renamed, not overwritten.
+    """
+    if os.path.lexists(path):
+        path.rename(path.with_name(f"{path.name}.foreign-{os.urandom(4).hex()}"))
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    new = os.open(path, flags, 0o600)
+    try:
+        fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        offset = 0
+        while piece := os.pread(descriptor, COPIED_AT_ONCE, offset):
+            offset += len(piece)
+            while piece:
+                piece = piece[os.write(new, piece) :]
+        os.fsync(new)
+        os.dup2(new, descriptor, inheritable=False)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(new)

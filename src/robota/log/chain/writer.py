@@ -19,7 +19,7 @@ from robota.log.artifacts import SessionArtifacts, artifact_name, artifact_path,
 from robota.log.chain.head import ChainHead, note_head
 from robota.log.chain.opening import make_private, open_locked
 from robota.log.chain.reader import LOG_NAME, LineSpan, Loaded, load
-from robota.log.chain.restored_file import is_in_place, put_back
+from robota.log.chain.repair import is_in_place, put_back, repair
 from robota.log.errors import LogError, LogExists, LogWriteError
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
@@ -122,9 +122,6 @@ class SessionLog:
 
         `read` reads the log, once it is locked.
         """
-        # Imported here because a new log has nothing to repair.
-        from robota.log.chain.repair import repair
-
         path = directory / LOG_NAME
         descriptor = open_locked(path, 0)
         try:

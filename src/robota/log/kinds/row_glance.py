@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from robota.log.record import PayloadError, Record
+from robota.log.record import Record
 
 
 class RowGlance(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -29,9 +29,9 @@ class GlancedRow(msgspec.Struct, frozen=True, rename="camel", gc=False):
 _ROWS: Final = msgspec.json.Decoder(GlancedRow)
 
 
-def glanced_row(record: Record) -> GlancedRow:
-    """The row in a record of the kind `message`. Raises `PayloadError`."""
+def glanced_row(record: Record) -> GlancedRow | None:
+    """The row in a record of the kind `message`; None if it is unreadable."""
     try:
         return _ROWS.decode(record.payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise PayloadError(f"message: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

@@ -14,7 +14,7 @@ import msgspec
 from robota.log.chain.growth import LogPosition, records_of, records_since
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, RestoreRecord, TruncateRecord
 from robota.log.kinds.rewinds import RewindRecord
-from robota.log.record import Record, outlives_rewind, readable_payload_of
+from robota.log.record import Record, outlives_rewind, payload_of
 from robota.log.replay.context import reduction_id
 
 LAST_OF_ALL: Final = 2**62
@@ -62,7 +62,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         return not self.branch or any(seq in span for span in self.branch)
 
     def _is_undone_reduction(self, record: Record) -> bool:
-        reduction = readable_payload_of(record)
+        reduction = payload_of(record)
         if not isinstance(reduction, CondenseRecord | TruncateRecord | CutRecord):
             return False
         return record.seq < self.undone.get((reduction.task_id, reduction_id(reduction)), 0)
@@ -75,7 +75,7 @@ def timeline_of(records: Iterable[Record], earlier: tuple[Jump, ...] = ()) -> Ti
     for record in records:
         if (jump := jump_of(record)) is not None:
             jumps.append(jump)
-        elif record.kind == "restore" and isinstance(payload := readable_payload_of(record), RestoreRecord):
+        elif record.kind == "restore" and isinstance(payload := payload_of(record), RestoreRecord):
             restores.append((record.seq, payload))
     on_branch = Timeline(jumps=tuple(jumps), branch=branch_spans(jumps) if jumps else ())
     undone = {(each.task_id, each.id): seq for seq, each in restores if on_branch._is_on_branch(seq)}
@@ -104,7 +104,7 @@ def present_among(records: Sequence[Record]) -> Iterator[Record]:
 
 def jump_of(record: Record) -> Jump | None:
     """The jump of a record; None unless it rewinds the conversation."""
-    payload = readable_payload_of(record) if record.kind == "rewind" else None
+    payload = payload_of(record) if record.kind == "rewind" else None
     if not isinstance(payload, RewindRecord) or payload.to is None or not 0 <= payload.to < record.seq:
         return None
     return Jump(seq=record.seq, to=payload.to)

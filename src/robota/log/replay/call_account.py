@@ -7,7 +7,7 @@ import msgspec
 
 from robota.log.kinds.calls import AnswerRecord, ToolStartRecord, VerdictRecord
 from robota.log.kinds.conversation import MessageRecord
-from robota.log.record import Record, readable_payload_of
+from robota.log.record import Record, payload_of
 
 
 class CallAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -28,7 +28,7 @@ def account_of(records: Iterable[Record], call_id: str) -> CallAccount:
     account = CallAccount(call_id=call_id)
     asks: set[int] = set()
     for record in records:
-        match payload := readable_payload_of(record):
+        match payload := payload_of(record):
             case VerdictRecord(call_id=name) if name == call_id:
                 account = msgspec.structs.replace(
                     account, decision=payload.decision, reason=payload.reason, rule=payload.rule

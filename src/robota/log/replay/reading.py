@@ -13,7 +13,7 @@ from robota.log.chain.head import ChainHead
 from robota.log.chain.reader import LineSpan, Loaded, scan
 from robota.log.chain.writer import GROWTH_BYTES
 from robota.log.errors import LogUnreadable
-from robota.log.record import Record, readable_payload_of
+from robota.log.record import Record, payload_of
 from robota.log.replay.branches import LAST_OF_ALL, Timeline, jump_of, timeline_in
 from robota.log.replay.context import ContextFold, ContextPayload, EarlierRecordsNeeded
 from robota.log.replay.session import MAX_ROWS, SessionFold
@@ -204,7 +204,7 @@ def context_without(log: Path, task_id: str, reduction_id: str) -> ContextFold:
     timeline = msgspec.structs.replace(timeline, undone=undone)
     for grown in records_since(log, LogPosition()):
         if grown.record.kind in CONTEXT_KINDS and timeline.applies(grown.record):
-            payload = readable_payload_of(grown.record)
+            payload = payload_of(grown.record)
             if isinstance(payload, ContextPayload) and payload.task_id == task_id:
                 context.take(payload)
     return context

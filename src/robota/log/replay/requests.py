@@ -9,7 +9,7 @@ import msgspec
 from robota.log.chain.growth import records_of
 from robota.log.kinds.conversation import MessageRecord
 from robota.log.kinds.requests import ContentRecord, RequestRecord
-from robota.log.record import Record, readable_payload_of
+from robota.log.record import Record, payload_of
 from robota.protocol.state import is_request_row
 
 
@@ -34,7 +34,7 @@ def newest_request(log: Path, task_id: str, artifact: Callable[[str], bytes]) ->
     parts: RequestRecord | None = None
     ts = 0
     for record in records_of(log, ("content", "request")):
-        payload = readable_payload_of(record)
+        payload = payload_of(record)
         if isinstance(payload, ContentRecord):
             contents[payload.hash] = payload.text
         elif isinstance(payload, RequestRecord) and payload.task_id == task_id:
@@ -69,7 +69,7 @@ def recorded_requests(records: Iterable[Record], artifact: Callable[[str], bytes
     made_of: dict[str, RequestRecord] = {}
     requests: dict[int, RecordedRequest] = {}
     for record in records:
-        payload = readable_payload_of(record)
+        payload = payload_of(record)
         if isinstance(payload, ContentRecord):
             contents[payload.hash] = payload.text
         elif isinstance(payload, RequestRecord):

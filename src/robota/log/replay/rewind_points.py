@@ -1,18 +1,24 @@
 """The points that a session can be rewound to, and the rewinds that can be undone or redone."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from robota.log.chain.growth import LogPosition, records_since
+from robota.log.derived_file import DerivedFile
 from robota.log.kinds.calls import CheckpointRecord
 from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.kinds.row_glance import GlancedRow, glanced_row
 from robota.log.kinds.session import TaskRecord
-from robota.log.record import Payload, PayloadError, Record, outlives_rewind, payload_of
+from robota.log.record import Payload, Record, outlives_rewind, payload_of
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
 
+# The cached history is rewritten when the log has grown by so much.
+GROWTH_BYTES: Final = 2 * 1024 * 1024
+PROGRESS_BYTES: Final = 1024 * 1024
 READ_KINDS: Final = frozenset({"task", "checkpoint", "rewindStart", "rewind"})
 # Kinds of records that are written with a new prompt.
 BEFORE_PROMPT_KINDS: Final = frozenset({"answer", "queue"})
@@ -131,15 +137,13 @@ class RewindFold(msgspec.Struct, kw_only=True):
             self._tell(seq)
         if (jump := jump_of(record)) is not None:
             self.jumps.append(jump)
-        try:
-            if record.kind == "message":
-                leads_to_prompt = self._take_row(seq, glanced_row(record))
-            else:
-                leads_to_prompt = record.kind in BEFORE_PROMPT_KINDS
-                if record.kind in READ_KINDS:
-                    leads_to_prompt = self._take_payload(seq, payload_of(record))
-        except PayloadError:
-            return
+        if record.kind == "message":
+            row = glanced_row(record)
+            leads_to_prompt = row is None or self._take_row(seq, row)
+        elif record.kind in READ_KINDS:
+            leads_to_prompt = self._take_payload(seq, payload_of(record))
+        else:
+            leads_to_prompt = record.kind in BEFORE_PROMPT_KINDS
         if not leads_to_prompt:
             self.before_prompt = seq
 
@@ -245,6 +249,42 @@ class RewindFold(msgspec.Struct, kw_only=True):
                 self.undo.append(step)
             case _:
                 pass
+
+
+class RewindIndex(msgspec.Struct, frozen=True, kw_only=True):
+    """The rewind history of the log up to a position."""
+
+    position: LogPosition
+    fold: RewindFold
+
+
+REWIND_INDEX: Final = DerivedFile("rewind 2", RewindIndex)
+
+
+def read_rewind_history(
+    log: Path,
+    file: Path | None = None,
+    *,
+    growth: int = GROWTH_BYTES,
+    progress: Callable[[int], object] = lambda _: None,
+) -> RewindHistory:
+    """The rewind history of a log, including abandoned branches. `file` is where it is cached.
+
+    The cache is rewritten when more than `growth` bytes were read. Raises `LogUnreadable`, OSError.
+    """
+    index = None if file is None else REWIND_INDEX.read(file, log)
+    index = index or RewindIndex(position=LogPosition(), fold=RewindFold())
+    fold, position, reported = index.fold, index.position, index.position.offset
+    for grown in records_since(log, position):
+        fold.take(grown.record)
+        position = grown.position
+        if position.offset - reported >= PROGRESS_BYTES:
+            reported = position.offset
+            progress(reported)
+    progress(position.offset)
+    if file is not None and position.offset - index.position.offset >= growth:
+        REWIND_INDEX.write(file, log, RewindIndex(position=position, fold=fold))
+    return fold.history()
 
 
 def _cut_off_steps(start: RewindStartRecord | None) -> list[RewindStep]:

@@ -7,11 +7,10 @@ import msgspec
 
 from robota.log.chain.reader import LineSpan
 from robota.log.kinds.session import EndRecord, NameRecord, QueueRecord, SessionHeader, TaskRecord
-from robota.log.record import PayloadError, Record, TaskPayload, payload_as, payload_type_of
+from robota.log.record import Record, TaskPayload, payload_as, payload_type_of
 from robota.log.replay.branches import RecordSpan, timeline_of
 from robota.log.replay.context import EarlierRecordsNeeded
-from robota.log.replay.newest_records import NewestRecords
-from robota.log.replay.task import TaskFold
+from robota.log.replay.task import NewestRecords, TaskFold
 from robota.protocol.message import Message, QueuedMessage
 
 NOWHERE: Final = LineSpan(0, 0)
@@ -38,11 +37,9 @@ class SessionFold(msgspec.Struct, kw_only=True, omit_defaults=True):
         payload_type = payload_type_of(record.kind)
         if payload_type is None or not (payload_type.newest_applies or issubclass(payload_type, TaskPayload)):
             return
-        try:
-            payload = payload_as(payload_type, record)
-        except PayloadError:
-            return
-        match payload:
+        match payload := payload_as(payload_type, record):
+            case None:
+                pass
             case TaskRecord():
                 self._begin(payload)
             case EndRecord():

@@ -1,7 +1,7 @@
 """The state of one task of a session, as its records left it."""
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 
 import msgspec
 
@@ -14,14 +14,12 @@ from robota.log.kinds.conversation import (
     TurnRecord,
 )
 from robota.log.kinds.session import TitleRecord, TodosRecord
-from robota.log.record import Record, TaskPayload
+from robota.log.record import Payload, Record, TaskPayload, kind_of
 from robota.log.replay.branches import RecordSpan
 from robota.log.replay.context import ContextFold, ContextPayload, EarlierRecordsNeeded, ModelContext
-from robota.log.replay.newest_records import NewestRecords
 from robota.log.replay.request_account import TaskTotals, context_size_of, counted, with_side_request
-from robota.log.replay.rows.closed_rows import closed_rows
 from robota.log.replay.rows.past_calls import CallEnds, EndedCall, with_cut_off
-from robota.log.replay.rows.row_pages import RowPages, joined_lines, with_rows
+from robota.log.replay.rows.row_pages import RowPages, closed_rows, joined_lines, with_rows
 from robota.protocol.asks.kinds import IDLE_ASKS, INTERACTIVE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import AssistantTurn, ToolUseBlock
 from robota.protocol.message import BACKGROUND_OUTPUT, Message, TodoItem
@@ -40,6 +38,24 @@ BETWEEN_TURNS_ROWS: Final = frozenset(
         BACKGROUND_OUTPUT,
     }
 )
+
+
+P = TypeVar("P", bound=Payload)
+
+
+class NewestRecords(msgspec.Struct):
+    """The newest payloads of the kinds of which only the newest applies, as JSON, so that any package can add kinds."""
+
+    payloads: dict[str, msgspec.Raw] = {}
+
+    def put(self, record: Record) -> None:
+        """Add a record that was found readable."""
+        self.payloads[record.kind] = record.payload.copy()
+
+    def get(self, payload_type: type[P]) -> P | None:
+        """The newest payload of this type."""
+        payload = self.payloads.get(kind_of(payload_type))
+        return None if payload is None else payload_type.from_json(payload)
 
 
 class TaskFold(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -14,7 +14,7 @@ from robota.log.kinds.conversation import (
     TurnRecord,
 )
 from robota.log.kinds.session import OriginRecord, RepairRecord, TaskRecord
-from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.record import Payload, Record, payload_of
 from robota.protocol.asks.ask import ElicitationAsk, QuestionAsk
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.calls import SPEAKING, CallPurpose
@@ -79,10 +79,7 @@ class TranscriptFold:
 
     def take(self, record: Record) -> Iterator[Transcript]:
         """The entries that this record completes; none if it is unreadable."""
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            return
+        payload = payload_of(record)
         if payload is not None:
             yield from self._take(record.ts, payload)
 

@@ -18,7 +18,7 @@ from robota.log.search.scripts_without_spaces import with_separators
 from robota.log.search.texts import texts_of
 
 # How much is read of a log that came with a repository.
-MOST_OF_FOREIGN: Final = 64 * 1024 * 1024
+MAX_FOREIGN_BYTES: Final = 64 * 1024 * 1024
 PUT: Final = "INSERT OR REPLACE INTO entry(rowid, text, kind, tool) VALUES(?, ?, ?, ?)"
 INDEX: Final = DerivedIndex(
     name="search.sqlite",
@@ -108,7 +108,7 @@ def _indexed(connection: sqlite3.Connection, session: CataloguedSession) -> Inde
 
 
 def _unread(log: IndexedLog | None, session: CataloguedSession) -> int:
-    most = session.size if session.is_own else min(session.size, MOST_OF_FOREIGN)
+    most = session.size if session.is_own else min(session.size, MAX_FOREIGN_BYTES)
     return max(0, most - (0 if log is None else log.position.offset))
 
 

@@ -28,7 +28,7 @@ FOUND_END: Final = "\x03"
 WORDS_IN_SNIPPET: Final = 24
 SNIPPETS: Final = 3
 PHRASE: Final = re.compile(r'"(?P<phrase>[^"]*)"|(?P<word>\S+)')
-MOST_TERMS: Final = 50
+MAX_TERMS: Final = 50
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ def match_expression(words: str) -> str:
         if any(character.isalnum() for character in text):
             text = with_separators(text.replace('"', "").replace("\x00", ""))
             terms.append(f'"{text}"' + ("*" if is_beginning else ""))
-    return " AND ".join(terms[:MOST_TERMS])
+    return " AND ".join(terms[:MAX_TERMS])
 
 
 def _matching(

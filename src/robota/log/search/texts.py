@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from robota.log.kinds.calls import ResultRecord, ToolStartRecord
-from robota.log.kinds.row_glance import RowGlance, glanced_row
-from robota.log.record import PayloadError, Record, payload_of
+from robota.log.kinds.row_glance import GlancedRow, glanced_row
+from robota.log.record import Record, payload_of
 
 # Of a longer text only the beginning and the end are indexed; the end of output is often what users remember.
-LONGEST_TEXT: Final = 20_000
-DEEPEST: Final = 8
+MAX_TEXT_LENGTH: Final = 20_000
+MAX_DEPTH: Final = 8
 SPOKEN: Final = frozenset({"text", "completion_result", "user_feedback", "reasoning", "error"})
 
 
@@ -57,18 +57,21 @@ def texts_of(record: Record) -> Iterator[SearchableText]:
     try:
         match record.kind:
             case "message":
-                yield from _row_texts(glanced_row(record).message)
+                yield from _row_texts(glanced_row(record))
             case "turn":
                 yield from _result_texts(record.ts, _TURN.decode(record.payload).turn)
             case "toolStart" | "result":
                 yield from _call_texts(record)
             case _:
                 return
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, PayloadError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return
 
 
-def _row_texts(row: RowGlance) -> Iterator[SearchableText]:
+def _row_texts(glanced: GlancedRow | None) -> Iterator[SearchableText]:
+    if glanced is None:
+        return
+    row = glanced.message
     if not row.partial and row.text and (row.say in SPOKEN or row.ask == "followup"):
         yield SearchableText(row.ts, TextKind.TALK, "", _shortened(row.text))
 
@@ -92,12 +95,12 @@ def _call_texts(record: Record) -> Iterator[SearchableText]:
 def _strings(value: Any, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif depth < DEEPEST and isinstance(value, dict | list):
+    elif depth < MAX_DEPTH and isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _strings(each, depth + 1)
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= LONGEST_TEXT:
+    if len(text) <= MAX_TEXT_LENGTH:
         return text
-    return f"{text[: LONGEST_TEXT // 2]}\n{text[-LONGEST_TEXT // 2 :]}"
+    return f"{text[: MAX_TEXT_LENGTH // 2]}\n{text[-MAX_TEXT_LENGTH // 2 :]}"

@@ -15,14 +15,15 @@ from robota.log.errors import ArtifactMissing
 from robota.log.kinds.session import OriginRecord
 from robota.log.record import FIRST_PREV, Record, kind_of, seal
 from robota.log.transfer.export_redaction import ExportRedactor, artifacts_named_in
+from robota.secrets.stated_secrets import stated_secrets
 from robota.version import VERSION
 
 BUNDLE_FORMAT: Final = "robota-session"
 BUNDLE_VERSION: Final = 1
 MANIFEST_NAME: Final = "manifest.json"
-PIECE: Final = 1024 * 1024
+READ_AT_ONCE: Final = 1024 * 1024
 # A larger artifact is not searched for secrets and so not exported.
-LARGEST_COVERED: Final = 64 * 1024 * 1024
+MAX_COVERED_BYTES: Final = 64 * 1024 * 1024
 REDACTED_NOTE: Final = (
     "Paths, names and keys were covered when this bundle was made, so its log has a chain of its own; "
     "the hash of the original's last record is in `originalHead`."
@@ -93,7 +94,7 @@ def _write_artifacts(
         if cover is None:
             files.append(_write(bundle, f"{ARTIFACTS_NAME}/{name}", _pieces(path)))
             continue
-        data = cover.data(path.read_bytes()) if path.stat().st_size <= LARGEST_COVERED else None
+        data = cover.data(path.read_bytes()) if path.stat().st_size <= MAX_COVERED_BYTES else None
         if data is None:
             left_out.append(name)
             continue
@@ -130,7 +131,7 @@ def _write_log_as_it_is(bundle: zipfile.ZipFile, log: Path) -> tuple[BundledFile
     def pieces() -> Iterator[bytes]:
         left = end.offset
         with open_log(log) as stream:
-            while left and (piece := stream.read(min(PIECE, left))):
+            while left and (piece := stream.read(min(READ_AT_ONCE, left))):
                 left -= len(piece)
                 yield piece
 
@@ -170,5 +171,17 @@ def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterator[bytes]) -> Bundl
 
 def _pieces(path: Path) -> Iterator[bytes]:
     with path.open("rb") as stream:
-        while piece := stream.read(PIECE):
+        while piece := stream.read(READ_AT_ONCE):
             yield piece
+
+
+def secrets_stated_in(directory: Path) -> set[str]:
+    """The values that records and artifacts label as a password, key or similar. Raises OSError and `LogError`."""
+    secrets: set[str] = set()
+    for grown in records_since(directory / LOG_NAME, LogPosition()):
+        secrets.update(stated_secrets(msgspec.json.decode(grown.record.payload)))
+    artifacts = directory / ARTIFACTS_NAME
+    for name in artifact_names(artifacts):
+        if (artifacts / name).stat().st_size <= MAX_COVERED_BYTES:
+            secrets.update(stated_secrets((artifacts / name).read_text(errors="replace")))
+    return secrets

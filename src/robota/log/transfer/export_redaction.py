@@ -16,7 +16,7 @@ COMMON_NAMES: Final = frozenset(
 )
 SHORTEST_NAME: Final = 3
 COVERED: Final = "[covered]"
-DEEPEST: Final = 200
+MAX_DEPTH: Final = 200
 # A short one is redacted only here: elsewhere the same letters are part of ordinary words.
 PASSWORD_IN_URL: Final = re.compile(r"(://[^/@\s:]*+:)[^/@\s]++(?=@)")
 ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{NAME_LENGTH}}}(?![0-9a-f])")
@@ -86,7 +86,7 @@ class ExportRedactor:
     def _value(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return self.text(value)
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             return None
         if isinstance(value, dict):
             return {self.text(key): self._value(each, depth + 1) for key, each in value.items()}

@@ -10,10 +10,9 @@ from robota.log.artifacts import ARTIFACTS_NAME
 from robota.log.chain.reader import LOG_NAME, scan
 from robota.log.errors import SessionNotFound
 from robota.log.kinds.session import NameRecord, OriginRecord, SessionHeader
-from robota.log.record import PayloadError, Record, outlives_rewind, payload_of
+from robota.log.record import Record, outlives_rewind, payload_of
 from robota.log.replay.branches import LAST_OF_ALL, RecordSpan, branch_spans
-from robota.log.replay.rewind_index import read_rewind_history
-from robota.log.replay.rewind_points import RewindHistory
+from robota.log.replay.rewind_points import RewindHistory, read_rewind_history
 from robota.log.transfer.draft import DraftSession
 from robota.protocol.permission_mode import PermissionMode
 
@@ -121,8 +120,5 @@ def _end_of_turn(history: RewindHistory, turn: int) -> int:
 def _header(record: Record) -> SessionHeader | None:
     if record.kind != "session":
         return None
-    try:
-        payload = payload_of(record)
-    except PayloadError:
-        return None
+    payload = payload_of(record)
     return payload if isinstance(payload, SessionHeader) else None

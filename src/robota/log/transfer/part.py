@@ -10,8 +10,8 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import SessionNotFound
 from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import TurnRecord
-from robota.log.record import PayloadError, Record, payload_of
-from robota.log.replay.rewind_index import read_rewind_history
+from robota.log.record import Record, payload_of
+from robota.log.replay.rewind_points import read_rewind_history
 from robota.log.transfer.fork import fork_of
 from robota.protocol.conversation import ToolResultBlock, UserTurn
 
@@ -61,10 +61,7 @@ def _until(records: Sequence[Record], call_id: str) -> Sequence[Record]:
     """The records up to the turn with the result of the call, or to the end of the log."""
     ended = None
     for number, record in enumerate(records):
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            continue
+        payload = payload_of(record)
         if isinstance(payload, ToolEndRecord) and payload.call_id == call_id:
             ended = number
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn) and ended is not None:

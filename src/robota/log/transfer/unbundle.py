@@ -14,15 +14,22 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import verify
 from robota.log.errors import ImportRefused
 from robota.log.kinds.session import OriginRecord, SessionHeader
-from robota.log.record import PayloadError, payload_of
-from robota.log.transfer.bundle import BUNDLE_FORMAT, BUNDLE_VERSION, MANIFEST_NAME, PIECE, BundledFile, BundleManifest
+from robota.log.record import payload_of
+from robota.log.transfer.bundle import (
+    BUNDLE_FORMAT,
+    BUNDLE_VERSION,
+    MANIFEST_NAME,
+    READ_AT_ONCE,
+    BundledFile,
+    BundleManifest,
+)
 from robota.log.transfer.draft import DraftSession
 from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import single_line
 
 LARGEST_MANIFEST: Final = 4 * 1024 * 1024
 LARGEST_BUNDLE: Final = 4 * 1024 * 1024 * 1024
-MOST_FILES: Final = 100_000
+MAX_FILES: Final = 100_000
 
 
 def read_manifest(path: Path) -> BundleManifest:
@@ -39,7 +46,7 @@ def read_manifest(path: Path) -> BundleManifest:
         raise _refused(path, "it is not a session bundle")
     if manifest.version > BUNDLE_VERSION:
         raise _refused(path, f"it was made by robota {single_line(manifest.robota)}, which is newer than this one")
-    if len(manifest.files) > MOST_FILES or sum(max(file.size, 0) for file in manifest.files) > LARGEST_BUNDLE:
+    if len(manifest.files) > MAX_FILES or sum(max(file.size, 0) for file in manifest.files) > LARGEST_BUNDLE:
         raise _refused(path, "it is too large")
     return manifest
 
@@ -75,7 +82,7 @@ def _extract(path: Path, bundle: zipfile.ZipFile, file: BundledFile, target: Pat
     digest, size = sha256(), 0
     with bundle.open(file.name) as stream, target.open("xb") as out:
         target.chmod(0o600)
-        while piece := stream.read(PIECE):
+        while piece := stream.read(READ_AT_ONCE):
             size += len(piece)
             if size > file.size:
                 raise _refused(path, f"{file.name} in it is larger than it says")
@@ -93,10 +100,7 @@ def _take_log(draft: DraftSession, log: Path, manifest: BundleManifest, new_id: 
     header: SessionHeader | None = None
     for grown in records_since(log, LogPosition()):
         end, last_seq, last_ts = grown.position, grown.record.seq, max(last_ts, grown.record.ts)
-        try:
-            payload = payload_of(grown.record) if grown.record.kind == "session" else None
-        except PayloadError:
-            continue
+        payload = payload_of(grown.record) if grown.record.kind == "session" else None
         header = payload if isinstance(payload, SessionHeader) else header
     if header is None:
         raise _refused(log, "its log does not say which session it belongs to")

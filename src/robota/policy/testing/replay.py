@@ -10,7 +10,7 @@ from robota.contracts.verdict import Decision, Verdict
 from robota.log.kinds.calls import AnswerRecord, ToolStartRecord, VerdictRecord
 from robota.log.kinds.conversation import MessageRecord, TurnRecord
 from robota.log.kinds.session import SessionHeader
-from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.record import Payload, Record, payload_of
 from robota.policy.testing.fewest_rules import SparingRules, fewest_rules
 from robota.policy.unattended import NOBODY
 from robota.protocol.conversation import AssistantTurn
@@ -69,7 +69,7 @@ JudgeAgain = Callable[[RecordedCall, Sequence[str]], Verdict | None]
 
 def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCall, ...]:
     """Every call of a session that policy judged, in order."""
-    payloads = [payload for record in records if (payload := _payload(record)) is not None]
+    payloads = [payload for record in records if (payload := payload_of(record)) is not None]
     inputs, answers = _inputs(payloads), _answers(payloads)
     calls: list[RecordedCall] = []
     mode = PermissionMode.DEFAULT
@@ -166,13 +166,6 @@ def _sparing(
 def _is_allowed(call: RecordedCall, rules: Sequence[str], judge: JudgeAgain) -> bool:
     verdict = judge(call, rules)
     return verdict is not None and verdict.decision is Decision.ALLOW
-
-
-def _payload(record: Record) -> Payload | None:
-    try:
-        return payload_of(record)
-    except PayloadError:
-        return None
 
 
 def _inputs(payloads: Iterable[Payload]) -> dict[tuple[str, str], dict[str, Any]]:

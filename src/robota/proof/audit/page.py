@@ -14,7 +14,7 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.text.counted import counted
 from robota.text.visible import single_line
 
-LONGEST: Final = 160
+MAX_LENGTH: Final = 160
 UNASKED: Final = "there, calls run without a question, and commands without the sandbox."
 DECIDERS: Final = {
     Approver.PERSON: "a person",
@@ -60,7 +60,7 @@ class AuditPage(msgspec.Struct, frozen=True):
 def page_of(audit: Audit) -> AuditPage:
     """The page. Text of models and repositories is put on one line, with invisible characters escaped."""
     sections = (_summary(audit), _asked(audit), _decisions(audit), _left(audit), _proofs(audit))
-    return AuditPage(title=f"What agents did in {single_line(audit.project, LONGEST)}", sections=sections)
+    return AuditPage(title=f"What agents did in {single_line(audit.project, MAX_LENGTH)}", sections=sections)
 
 
 def _summary(audit: Audit) -> PageSection:
@@ -84,7 +84,7 @@ def _asked(audit: Audit) -> PageSection:
     rows = []
     for session in audit.sessions:
         account = session.account
-        prompts = " / ".join(single_line(prompt, LONGEST) for prompt in account.prompts[:PROMPTS_SHOWN])
+        prompts = " / ".join(single_line(prompt, MAX_LENGTH) for prompt in account.prompts[:PROMPTS_SHOWN])
         more = account.prompt_count - PROMPTS_SHOWN
         rows.append(
             (
@@ -122,9 +122,9 @@ def _calls(audit: Audit, chosen: Callable[[AuditedSession], Sequence[AuditedCall
 def _call_row(session: AuditedSession, call: AuditedCall) -> tuple[str, ...]:
     looked = "" if call.looked_ms is None else f"{call.looked_ms / 1000:.1f} s"
     why = f"said: {call.words}" if call.words else call.rule or call.reason
-    what = f"{single_line(call.tool)} {single_line(call.what, LONGEST)}".rstrip()
+    what = f"{single_line(call.tool)} {single_line(call.what, MAX_LENGTH)}".rstrip()
     outcome = "refused" if call.status == "denied" else call.status
-    return (session.id, _time(call.at_ms), what, outcome, DECIDERS[call.by], single_line(why, LONGEST), looked)
+    return (session.id, _time(call.at_ms), what, outcome, DECIDERS[call.by], single_line(why, MAX_LENGTH), looked)
 
 
 def _left(audit: Audit) -> PageSection:
@@ -178,7 +178,7 @@ def _counted(what: str, how: str, counts: Mapping[str, int]) -> Iterator[PageTab
 def _proofs(audit: Audit) -> PageSection:
     marks = {True: "", False: "not from here"}
     rows = [(session.id, *_sound(session.chain), marks[session.is_own]) for session in audit.sessions]
-    rows += [(single_line(name), "", single_line(why, LONGEST), "") for name, why in audit.unread.items()]
+    rows += [(single_line(name), "", single_line(why, MAX_LENGTH), "") for name, why in audit.unread.items()]
     parts: list[Paragraph | PageTable] = [PageTable(("log", "records", "chain", ""), tuple(rows))]
     if audit.trace is not None:
         parts.append(Paragraph(f"The trace of changes: {', '.join(_sound(audit.trace))}."))
@@ -187,7 +187,7 @@ def _proofs(audit: Audit) -> PageSection:
 
 def _sound(soundness: Soundness) -> tuple[str, str]:
     state = soundness.problem or ("ok" if soundness.noted else "ok in itself; not noted by this machine")
-    return counted(soundness.records, "record"), single_line(state, LONGEST)
+    return counted(soundness.records, "record"), single_line(state, MAX_LENGTH)
 
 
 def _time(ms: int) -> str:

@@ -7,18 +7,18 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from robota.log.catalogue.summary import request_info
 from robota.log.kinds.calls import ReachedRecord
 from robota.log.kinds.conversation import MessageRecord
-from robota.log.record import PayloadError, Record, payload_of
+from robota.log.record import Record, payload_of
+from robota.log.replay.request_account import request_info
 from robota.proof.calls.call_story import Approver, CallStory
 from robota.proof.calls.story_fold import StoryFold
 from robota.protocol.state import is_request_row
 
 # Too short to have read a question with a command or a diff.
 READING_MS: Final = 1_000
-MOST_LISTED: Final = 200
-MOST_NAMES: Final = 200
+MAX_LISTED: Final = 200
+MAX_NAMES: Final = 200
 URL_FIELDS: Final = ("url", "uri")
 MCP_TOOL: Final = "mcp__"
 MCP_FIELDS: Final = ("server_name", "serverName", "server")
@@ -83,7 +83,7 @@ def account_of_session(id: str, records: Iterable[Record], since_ms: int = 0) ->
                 _count(account, outcome)
         if fold.prompts > before and record.ts >= since_ms:
             account.prompt_count += 1
-            account.prompts += [fold.prompt] if len(account.prompts) < MOST_LISTED else []
+            account.prompts += [fold.prompt] if len(account.prompts) < MAX_LISTED else []
         if record.kind in ("message", "reached") and record.ts >= since_ms:
             _note(record, account, requests)
     _add_requests(account, requests)
@@ -91,10 +91,7 @@ def account_of_session(id: str, records: Iterable[Record], since_ms: int = 0) ->
 
 
 def _note(record: Record, account: SessionAccount, requests: dict[int, dict[str, Any]]) -> None:
-    try:
-        payload = payload_of(record)
-    except PayloadError:
-        return
+    payload = payload_of(record)
     if isinstance(payload, MessageRecord) and is_request_row(payload.message):
         requests[payload.message.ts] = request_info(payload.message.text) or {}
     elif isinstance(payload, ReachedRecord):
@@ -173,12 +170,12 @@ def _entry(story: CallStory) -> AuditedCall:
 
 
 def _more(counted: dict[str, int], name: str) -> None:
-    if name in counted or len(counted) < MOST_NAMES:
+    if name in counted or len(counted) < MAX_NAMES:
         counted[name] = counted.get(name, 0) + 1
 
 
 def _list(entries: list[AuditedCall], entry: AuditedCall) -> None:
-    if len(entries) < MOST_LISTED:
+    if len(entries) < MAX_LISTED:
         entries.append(entry)
 
 

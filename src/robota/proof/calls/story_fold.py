@@ -6,7 +6,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from robota.log.catalogue.summary import request_info
 from robota.log.kinds.calls import (
     AnswerRecord,
     CheckpointRecord,
@@ -19,20 +18,21 @@ from robota.log.kinds.conversation import MessageRecord, TurnRecord
 from robota.log.kinds.requests import RequestRecord
 from robota.log.kinds.rewinds import RewindStartRecord
 from robota.log.kinds.session import OriginRecord, SessionHeader, TaskRecord
-from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.record import Payload, Record, payload_of
+from robota.log.replay.request_account import request_info
 from robota.proof.calls.call_story import APPROVED, CHANGED, CallChanges, CallStory, ShownChange
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
 from robota.protocol.message import Message
 from robota.protocol.state import is_request_row
 
-LONGEST_TEXT: Final = 4_000
-LONGEST_INPUT: Final = 4_000
+MAX_TEXT_LENGTH: Final = 4_000
+MAX_INPUT_LENGTH: Final = 4_000
 SELECT_INTENT: Final = "select_active_intent"
 # A forged log must not make the fold grow without limit.
-MOST_OPEN_CALLS: Final = 500
-MOST_TASKS: Final = 2_000
+MAX_OPEN_CALLS: Final = 500
+MAX_TASKS: Final = 2_000
 
-LONGEST_DIFF: Final = 4_000_000
+MAX_DIFF_LENGTH: Final = 4_000_000
 SEVERAL_FILES: Final = re.compile(r"^\*\*\* [a-z]+: ", re.MULTILINE)
 
 Told = CallStory | CallChanges
@@ -71,10 +71,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
 
     def take(self, record: Record) -> Iterator[Told]:
         """Add a record. Returns what it completes: a call, or the files that one changed."""
-        try:
-            payload = payload_of(record)
-        except PayloadError:
-            return
+        payload = payload_of(record)
         match payload:
             case SessionHeader():
                 self.session_id, self.cwd = payload.id, payload.cwd
@@ -105,11 +102,11 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
     def _call_event(self, ts: int, payload: Payload | None) -> Iterator[Told]:
         match payload:
             case VerdictRecord():
-                row_fields = {"decision": payload.decision, "reason": payload.reason[:LONGEST_TEXT]}
+                row_fields = {"decision": payload.decision, "reason": payload.reason[:MAX_TEXT_LENGTH]}
                 self._change(payload.call_id, payload.tool, payload.task_id, rule=payload.rule or "", **row_fields)
             case AnswerRecord() if payload.ts in self.asks:
                 call_id = self.asks.pop(payload.ts)
-                text = (payload.text or "")[:LONGEST_TEXT]
+                text = (payload.text or "")[:MAX_TEXT_LENGTH]
                 self._change(call_id, answered_ms=ts, answer=payload.response, answer_text=text)
             case ToolStartRecord():
                 shown = _bounded(payload.input)
@@ -124,7 +121,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
 
     def _task(self, task_id: str) -> _TaskNow:
         if task_id not in self.tasks:
-            if len(self.tasks) >= MOST_TASKS:
+            if len(self.tasks) >= MAX_TASKS:
                 del self.tasks[next(iter(self.tasks))]
             self.tasks[task_id] = _TaskNow()
         return self.tasks[task_id]
@@ -132,7 +129,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
     def _change(self, call_id: str, tool: str = "", task_id: str = "", **fields: Any) -> None:
         known = self.calls.get(call_id)
         if known is None:
-            if len(self.calls) >= MOST_OPEN_CALLS:
+            if len(self.calls) >= MAX_OPEN_CALLS:
                 del self.calls[next(iter(self.calls))]
             known = CallStory(call_id=call_id, tool=tool, task_id=task_id)
         self.calls[call_id] = msgspec.structs.replace(known, **fields)
@@ -142,7 +139,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         if is_request_row(row):
             _note_request(task, row)
         elif not task.parent and self._is_prompt(row, task):
-            self.prompt, self.prompts = (row.text or "")[:LONGEST_TEXT], self.prompts + 1
+            self.prompt, self.prompts = (row.text or "")[:MAX_TEXT_LENGTH], self.prompts + 1
         elif row.call_id is not None and not row.partial:
             if row.ask is not None and not row.is_answered:
                 self.asks[row.ts] = row.call_id
@@ -160,7 +157,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         task = self._task(task_id)
         for block in turn.content:
             if isinstance(block, TextBlock) and block.text.strip():
-                task.said = block.text.strip()[-LONGEST_TEXT:]
+                task.said = block.text.strip()[-MAX_TEXT_LENGTH:]
             elif isinstance(block, ToolUseBlock):
                 self.calls.pop(block.id, None)  # the id was used in an earlier reply
                 self._change(
@@ -224,10 +221,10 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         story = self.calls.pop(record.call_id)
         if record.tool == SELECT_INTENT and record.status == "success":
             chosen = story.input.get("intent_id")
-            self.intent = chosen[:LONGEST_TEXT] if isinstance(chosen, str) else ""
+            self.intent = chosen[:MAX_TEXT_LENGTH] if isinstance(chosen, str) else ""
         self.asks = {row: call for row, call in self.asks.items() if call != record.call_id}
         is_decided = story.decision and story.answer not in (APPROVED, CHANGED)
-        refusal = "" if record.status != "denied" or is_decided else (record.reason or "")[:LONGEST_TEXT]
+        refusal = "" if record.status != "denied" or is_decided else (record.reason or "")[:MAX_TEXT_LENGTH]
         story = msgspec.structs.replace(
             story,
             refusal=refusal,
@@ -262,7 +259,7 @@ def _shown(row: Message) -> ShownChange | None:
         return None
     row_fields = request_info(row.text) or {}
     path, diff = row_fields.get("path"), row_fields.get("diff")
-    if not isinstance(path, str) or not isinstance(diff, str) or len(diff) > LONGEST_DIFF:
+    if not isinstance(path, str) or not isinstance(diff, str) or len(diff) > MAX_DIFF_LENGTH:
         return None
     return ShownChange(path=path, diff=diff)
 
@@ -278,6 +275,6 @@ def _bounded(value: dict[str, Any]) -> dict[str, Any]:
 
 def _cut(value: Any) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= LONGEST_INPUT else value[:LONGEST_INPUT] + "…"
+        return value if len(value) <= MAX_INPUT_LENGTH else value[:MAX_INPUT_LENGTH] + "…"
     text = msgspec.json.encode(value)
-    return value if len(text) <= LONGEST_INPUT else text[:LONGEST_INPUT].decode("utf-8", "replace") + "…"
+    return value if len(text) <= MAX_INPUT_LENGTH else text[:MAX_INPUT_LENGTH].decode("utf-8", "replace") + "…"

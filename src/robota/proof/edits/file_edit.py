@@ -13,9 +13,9 @@ from robota.proof.lines.line_hashes import LineHashes, hashes_of, line_hash, lin
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
 
 # A command that installs packages changes more and longer files than are worth indexing.
-MOST_FILES: Final = 300
-MOST_LINES: Final = 50_000
-MOST_FINDABLE: Final = 5_000
+MAX_FILES: Final = 300
+MAX_LINES: Final = 50_000
+MAX_FINDABLE: Final = 5_000
 # A line with fewer letters equals many others by chance.
 FINDABLE_WEIGHT: Final = 4
 LEAST_KEPT_OF_RENAMED: Final = 0.5
@@ -58,7 +58,7 @@ def edits_saved(changes: CallChanges, store: CheckpointReader) -> list[FileEdit]
     """The edits from the checkpoints around a call. They cover whole files. Raises `CheckpointError`."""
     found = store.changes(store.completed(changes.before), store.completed(changes.after))
     named = set(changes.paths)
-    meant = [each for each in found if not named or each.path in named][:MOST_FILES]
+    meant = [each for each in found if not named or each.path in named][:MAX_FILES]
     states = [state for each in meant for state in (each.before, each.after) if state is not None and not state.is_link]
     contents = store.contents(sorted({state.content for state in states}))
     lines = {name: lines_of(data) for name, data in contents.items()}
@@ -75,7 +75,7 @@ def _whole_edits(
         if each.before is not None and each.after is None
     }
     for each in changes:
-        if each.after is None or not (texts := lines.get(each.after.content)) or len(texts) > MOST_LINES:
+        if each.after is None or not (texts := lines.get(each.after.content)) or len(texts) > MAX_LINES:
             continue
         new = hashes_of(texts)
         old_path, old = "", hashes_of(lines.get(each.before.content, ())) if each.before is not None else ()
@@ -164,7 +164,7 @@ def _fragment(path: str, diff: Sequence[str]) -> FileEdit | None:
             old.append(number)
         if mark != "-":
             new.append(number)
-    if not added or len(new) > MOST_LINES:
+    if not added or len(new) > MAX_LINES:
         return None
     return FileEdit(
         path=path, old=tuple(old), new=tuple(new), added=tuple(added), is_whole=False, findable=_findable(texts)
@@ -173,4 +173,4 @@ def _fragment(path: str, diff: Sequence[str]) -> FileEdit | None:
 
 def _findable(lines: Iterable[bytes]) -> tuple[int, ...]:
     hashes = dict.fromkeys(line_hash(line) for line in lines if weight(line) >= FINDABLE_WEIGHT)
-    return tuple(hashes)[:MOST_FINDABLE]
+    return tuple(hashes)[:MAX_FINDABLE]

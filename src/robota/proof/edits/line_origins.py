@@ -13,11 +13,11 @@ from robota.proof.lines.attribution import LineChange, attributed
 from robota.proof.lines.line_hashes import LineHashes, hashes_of, lines_of, unpacked, weight
 
 # Only the newest changes of a file that is changed very often are used.
-MOST_EDITS: Final = 1_000
+MAX_EDITS: Final = 1_000
 # Moved lines count only in a stretch with at least so many letters.
 MOVED_WEIGHT: Final = 30
-MOST_CANDIDATES: Final = 20
-MOST_ASKED: Final = 400
+MAX_CANDIDATES: Final = 20
+MAX_ASKED: Final = 400
 COMMON: Final = 200
 FIELDS: Final = (
     "edit.id, log, started, call, edit.path, old_path, old, new, added, is_whole, checkpoint, story, is_copy"
@@ -81,7 +81,7 @@ class LineOrigins:
         waiting: list[tuple[str, int | None]] = [(path, None)]
         while waiting:
             name, before = waiting.pop()
-            for edit in self._edits("edit.path = ? ORDER BY started DESC LIMIT ?", (name, MOST_EDITS)):
+            for edit in self._edits("edit.path = ? ORDER BY started DESC LIMIT ?", (name, MAX_EDITS)):
                 if before is None or edit.started < before:
                     history.append(edit)
                     if edit.old_path and edit.old_path not in seen:
@@ -93,13 +93,13 @@ class LineOrigins:
         self, lines: LineHashes, left: Collection[int], known: Mapping[int, _IndexedEdit]
     ) -> list[_IndexedEdit]:
         """The edits of other files that added most of the remaining lines, newest first."""
-        asked = list(dict.fromkeys(lines[line] for line in sorted(left)))[:MOST_ASKED]
+        asked = list(dict.fromkeys(lines[line] for line in sorted(left)))[:MAX_ASKED]
         counted: Counter[int] = Counter()
         for each in asked:
             rows = self._connection.execute("SELECT edit FROM line WHERE hash = ? LIMIT ?", (each, COMMON)).fetchall()
             if len(rows) < COMMON:
                 counted.update(row[0] for row in rows if row[0] not in known)
-        numbers = [number for number, _ in counted.most_common(MOST_CANDIDATES)]
+        numbers = [number for number, _ in counted.most_common(MAX_CANDIDATES)]
         marks = ",".join("?" * len(numbers))
         return self._edits(f"edit.id IN ({marks}) ORDER BY started DESC", numbers) if numbers else []
 

@@ -10,7 +10,7 @@ import msgspec
 from robota.log.kinds.calls import ResultRecord, ToolStartRecord
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, TruncateRecord, TurnRecord
 from robota.log.kinds.session import TaskRecord
-from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.record import Record, payload_of
 from robota.proof.replay.recording import Leg, RecordedHead
 from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.providers.chunks import ToolSpec
@@ -141,7 +141,7 @@ def _started_calls(records: Iterable[Record], request: int) -> set[tuple[int, st
     """
     found: set[tuple[int, str]] = set()
     for record in records:
-        payload = payload_in(record)
+        payload = payload_of(record)
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
             request += 1
         elif isinstance(payload, ToolStartRecord) and not payload.call_id.startswith(CALL_OF_PROMPT):
@@ -157,7 +157,7 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
     results: dict[str, ToolResultBlock] = {}
     inputs: dict[str, Step] = {}
     for record in records:
-        payload = payload_in(record)
+        payload = payload_of(record)
         match payload:
             case TurnRecord(turn=AssistantTurn() as turn):
                 request += 1
@@ -187,16 +187,8 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
 
 def task_ids(records: Iterable[Record]) -> list[str]:
     """The ids of the tasks in the order in which they started."""
-    found = (payload.task_id for record in records if isinstance(payload := payload_in(record), TaskRecord))
+    found = (payload.task_id for record in records if isinstance(payload := payload_of(record), TaskRecord))
     return list(dict.fromkeys(found))
-
-
-def payload_in(record: Record) -> Payload | None:
-    """The payload of a record; None if it cannot be decoded."""
-    try:
-        return payload_of(record)
-    except PayloadError:
-        return None
 
 
 def _user_turn_steps(turn: UserTurn, results: dict[str, ToolResultBlock], request: int) -> Iterator[Step]:

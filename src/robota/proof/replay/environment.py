@@ -8,8 +8,8 @@ from typing import Final
 from robota.contracts.knowledge import INSTRUCTION_TAG, QUOTED_TAG
 from robota.log.kinds.conversation import TurnRecord
 from robota.log.kinds.requests import RequestRecord
-from robota.log.record import Record
-from robota.proof.replay.comparison import SURROUNDINGS, Divergence, difference, payload_in
+from robota.log.record import Record, payload_of
+from robota.proof.replay.comparison import SURROUNDINGS, Divergence, difference
 from robota.proof.replay.recording import Leg
 from robota.protocol.conversation import AssistantTurn, TextBlock, UserTurn
 
@@ -51,7 +51,7 @@ def first_environment_divergence(
 
     Only sections that both have are compared; the recorded time is compared with the timestamps of the log.
     """
-    named = {payload.model for record in leg.records if isinstance(payload := payload_in(record), RequestRecord)}
+    named = {payload.model for record in leg.records if isinstance(payload := payload_of(record), RequestRecord)}
     models = {model, *named}
     wrong_times = dict(_wrong_times(leg.records, leg.replies_before))
     for replies, details in leg.environment.items():
@@ -84,7 +84,7 @@ def first_instruction_divergence(
 def user_texts(records: Iterable[Record]) -> Iterator[str]:
     """All text blocks of user turns."""
     for record in records:
-        payload = payload_in(record)
+        payload = payload_of(record)
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):
             yield from (block.text for block in payload.turn.content if isinstance(block, TextBlock))
 
@@ -134,7 +134,7 @@ def _wrong_times(records: Iterable[Record], request: int) -> Iterator[tuple[int,
     """Times in environment details that do not lie between the timestamps of the log around them."""
     before = 0
     for record in records:
-        payload = payload_in(record)
+        payload = payload_of(record)
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
             request += 1
         elif isinstance(payload, TurnRecord) and isinstance(payload.turn, UserTurn):

@@ -26,7 +26,7 @@ from robota.log.kinds.conversation import (
 )
 from robota.log.kinds.requests import ContentRecord, RequestRecord
 from robota.log.kinds.session import QueueRecord, SessionHeader, TaskRecord
-from robota.log.record import Payload, PayloadError, Record, payload_of
+from robota.log.record import Payload, Record, payload_of
 from robota.log.replay.branches import jump_of
 from robota.proof.replay.comparison import RAN_THEMSELVES, SURROUNDINGS, user_text
 from robota.proof.replay.interruptions import Break, breaks_in
@@ -71,7 +71,7 @@ ONLY_REMINDER: Final = re.compile(r"<system-reminder>\n(.*)\n</system-reminder>"
 def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) -> Recording:
     """Read a recording. `artifact` reads a large text that is stored beside the log. Raises `NotReplayable`."""
     known = _own_part(list(records))
-    payloads = [_payload(record) for record in known]
+    payloads = [payload_of(record) for record in known]
     header = next((payload for payload in payloads if isinstance(payload, SessionHeader)), None)
     if header is None:
         raise NotReplayable("The log does not say which session it belongs to, so there is nothing to run again")
@@ -89,19 +89,12 @@ def _own_part(records: list[Record]) -> list[Record]:
     """The records up to a header with another id: an import may append records of other sessions."""
     first: str | None = None
     for number, record in enumerate(records):
-        payload = _payload(record) if record.kind == "session" else None
+        payload = payload_of(record) if record.kind == "session" else None
         if isinstance(payload, SessionHeader):
             first = first or payload.id
             if payload.id != first:
                 return records[:number]
     return records
-
-
-def _payload(record: Record) -> Payload | None:
-    try:
-        return payload_of(record)
-    except PayloadError:
-        return None
 
 
 class _RecordingFold:

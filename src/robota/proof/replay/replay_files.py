@@ -19,7 +19,7 @@ from robota.workspace.problems import FileProblem
 
 # The agent trace is written by the session itself, not by its calls.
 NOT_COMPARED: Final = (".orchestration/",)
-MOST_BYTES: Final = 20_000_000
+MAX_BYTES: Final = 20_000_000
 
 FileStates = Mapping[str, CheckpointFile]
 
@@ -52,7 +52,7 @@ class ReplayFiles:
         for path in call.paths if self.files is not None else ():
             with suppress(FileProblem):
                 assert self.files is not None
-                self.files.note_read(self.files.read(path, MOST_BYTES))
+                self.files.note_read(self.files.read(path, MAX_BYTES))
 
     def hold_a_key(self, call: RunCall) -> bool:
         """See `ReplayPlace.hold_a_key`."""

@@ -28,7 +28,7 @@ from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import Clock, SessionLog
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.session import OriginRecord
-from robota.log.record import PayloadError, Record, payload_of
+from robota.log.record import Record, payload_of
 from robota.log.store import PROJECT_DIRECTORY, SESSIONS
 from robota.log.transfer.draft import DraftSession
 from robota.proof.replay.comparison import (
@@ -152,10 +152,7 @@ async def replay(options: ReplayOptions, host: ReplayHost, env: Mapping[str, str
 
 def _is_foreign_origin(record: Record) -> bool:
     """Whether the record says that those before it were not written on this machine."""
-    try:
-        payload = payload_of(record)
-    except PayloadError:
-        return False
+    payload = payload_of(record)
     return isinstance(payload, OriginRecord) and not payload.made_here
 
 

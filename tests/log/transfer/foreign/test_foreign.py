@@ -13,7 +13,7 @@ from robota.log.catalogue.places import project_places
 from robota.log.chain.reader import load
 from robota.log.chain.verify import verify
 from robota.log.errors import ImportRefused
-from robota.log.record import readable_payload_of
+from robota.log.record import payload_of
 from robota.log.replay.rows.past_calls import past_calls
 from robota.log.replay.session import replay
 from robota.log.replay.task import TaskFold
@@ -42,7 +42,7 @@ class Place:
             self.directory = draft.finish()
         assert verify(self.directory / "log.jsonl").broken is None
         records = load(self.directory / "log.jsonl").records
-        assert None not in map(readable_payload_of, records)
+        assert None not in map(payload_of, records)
         return replay(records).tasks["imported"]
 
     def listed(self) -> CataloguedSession:

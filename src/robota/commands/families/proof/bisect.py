@@ -19,8 +19,7 @@ from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LOG_NAME
 from robota.log.record import Record
 from robota.log.replay.call_account import CallAccount, account_of
-from robota.log.replay.rewind_index import read_rewind_history
-from robota.log.replay.rewind_points import RewindHistory
+from robota.log.replay.rewind_points import RewindHistory, read_rewind_history
 from robota.log.snapshot_keeper import rewind_index_path
 from robota.text.visible import single_line, visible
 from robota.workspace.checkpoints.private_git import CheckpointError

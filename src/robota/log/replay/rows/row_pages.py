@@ -10,12 +10,12 @@ from robota.log.chain.growth import LogPosition, records_since
 from robota.log.chain.reader import LineSpan
 from robota.log.kinds.calls import ToolEndRecord
 from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
-from robota.log.record import Record, readable_payload_of
+from robota.log.record import Record, payload_of
 from robota.log.replay.branches import RecordSpan
-from robota.log.replay.request_account import ContextSize, RequestAccount, context_size_of, counted
-from robota.log.replay.rows.closed_rows import closed_rows
-from robota.log.replay.rows.past_calls import CallEnds, EndedCall, with_cut_off
+from robota.log.replay.request_account import ContextSize, RequestAccount, context_size_of, counted, request_info
+from robota.log.replay.rows.past_calls import INTERRUPTED, CallEnds, EndedCall, with_cut_off
 from robota.protocol.message import Message
+from robota.protocol.state import is_request_row
 
 ROWS_IN_PAGE: Final = 100
 
@@ -131,7 +131,7 @@ class _PageReading:
         return closed_rows(self._rows[ts] for ts in sorted(self._rows))
 
     def _take(self, record: Record) -> None:
-        payload = readable_payload_of(record) if record.kind in ROW_KINDS else None
+        payload = payload_of(record) if record.kind in ROW_KINDS else None
         match payload:
             case MessageRecord(task_id=task, message=row) if task == self._task_id:
                 self.calls.row(row)
@@ -144,3 +144,17 @@ class _PageReading:
                 self.calls.end(payload)
             case _:
                 pass
+
+
+def closed_rows(rows: Iterable[Message]) -> tuple[Message, ...]:
+    """The rows, none of them streaming, so that no reader waits for more."""
+    closed = (msgspec.structs.replace(row, partial=False, interrupted=True) if row.partial else row for row in rows)
+    return tuple(_closed_request(row) if is_request_row(row) else row for row in closed)
+
+
+def _closed_request(row: Message) -> Message:
+    info = request_info(row.text)
+    if info is None or "cost" in info:
+        return row
+    closing = {"cost": 0, "cancelReason": info.get("cancelReason", INTERRUPTED)}
+    return msgspec.structs.replace(row, text=msgspec.json.encode({**info, **closing}).decode(), interrupted=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 # Images make long lines, but no line of a transcript is longer than this.
-LONGEST_LINE: Final = 64 * 1024 * 1024
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
 
 class ForeignLines:
@@ -20,10 +20,10 @@ class ForeignLines:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         with self._path.open("rb") as stream:
-            while line := stream.readline(LONGEST_LINE):
-                if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
+            while line := stream.readline(MAX_LINE_BYTES):
+                if not line.endswith(b"\n") and len(line) == MAX_LINE_BYTES:
                     self.unreadable += 1
-                    while (rest := stream.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                    while (rest := stream.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                         pass
                     continue
                 if line.isspace():

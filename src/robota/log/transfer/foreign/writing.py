@@ -23,9 +23,9 @@ from robota.version import VERSION
 
 TASK: Final = "imported"
 SIDE_TASK: Final = "imported-subagents"
-LONGEST_NAME: Final = 128
-LONGEST_TITLE: Final = 120
-LONGEST_REASON: Final = 500
+MAX_NAME_LENGTH: Final = 128
+MAX_TITLE_LENGTH: Final = 120
+MAX_REASON_LENGTH: Final = 500
 
 
 class ForeignWriter:
@@ -54,7 +54,7 @@ class ForeignWriter:
 
     def begin(self, foreign_id: str, cwd: str, ts: int) -> None:
         """Write the origin of the conversation. Must be called first."""
-        self._origin = msgspec.structs.replace(self._origin, session_id=foreign_id[:LONGEST_NAME], cwd=cwd)
+        self._origin = msgspec.structs.replace(self._origin, session_id=foreign_id[:MAX_NAME_LENGTH], cwd=cwd)
         self._ts = ts
         self._header()
         self._draft.append(self._origin)
@@ -156,8 +156,8 @@ def _end_of(call: ToolUseBlock | None, task_id: str, result: ToolResultBlock, af
     """The end of a call for clients: its tool and the first meaningful argument."""
     tool, given = (call.name, call.input.values()) if call is not None else ("", ())
     argument = next((each for each in given if isinstance(each, str) and each), "")
-    title = f"{tool} {' '.join(argument.split())}"[:LONGEST_TITLE].rstrip()
-    status, reason = ("error", result.content[:LONGEST_REASON]) if result.is_error else ("success", None)
+    title = f"{tool} {' '.join(argument.split())}"[:MAX_TITLE_LENGTH].rstrip()
+    status, reason = ("error", result.content[:MAX_REASON_LENGTH]) if result.is_error else ("success", None)
     return ToolEndRecord(
         task_id=task_id,
         call_id=result.tool_use_id,

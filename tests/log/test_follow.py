@@ -11,7 +11,7 @@ import pytest
 
 from robota.log.chain.growth import LogPosition
 from robota.log.errors import LogUnreadable
-from robota.log.watch.follow import follow
+from robota.log.follow import follow
 from tests.harness.cli import EXECUTABLE, clean_environment
 from tests.log.catalogue.logs import Written
 
