@@ -53,6 +53,17 @@ def test_the_kernel_cannot_be_reconfigured_even_by_root(cell: Cell) -> None:
     assert Path("/proc/sys/kernel/core_pattern").read_text() == before
 
 
+def test_no_file_gets_the_rights_of_its_owner(cell: Cell) -> None:
+    """Other users of this machine could run it, and so a program of their choice as the user, outside the sandbox."""
+    program = "import os; os.close(os.open('by-open', os.O_CREAT | os.O_WRONLY, 0o4755))"
+    cell.run(
+        f'cp /bin/sh shell; chmod 4755 shell; chmod u+s shell; install -m 4755 /bin/sh other; {PYTHON} -c "{program}"'
+    )
+    assert not [path.name for path in cell.root.iterdir() if path.stat().st_mode & 0o6000]
+    ordinary = "mkdir shared && chmod 2775 shared && cp -a shell copy && chmod 755 copy && tar -cf all.tar copy"
+    assert cell.run(f"{ordinary} && rm copy && tar -xf all.tar && stat -c %a shared copy").stdout == "2775\n755\n"
+
+
 def test_the_network_is_off(cell: Cell) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))

@@ -168,6 +168,16 @@ def test_root_keeps_power_over_files_only(weak: Cell) -> None:
     assert weak.run("echo more >> theirs && chown 0:0 theirs").returncode == 0
 
 
+def test_files_outside_are_given_to_nobody(weak: Cell) -> None:
+    victim = weak.outside / "victim"
+    victim.write_text("x")
+    before = victim.stat()
+    for change in ("os.chown(path, 12345, -1)", "os.setxattr(path, 'user.x', b'y')", "os.chmod(path, 0o4755)"):
+        assert weak.run(f"{PYTHON} -c \"import os; path = '{victim}'; {change}\"").returncode != 0
+    after = victim.stat()
+    assert (after.st_uid, after.st_mode, os.listxattr(victim)) == (before.st_uid, before.st_mode, [])
+
+
 def test_the_directory_for_temporary_files_is_the_sessions_own(weak: Cell) -> None:
     assert weak.run("echo x > $TMPDIR/mine && cat $TMPDIR/mine").stdout == "x\n"
     assert (weak.temporary / "mine").read_text() == "x\n"

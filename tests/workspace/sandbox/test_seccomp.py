@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from robota.workspace.sandbox.seccomp import (
     ARCHITECTURES,
+    CHANGING_ATTRIBUTES,
     CLONE,
     CLONE3,
     IOCTL,
     NEW_NAMESPACES,
+    OPENAT2,
     ORDINARY_SOCKETS,
     PRLIMIT,
     REFUSED_CALLS,
@@ -27,7 +29,7 @@ from robota.workspace.sandbox.seccomp import (
     filter_program,
 )
 
-ALLOWED, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
+ALLOWED, EPERM, ENOSYS, EOPNOTSUPP = 0x7FFF0000, 0x00050001, 0x00050026, 0x0005005F
 MACHINES = list(ARCHITECTURES)
 WORDS = st.integers(0, 2**32 - 1)
 TRY = Path(__file__).with_name("seccomp_trial.py")
@@ -55,8 +57,8 @@ def verdict(program: bytes, data: bytes) -> int:
                 raise AssertionError(f"unknown instruction {code:#x}")
 
 
-def call(machine: str, number: int, first: int = 0, second: int = 0) -> bytes:
-    return struct.pack("=IIQ6Q", number, ARCHITECTURES[machine], 0, first, second, 0, 0, 0, 0)
+def call(machine: str, number: int, *arguments: int) -> bytes:
+    return struct.pack("=IIQ6Q", number, ARCHITECTURES[machine], 0, *arguments, *[0] * (6 - len(arguments)))
 
 
 def built(machine: str, *, sockets: Sockets = Sockets.ORDINARY) -> bytes:
@@ -80,7 +82,7 @@ def test_the_listed_calls_are_refused_and_no_others(machine: str) -> None:
     column = MACHINES.index(machine)
     program = built(machine)
     refused = {numbers[column] for numbers in REFUSED_CALLS.values()}
-    others = {CLONE3[column]: ENOSYS, SOCKET[column]: EPERM}
+    others = {CLONE3[column]: ENOSYS, OPENAT2[column]: ENOSYS, SOCKET[column]: EPERM}
     for number in range(600):
         expected = EPERM if number in refused else others.get(number, ALLOWED)
         assert verdict(program, call(machine, number)) == expected, number
@@ -133,6 +135,36 @@ def test_without_unix_sockets_only_pairs_that_stay_connected_are_made(machine: s
 def test_limits_are_changed_of_the_caller_only(machine: str, pid: int, above: int) -> None:
     number = PRLIMIT[MACHINES.index(machine)] or 0
     assert verdict(built(machine), call(machine, number, above << 32 | pid)) == (EPERM if pid else ALLOWED)
+
+
+@given(mode=WORDS, flags=WORDS, above=WORDS)
+def test_no_file_runs_with_the_rights_of_its_owner(mode: int, flags: int, above: int) -> None:
+    """The setuid bit; setgid is for directories, too, so only new files cannot have it."""
+    program, given_mode = built("x86_64"), above << 32 | mode
+    changed = EPERM if mode & 0o4000 else ALLOWED
+    created = EPERM if mode & 0o6000 else ALLOWED
+    opened = created if flags & 0o20000100 else ALLOWED
+    assert verdict(program, call("x86_64", 90, 7, given_mode)) == changed
+    assert verdict(program, call("x86_64", 91, 7, given_mode)) == changed
+    assert verdict(program, call("x86_64", 268, 7, 7, given_mode)) == changed
+    assert verdict(program, call("x86_64", 452, 7, 7, given_mode)) == changed
+    assert verdict(program, call("x86_64", 85, 7, given_mode)) == created
+    assert verdict(program, call("x86_64", 259, 7, 7, given_mode)) == created
+    assert verdict(program, call("x86_64", 2, 7, flags, given_mode)) == opened
+    assert verdict(program, call("x86_64", 257, 7, 7, flags, given_mode)) == opened
+    assert verdict(built("aarch64"), call("aarch64", 56, 7, 7, flags, given_mode)) == opened
+
+
+@given(uid=WORDS | st.sampled_from([1000, 2**32 - 1]), above=WORDS)
+def test_where_files_outside_can_be_reached_none_is_given_away(uid: int, above: int) -> None:
+    program = filter_program("x86_64", owner=1000)
+    assert program is not None
+    expected = ALLOWED if uid in (1000, 2**32 - 1) else EPERM
+    for number, place in ((92, 1), (93, 1), (94, 1), (260, 2)):
+        assert verdict(program, call("x86_64", number, *[7] * place, above << 32 | uid)) == expected
+        assert verdict(built("x86_64"), call("x86_64", number, *[7] * place, uid)) == ALLOWED
+    for numbers in CHANGING_ATTRIBUTES:
+        assert verdict(program, call("x86_64", numbers[0])) == EOPNOTSUPP
 
 
 @pytest.mark.parametrize("sockets", Sockets)

@@ -34,7 +34,9 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     # Not by path: a link that leads elsewhere could be there by now.
     held = (border.held_root.descriptor, *(held_opening(place, resources) for place in border.writable))
     has_network = border.network is Network.MACHINE
-    program = filter_program(sockets=Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX) or b""
+    sockets = Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX
+    # Landlock restricts what files contain, not to whom they belong.
+    program = filter_program(sockets=sockets, owner=os.geteuid()) or b""
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
     terminals = () if _has_open_terminal() else (TERMINALS,)
     devices = (*(DEVICES / name for name in HARMLESS_DEVICES), *terminals)

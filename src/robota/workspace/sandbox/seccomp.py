@@ -21,9 +21,12 @@ LOAD_ARCHITECTURE: Final = (LOAD, 0, 0, 4)
 # Only the lower half of an argument: the kernel itself ignores the upper half of these.
 LOAD_FIRST_ARGUMENT: Final = (LOAD, 0, 0, 16)
 LOAD_SECOND_ARGUMENT: Final = (LOAD, 0, 0, 24)
+LOAD_THIRD_ARGUMENT: Final = (LOAD, 0, 0, 32)
+LOAD_FOURTH_ARGUMENT: Final = (LOAD, 0, 0, 40)
 ALLOW: Final = (RETURN, 0, 0, 0x7FFF0000)
 REFUSE: Final = (RETURN, 0, 0, 0x00050000 | 1)  # EPERM: programs report it and do not crash
 UNKNOWN: Final = (RETURN, 0, 0, 0x00050000 | 38)  # ENOSYS: programs fall back to an older call
+UNSUPPORTED: Final = (RETURN, 0, 0, 0x00050000 | 95)  # EOPNOTSUPP: as on file systems that do not have it
 
 X32_BIT: Final = 0x40000000
 ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -93,6 +96,40 @@ SOCKET: Final[Numbers] = (41, 198)
 SOCKETPAIR: Final[Numbers] = (53, 199)
 PRLIMIT: Final[Numbers] = (302, 261)
 
+# A file with the setuid bit runs with the rights of its owner, whoever starts it: other users of the machine would
+# leave the sandbox through it. Directories need the setgid bit, so that one is refused only for new files.
+SETUID, SETUID_AND_SETGID = 0x800, 0xC00
+# Calls that set a mode, with the argument it is in. Those that open a file have one only if they create it.
+CHANGING_MODES: Final[tuple[tuple[Numbers, Instruction], ...]] = (
+    ((90, None), LOAD_SECOND_ARGUMENT),  # chmod
+    ((91, 52), LOAD_SECOND_ARGUMENT),  # fchmod
+    ((268, 53), LOAD_THIRD_ARGUMENT),  # fchmodat
+    ((452, 452), LOAD_THIRD_ARGUMENT),  # fchmodat2
+)
+CREATING: Final[tuple[tuple[Numbers, Instruction], ...]] = (
+    ((85, None), LOAD_SECOND_ARGUMENT),  # creat
+    ((133, None), LOAD_SECOND_ARGUMENT),  # mknod
+    ((259, 33), LOAD_THIRD_ARGUMENT),  # mknodat
+)
+OPENING: Final[tuple[tuple[Numbers, Instruction, Instruction], ...]] = (
+    ((2, None), LOAD_SECOND_ARGUMENT, LOAD_THIRD_ARGUMENT),  # open
+    ((257, 56), LOAD_THIRD_ARGUMENT, LOAD_FOURTH_ARGUMENT),  # openat
+)
+CREATES: Final = 0x400040  # O_CREAT, O_TMPFILE
+OPENAT2: Final[Numbers] = (437, 437)  # its mode is in memory, which a filter cannot read
+# Calls that change the owner, with the argument it is in, and those that set or remove ACLs and other attributes.
+CHANGING_OWNERS: Final[tuple[tuple[Numbers, Instruction], ...]] = (
+    ((92, None), LOAD_SECOND_ARGUMENT),  # chown
+    ((93, 55), LOAD_SECOND_ARGUMENT),  # fchown
+    ((94, None), LOAD_SECOND_ARGUMENT),  # lchown
+    ((260, 54), LOAD_THIRD_ARGUMENT),  # fchownat
+)
+CHANGING_ATTRIBUTES: Final[tuple[Numbers, ...]] = (
+    *((188, 5), (189, 6), (190, 7), (463, 463)),  # setxattr, lsetxattr, fsetxattr, setxattrat
+    *((197, 14), (198, 15), (199, 16), (466, 466)),  # removexattr, lremovexattr, fremovexattr, removexattrat
+)
+SAME_OWNER: Final = 0xFFFFFFFF
+
 NEW_NAMESPACES: Final = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 # TIOCSTI inserts input into the user's terminal; TIOCLINUX pastes into a console.
 REFUSED_IOCTLS: Final = (0x5412, 0x541C)
@@ -125,8 +162,14 @@ FAMILIES: Final = {
 
 
 @cache
-def filter_program(machine: str | None = None, *, sockets: Sockets = Sockets.ORDINARY) -> bytes | None:
-    """The filter for this machine; None for an architecture whose system call numbers we do not know."""
+def filter_program(
+    machine: str | None = None, *, sockets: Sockets = Sockets.ORDINARY, owner: int | None = None
+) -> bytes | None:
+    """The filter for this machine; None for an architecture whose system call numbers we do not know.
+
+    With an `owner`, files can be given to nobody else, and their ACLs and other attributes cannot be changed: for a
+    sandbox in which files outside can be reached.
+    """
     machine = machine or platform.machine()
     if machine not in ARCHITECTURES:
         return None
@@ -135,18 +178,47 @@ def filter_program(machine: str | None = None, *, sockets: Sockets = Sockets.ORD
     if machine == "x86_64":
         # The same calls under their numbers of the x32 ABI.
         program += [(JUMP_IF_AT_LEAST, 0, 1, X32_BIT), REFUSE]
+    # The most frequent calls come first.
+    program += _about_modes(column)
+    program += [] if owner is None else _about_owners(column, owner)
     for numbers in REFUSED_CALLS.values():
         program += _judge(numbers[column], [REFUSE])
-    program += _judge(CLONE[column], [LOAD_FIRST_ARGUMENT, (JUMP_IF_ANY_BIT, 0, 1, NEW_NAMESPACES), REFUSE, ALLOW])
+    program += _judge(CLONE[column], [LOAD_FIRST_ARGUMENT, *_refused_if_any(NEW_NAMESPACES)])
     # Its flags are in memory, which a filter cannot read; C libraries fall back to `clone`.
     program += _judge(CLONE3[column], [UNKNOWN])
     program += _judge(IOCTL[column], [LOAD_SECOND_ARGUMENT, *_one_of(REFUSED_IOCTLS, REFUSE), ALLOW])
     program += _judge(PRLIMIT[column], [LOAD_FIRST_ARGUMENT, *_one_of((ITSELF,), ALLOW), REFUSE])
     program += _judge(SOCKET[column], [LOAD_FIRST_ARGUMENT, *_one_of(FAMILIES[sockets], ALLOW), REFUSE])
     if sockets is Sockets.NO_UNIX:
-        program += _judge(SOCKETPAIR[column], [LOAD_SECOND_ARGUMENT, (JUMP_IF_ANY_BIT, 0, 1, DATAGRAMS), REFUSE, ALLOW])
+        program += _judge(SOCKETPAIR[column], [LOAD_SECOND_ARGUMENT, *_refused_if_any(DATAGRAMS)])
     program.append(ALLOW)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _about_modes(column: int) -> list[Instruction]:
+    """Nothing gets the setuid bit."""
+    program: list[Instruction] = []
+    for numbers, flags, mode in OPENING:
+        is_created = [flags, (JUMP_IF_ANY_BIT, 1, 0, CREATES), ALLOW]
+        program += _judge(numbers[column], [*is_created, mode, *_refused_if_any(SETUID_AND_SETGID)])
+    for numbers, mode in CREATING:
+        program += _judge(numbers[column], [mode, *_refused_if_any(SETUID_AND_SETGID)])
+    for numbers, mode in CHANGING_MODES:
+        program += _judge(numbers[column], [mode, *_refused_if_any(SETUID)])
+    return [*program, *_judge(OPENAT2[column], [UNKNOWN])]
+
+
+def _about_owners(column: int, owner: int) -> list[Instruction]:
+    program: list[Instruction] = []
+    for numbers, argument in CHANGING_OWNERS:
+        program += _judge(numbers[column], [argument, *_one_of((SAME_OWNER, owner), ALLOW), REFUSE])
+    for numbers in CHANGING_ATTRIBUTES:
+        program += _judge(numbers[column], [UNSUPPORTED])
+    return program
+
+
+def _refused_if_any(bits: int) -> list[Instruction]:
+    return [(JUMP_IF_ANY_BIT, 0, 1, bits), REFUSE, ALLOW]
 
 
 def _judge(number: int | None, body: Sequence[Instruction]) -> list[Instruction]:
