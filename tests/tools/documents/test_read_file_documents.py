@@ -1,6 +1,7 @@
 """Images and documents as a model reads them. The files are made by the libraries that people use, or by hand."""
 
 import json
+import tracemalloc
 from base64 import b64decode
 from io import BytesIO
 from pathlib import Path
@@ -134,6 +135,25 @@ def test_a_spreadsheet_gives_its_rows_sheet_by_sheet(bench: Workbench) -> None:
         "4 | row 5: \tfar",
         "5 | --- sheet Empty ---",
     ]
+
+
+def test_a_small_file_does_not_fill_our_memory(bench: Workbench) -> None:
+    """A cell refers to its text, so a few kilobytes can stand for one text of any length in every row."""
+    book = Workbook()
+    for number in range(700):
+        book.worksheets[0].append([f"row {number} " + "x" * 30_000 if number == 699 else "x" * 30_000])
+    packed = BytesIO()
+    book.save(packed)
+    tracemalloc.start()
+    try:
+        beginning = read(bench, "small.xlsx", packed.getvalue())
+        rest = read(bench, "small.xlsx", packed.getvalue(), offset=701)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000
+    assert beginning[-1].endswith("xxx...") and len(beginning[-1]) < 2_010
+    assert "of 701 total lines" in rest[2] and rest[-1].startswith("701 | row 700: row 699 xxx")
 
 
 def test_a_notebook_gives_cells_and_what_they_printed(bench: Workbench) -> None:

@@ -8,10 +8,18 @@ from pathlib import Path
 TELLS = "import os; print(sorted(os.environ))"
 CALL = "from robota.workspace.process.python_child import module_output as run; "
 CALL += "print(run('told', (), b'', timeout_s=60).decode())"
+CALL_BOUNDED = """
+import asyncio
+from robota.workspace.process.python_child import ChildFailed, run_module
+try:
+    asyncio.run(run_module("told", (), bytes(10_000_000), timeout_s=60))
+except ChildFailed as problem:
+    print(problem)
+"""
 
 
-def output_of(cwd: Path, env: dict[str, str]) -> str:
-    command = [sys.executable, "-P", "-c", CALL]
+def output_of(cwd: Path, env: dict[str, str], call: str = CALL) -> str:
+    command = [sys.executable, "-P", "-c", call]
     return subprocess.run(command, cwd=cwd, env=os.environ | env, capture_output=True, text=True, check=True).stdout
 
 
@@ -30,3 +38,9 @@ def test_files_of_the_workspace_are_not_imported_as_modules(tmp_path: Path) -> N
         place.mkdir()
         (place / "told.py").write_text(f"print({word!r})")
     assert output_of(workspace, {"PYTHONPATH": str(packages)}).strip() == "ours"
+
+
+def test_a_module_that_prints_without_end_does_not_fill_our_memory(tmp_path: Path) -> None:
+    """And one that does not read what it is sent keeps nobody waiting."""
+    (tmp_path / "told.py").write_text("while True: print('x' * 100_000)")
+    assert "longer than 16,777,216 bytes" in output_of(tmp_path, {"PYTHONPATH": str(tmp_path)}, CALL_BOUNDED)

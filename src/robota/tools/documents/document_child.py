@@ -1,4 +1,4 @@
-"""Reads a document in a separate process, which runs this module with a format and a number of lines."""
+"""Reads a document in a separate process, which runs this module with a format and the lines that are wanted."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -22,11 +22,34 @@ class DocumentText(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-async def document_lines(kind: DocumentFormat, data: bytes, most: int) -> list[str]:
+class WantedLines(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines of a document from `first` to `last`, until `characters` are reached; of each, `line_characters`.
+
+    The others are only counted: a cell of a few bytes can stand for a text of a megabyte in every row.
+    """
+
+    first: int
+    last: int
+    characters: int
+    line_characters: int
+
+    def of(self, lines: Iterator[str]) -> Iterator[str]:
+        """The lines up to the last; those that are not wanted are empty."""
+        room = self.characters
+        for number, line in enumerate(islice(lines, self.last), 1):
+            kept = line[: self.line_characters] if number >= self.first and room >= 0 else ""
+            room -= len(kept)
+            yield kept
+
+
+async def document_lines(kind: DocumentFormat, data: bytes, wanted: WantedLines) -> list[str]:
     """The first lines of a document. Raises `UnreadableDocument`, also if reading takes too much time or memory."""
     try:
         printed = await run_module(
-            "robota.tools.documents.document_child", (kind, str(most)), data, timeout_s=TIMEOUT_S
+            "robota.tools.documents.document_child",
+            (kind, msgspec.json.encode(wanted).decode()),
+            data,
+            timeout_s=TIMEOUT_S,
         )
         text = msgspec.json.decode(printed, type=DocumentText)
     except (ChildFailed, msgspec.DecodeError) as error:
@@ -36,9 +59,9 @@ async def document_lines(kind: DocumentFormat, data: bytes, most: int) -> list[s
     return text.lines
 
 
-def _read(kind: str, data: bytes, most: int) -> DocumentText:
+def _read(kind: str, data: bytes, wanted: WantedLines) -> DocumentText:
     try:
-        return DocumentText(lines=list(islice(_reader(kind)(data), most)))
+        return DocumentText(lines=list(wanted.of(_reader(kind)(data))))
     except UnreadableDocument as error:
         return DocumentText(problem=str(error))
     except MemoryError:
@@ -62,7 +85,7 @@ def _reader(kind: str) -> Callable[[bytes], Iterator[str]]:
 
 def _main() -> None:
     limit_this_process()
-    text = _read(sys.argv[1], sys.stdin.buffer.read(), int(sys.argv[2]))
+    text = _read(sys.argv[1], sys.stdin.buffer.read(), msgspec.json.decode(sys.argv[2], type=WantedLines))
     # A lone surrogate cannot be encoded.
     lines = [line.encode("utf-8", "replace").decode() for line in text.lines]
     sys.stdout.buffer.write(msgspec.json.encode(msgspec.structs.replace(text, lines=lines)))

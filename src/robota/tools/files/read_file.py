@@ -97,10 +97,13 @@ class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A document from which text can be extracted. `first_lines` returns at most the given number of lines."""
+    """A document from which text can be extracted. `lines_until` is called with the first and the last line to show.
+
+    It returns all lines up to the last; those before the first may be empty.
+    """
 
     kind: str
-    first_lines: Callable[[int], Awaitable[list[str]]]
+    lines_until: Callable[[int, int], Awaitable[list[str]]]
 
 
 async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
@@ -188,7 +191,7 @@ async def _document(params: ReadFileParams, document: Document) -> ToolResult:
 
     first, count = params.offset or 1, params.limit or DEFAULT_LINES
     try:
-        lines = await document.first_lines(first + count)
+        lines = await document.lines_until(first, first + count)
     except UnreadableDocument as error:
         raise ToolError(f"{printable_name(params.path)!r} cannot be read as a {document.kind}: {error}.") from error
     if not lines:
@@ -288,13 +291,14 @@ def open_document(path: str, data: bytes) -> Document | None:
 
 
 def _foreign(kind: str, document_format: "DocumentFormat", data: bytes) -> Document:
-    async def first_lines(most: int) -> list[str]:
+    async def lines_until(first: int, last: int) -> list[str]:
         # Loaded with the first document.
-        from robota.tools.documents.document_child import document_lines
+        from robota.tools.documents.document_child import WantedLines, document_lines
 
-        return await document_lines(document_format, data, most)
+        wanted = WantedLines(first=first, last=last, characters=MAX_CHARACTERS, line_characters=MAX_LINE_CHARACTERS + 1)
+        return await document_lines(document_format, data, wanted)
 
-    return Document(kind=kind, first_lines=first_lines)
+    return Document(kind=kind, lines_until=lines_until)
 
 
 def _notebook(data: bytes) -> Document | None:
@@ -304,10 +308,10 @@ def _notebook(data: bytes) -> Document | None:
     if lines is None:
         return None
 
-    async def first_lines(most: int) -> list[str]:
-        return list(islice(lines, most))
+    async def lines_until(first: int, last: int) -> list[str]:
+        return list(islice(lines, last))
 
-    return Document(kind="notebook", first_lines=first_lines)
+    return Document(kind="notebook", lines_until=lines_until)
 
 
 TOOL = Tool(

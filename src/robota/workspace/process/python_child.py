@@ -9,12 +9,16 @@ import os
 import resource
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from subprocess import DEVNULL, PIPE, TimeoutExpired
 from typing import Final
 
 from robota.workspace.outside_program import run_outside, start_outside_async
 
 MEMORY_BYTES: Final = 1024**3
+# A few bytes of input can make a child print almost as much as it may use, which would be loaded into our memory.
+MAX_OUTPUT_BYTES: Final = 16 * 1024**2
+PIECE_BYTES: Final = 1 << 16
 INTERPRETER: Final = (sys.executable, "-P", "-X", "utf8")
 DIRECTORY: Final = "/"
 # Where Python looks for packages; Robota may be installed in any of these places.
@@ -46,7 +50,8 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
     )
     try:
         async with asyncio.timeout(timeout_s):
-            printed, _ = await process.communicate(data)
+            printed, _ = await asyncio.gather(_printed(process), _send(process, data))
+            await process.wait()
     except TimeoutError as error:
         raise ChildFailed(f"it takes more than {timeout_s:g} s") from error
     finally:
@@ -56,6 +61,24 @@ async def run_module(module: str, arguments: Sequence[str], data: bytes, *, time
     if process.returncode != 0:
         raise ChildFailed(CRASHED)
     return printed
+
+
+async def _printed(process: asyncio.subprocess.Process) -> bytes:
+    assert process.stdout is not None
+    kept = bytearray()
+    while piece := await process.stdout.read(PIECE_BYTES):
+        kept += piece
+        if len(kept) > MAX_OUTPUT_BYTES:
+            raise ChildFailed(f"what is in it is longer than {MAX_OUTPUT_BYTES:,} bytes")
+    return bytes(kept)
+
+
+async def _send(process: asyncio.subprocess.Process, data: bytes) -> None:
+    assert process.stdin is not None
+    with suppress(ConnectionError):  # it ended before it had read everything
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
 
 
 def module_output(module: str, arguments: Sequence[str], data: bytes, *, timeout_s: float) -> bytes:
