@@ -1,5 +1,6 @@
 """The trace: one record for each file that a call changed, in a chain, and no changes without it."""
 
+import fcntl
 import json
 import os
 import resource
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.config import durable_file
 from robota.intents.trace_file import TraceFile, TraceProblem, history_of
 from robota.intents.trace_record import FIRST, VENDOR, TracedChange, TraceOrigin, changed_between, content_hash
 from robota.protocol.events import Notice
@@ -208,6 +210,20 @@ def test_a_pipe_or_a_link_in_place_of_the_trace_is_neither_waited_for_nor_follow
     with pytest.raises(TraceProblem):
         trace.append(CHANGE, ORIGIN)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_trace_that_a_command_has_locked_is_a_problem_and_no_wait_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_file, "MAX_LOCK_WAIT_S", 0.01)
+    (tmp_path / ".orchestration").mkdir()
+    trace = TraceFile(tmp_path, lambda: "now")
+    trace.append(CHANGE, ORIGIN)
+    with trace.path.open() as locked:
+        fcntl.flock(locked, fcntl.LOCK_EX)
+        with pytest.raises(TraceProblem, match="another program has locked it"):
+            trace.append(CHANGE, ORIGIN)
+    assert len(trace.path.read_bytes().splitlines()) == 1
 
 
 def test_intents_that_lie_behind_a_link_allow_no_change(workspace: Path, tmp_path: Path) -> None:

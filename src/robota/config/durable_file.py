@@ -5,6 +5,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,8 @@ PRIVATE: Final = 0o600
 PRIVATE_DIRECTORY: Final = 0o700
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 LARGEST_READ: Final = 32 * 1024 * 1024
+MAX_LOCK_WAIT_S: Final = 10.0
+PAUSE_S: Final = 0.002
 
 
 def read_file(path: Path, *, follow: bool = True, most: int = LARGEST_READ) -> bytes:
@@ -77,7 +80,24 @@ def only_writer(directory: Path, *, make: bool = True) -> Iterator[None]:
         make_private_directory(directory)
     descriptor = os.open(directory, DIRECTORY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock_in_time(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def lock_in_time(descriptor: int) -> None:
+    """Lock an open file or directory for this process alone. `BlockingIOError` if another one has it for too long.
+
+    Whoever can read a file can lock it, also a command in the sandbox, so nobody may wait for it without end.
+    """
+    deadline = time.monotonic() + MAX_LOCK_WAIT_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise BlockingIOError(
+                    error.errno, f"another program has locked it for {MAX_LOCK_WAIT_S:g} s"
+                ) from error
+            time.sleep(PAUSE_S)

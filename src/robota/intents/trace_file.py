@@ -1,7 +1,6 @@
 """`.orchestration/agent_trace.jsonl`: appended to by several sessions at once, each line chained to the one before."""
 
 import errno
-import fcntl
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.durable_file import lock_in_time
 from robota.config.transaction import transaction
 from robota.intents.intent_files import DIRECTORY, open_plain
 from robota.intents.trace_record import (
@@ -56,7 +56,7 @@ class TraceFile:
         except OSError as error:
             raise TraceProblem(f"{TRACE} cannot be opened: {error.strerror}") from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock_in_time(descriptor)
             end = os.fstat(descriptor).st_size
             record = trace_record(str(uuid.uuid4()), self._timestamp(), change, origin, _link(descriptor, end))
             # Terminate the partial line of a killed writer; it is no record, but nothing is deleted.

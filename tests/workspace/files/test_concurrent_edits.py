@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.files import atomic_write, directory_lock, open_for_writing
+from robota.config import durable_file
+from robota.workspace.files import atomic_write, open_for_writing
 from robota.workspace.files.drafts import DRAFTS, OWN_DIRECTORY, SESSIONS, draft_name, remove_abandoned_drafts
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.problems import FileChanged, NotPermitted, Overtaken
@@ -125,7 +126,7 @@ def test_a_file_changed_since_it_was_read_is_not_removed(tmp_path: Path) -> None
 def test_a_program_that_never_gives_its_lock_back_stops_nobody_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory_lock, "MAX_WAIT_S", 0.01)
+    monkeypatch.setattr(durable_file, "MAX_LOCK_WAIT_S", 0.01)
     (tmp_path / "f").write_bytes(b"old")
     holder = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)

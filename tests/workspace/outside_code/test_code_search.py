@@ -103,7 +103,9 @@ def test_the_files_that_a_command_runs_are_found(root: Path, command: str) -> No
     assert not code.unbounded
 
 
-@pytest.mark.parametrize("command", ("pytest -q", "python -m pytest", "npx jest", "cargo test", "uv run pytest"))
+@pytest.mark.parametrize(
+    "command", ("pytest -q", "python -m pytest", "npx jest", "cargo test", "uv run pytest", "nix-build")
+)
 def test_a_program_that_runs_code_from_everywhere_is_called_unbounded(root: Path, command: str) -> None:
     assert "all over the workspace" in found(root, "/bin/sh", "-c", command).unbounded
 

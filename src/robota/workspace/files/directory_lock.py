@@ -2,14 +2,12 @@
 
 import errno
 import fcntl
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from robota.config.durable_file import lock_in_time
 from robota.workspace.problems import NotPermitted
 
-MAX_WAIT_S = 10.0
-PAUSE_S = 0.002
 # Some network file systems have no locks; only the second check in `atomic_write` protects files there.
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
@@ -26,21 +24,12 @@ def directory_lock(descriptor: int) -> Iterator[None]:
 
 
 def _lock(descriptor: int) -> bool:
-    # Any program that can read the directory can also lock it, so the wait is limited.
-    deadline = time.monotonic() + MAX_WAIT_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                message = (
-                    f"Another program has locked the directory for {MAX_WAIT_S:.0f} s. Nothing was changed. Try again."
-                )
-                raise NotPermitted(message) from None
-            time.sleep(PAUSE_S)
-        except OSError as error:
-            if error.errno in NO_LOCKS:
-                return False
-            raise
-        else:
-            return True
+    try:
+        lock_in_time(descriptor)
+    except BlockingIOError as error:
+        raise NotPermitted(f"The directory: {error.strerror}. Nothing was changed. Try again.") from error
+    except OSError as error:
+        if error.errno in NO_LOCKS:
+            return False
+        raise
+    return True

@@ -88,8 +88,8 @@ CONVENTIONS: Final[dict[str, Convention]] = {
         "meson bazel bazelisk buck2 rake rails bundle rspec composer phpunit mix rebar3 dune stack cabal swift "
         "xcodebuild jest vitest mocha ava karma cypress playwright webpack vite rollup turbo nx lerna gulp grunt "
         "ansible ansible-playbook ansible-lint inv invoke fab doit snakemake sphinx-build mkdocs django-admin "
-        "alembic flask celery gunicorn uvicorn next nuxt astro ng expo tsup knip nyc c8 zig nix nix-shell nix- "
-        "build devenv helm skaffold tilt standardrb brakeman credo perlcritic terraform docker docker-compose "
+        "alembic flask celery gunicorn uvicorn next nuxt astro ng expo tsup knip nyc c8 zig nix nix-shell "
+        "nix-build devenv helm skaffold tilt standardrb brakeman credo perlcritic terraform docker docker-compose "
         "podman vagrant scons waf pants earthly",
         Convention(everywhere=True),
     ),
