@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from robota.contracts.tool import AnyTool
-from robota.tools.registry import PLACES, builtin_names, builtin_tools, by_name, schema_of
+from robota.tools.registry import BUILT_IN_IDS, builtin_names, builtin_tools, by_name, schema_of
 
 TOOLS = builtin_tools()
 
@@ -19,7 +19,7 @@ def test_tools_are_found_by_id_label_and_alias() -> None:
 
 
 def test_the_table_of_tools_says_what_the_tools_say() -> None:
-    assert [tool.name for tool in TOOLS] == list(PLACES)
+    assert [tool.name for tool in TOOLS] == list(BUILT_IN_IDS)
     assert builtin_names() == {name: tool.name for name, tool in by_name(TOOLS).items()}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from robota.contracts.tool import AnyTool
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
-from robota.tools.registry import PLACES, builtin_tools, by_name, schema_of
+from robota.tools.registry import BUILT_IN_IDS, builtin_tools, by_name, schema_of
 
 if TYPE_CHECKING:
     from robota.extensions.mcp.servers import McpServers
@@ -35,7 +35,7 @@ def session_tools(
 
         added.append(remember.TOOL)
     added += more
-    names = (*PLACES, *(tool.name for tool in added))
+    names = (*BUILT_IN_IDS, *(tool.name for tool in added))
     return SessionTools(names, lambda: adapt((*builtin_tools(), *added)), servers)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
+from robota.contracts.written_call import letters
+
 # In a shorter name a different letter makes a different word.
 MIN_LETTERS: Final = 4
 # From this length on, two letters may differ.
@@ -11,12 +13,7 @@ LONG_NAME: Final = 6
 
 def meant_name(written: str, known: Iterable[str]) -> str | None:
     """The first known name that `written` is probably meant to be; None if there is none."""
-    return next((name for name in known if _is_close(_letters(written), _letters(name))), None)
-
-
-def _letters(name: str) -> str:
-    """A name as it is heard: `startLine`, `start-line` and `start_line` are the same."""
-    return name.lower().replace("_", "").replace("-", "")
+    return next((name for name in known if _is_close(letters(written), letters(name))), None)
 
 
 def _is_close(one: str, other: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -15,6 +15,9 @@ from robota.protocol.message import TodoItem
 from robota.protocol.views import View
 from robota.providers.chunks import EditFormat
 from robota.workspace.problems import CommandNotStarted, FileProblem
+
+if TYPE_CHECKING:
+    from robota.contracts.written_call import OtherForms
 
 
 class Effect(StrEnum):
@@ -269,7 +272,8 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     screen. Where `params` cannot express the parameters, `schema` does, and `read` decodes the arguments, or raises
     `msgspec.ValidationError`. `narrowed` returns the effects of one call, if fewer than those of the tool. A tool with
     `redirect` never runs: its calls become calls of other tools, which pass every stage. One with an `edit_format` is
-    offered only to models that edit files in this format; calls of others run all the same.
+    offered only to models that edit files in this format; calls of others run all the same. `other_forms` are the forms
+    in which models write calls that they know from other agents, needed only for such a call.
     """
 
     name: str
@@ -287,6 +291,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     role: ToolRole | None = None
     edit_format: EditFormat | None = None
     hook_names: HookNames = HookNames()
+    other_forms: "Callable[[], OtherForms] | None" = None
     timeout_s: float | None = None
     narrowed: Callable[[P], frozenset[Effect]] | None = None
     schema: dict[str, Any] | None = None
@@ -311,6 +316,16 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
             self._refuse_misspelt(unknown, [each for each in self.parameters if each not in arguments])
         return params
 
+    def is_normal(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether these arguments have exactly the names and types that the tool declares."""
+        if self.read is not None:
+            return True
+        try:
+            msgspec.convert(arguments, self.params)
+        except msgspec.ValidationError:
+            return False
+        return None not in arguments.values() and not self.unknown_arguments(arguments)
+
     def unknown_arguments(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """The names of the arguments that the tool does not declare, unless its schema allows others."""
         if self.schema is not None and (
@@ -327,6 +342,13 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
         if self.schema is None:
             return self.params.__struct_encode_fields__
         return cast("Mapping[str, Any]", self.schema.get("properties", {}))
+
+    @property
+    def optional(self) -> Collection[str]:
+        """The names of the parameters that may be left out."""
+        if self.schema is not None:
+            return set(self.parameters) - set(self.schema.get("required", ()))
+        return [field.encode_name for field in msgspec.structs.fields(self.params) if not field.required]
 
     def _refuse_misspelt(self, unknown: Iterable[str], missing: Sequence[str]) -> None:
         # Imported with the first unknown argument.
@@ -386,7 +408,8 @@ def names_with_role(tools: Iterable[AnyTool], role: ToolRole) -> frozenset[str]:
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call as the model made it. `problem` is set when it could not be read; it is then never run.
 
-    `id` is safe and unique within its reply; `given_id` is what the model's server sent.
+    `id` is safe and unique within its reply; `given_id` is what the model's server sent. `assumed` says what was taken
+    for granted to understand it, see `engine.model.normal_form`.
     """
 
     id: str
@@ -394,6 +417,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     input: dict[str, Any]
     problem: str | None = None
     given_id: str = ""
+    assumed: tuple[str, ...] = ()
 
 
 def call_title(tool: AnyTool | None, name: str, arguments: dict[str, Any]) -> str:

@@ -1,50 +1,73 @@
 """The built-in tools, lookup by name, and the JSON Schemas that the model gets."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from robota.contracts.tool import AnyTool
 
+if TYPE_CHECKING:
+    from robota.contracts.written_call import OtherForms
+
 REFERENCE = "#/$defs/"
 SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 SHELL_TOOL: Final = "execute_command"
-# Each tool's package and its other names, available without importing any tool. The order is fixed, because a provider
-# caches the prompt only as long as the list of tools stays the same.
-PLACES: Final = {
-    "read_file": ("files", "Read"),
-    "list_files": ("files", "List"),
-    "glob": ("files", "Glob"),
-    "search_files": ("files", "Grep"),
-    "write_to_file": ("editing", "write_file", "Write"),
-    "edit_file": ("editing", "Edit"),
-    "apply_diff": ("editing", "Diff"),
-    "apply_patch": ("editing", "Patch"),
-    "execute_command": ("command", "Bash"),
-    "read_command_output": ("command", "Output"),
-    "background_process": ("command", "BackgroundProcess"),
-    "web_fetch": ("web", "WebFetch"),
-    "update_todo_list": ("task",),
-    "ask_followup_question": ("task",),
-    "attempt_completion": ("task",),
-    "new_task": ("task",),
-    "switch_mode": ("task",),
-}
+
+
+class BuiltIn(msgspec.Struct, frozen=True):
+    """A built-in tool, as far as it must be known before it is imported. `names` are its label and its aliases."""
+
+    id: str
+    package: str
+    names: tuple[str, ...] = ()
+
+
+# The order is fixed, because a provider caches the prompt only as long as the list of tools stays the same.
+BUILT_IN: Final = (
+    BuiltIn("read_file", "files", ("Read",)),
+    BuiltIn("list_files", "files", ("List",)),
+    BuiltIn("glob", "files", ("Glob",)),
+    BuiltIn("search_files", "files", ("Grep",)),
+    BuiltIn("write_to_file", "editing", ("write_file", "Write")),
+    BuiltIn("edit_file", "editing", ("Edit",)),
+    BuiltIn("apply_diff", "editing", ("Diff",)),
+    BuiltIn("apply_patch", "editing", ("Patch",)),
+    BuiltIn("execute_command", "command", ("Bash",)),
+    BuiltIn("read_command_output", "command", ("Output",)),
+    BuiltIn("background_process", "command", ("BackgroundProcess",)),
+    BuiltIn("web_fetch", "web", ("WebFetch",)),
+    BuiltIn("update_todo_list", "task"),
+    BuiltIn("ask_followup_question", "task"),
+    BuiltIn("attempt_completion", "task"),
+    BuiltIn("new_task", "task"),
+    BuiltIn("switch_mode", "task"),
+)
+BUILT_IN_IDS: Final = tuple(tool.id for tool in BUILT_IN)
 
 
 def builtin_names() -> dict[str, str]:
     """Every name of a built-in tool, mapped to its id. Imports none of them."""
-    others = {name: id for id, (_, *names) in PLACES.items() for name in names}
-    return {**others, **{id: id for id in PLACES}}
+    others = {name: tool.id for tool in BUILT_IN for name in tool.names}
+    return {**others, **{id: id for id in BUILT_IN_IDS}}
 
 
 def builtin_tools() -> tuple[AnyTool, ...]:
     """Import the tools. This happens with the first task, not with the first screen."""
-    return tuple(import_module(f"robota.tools.{room}.{id}").TOOL for id, (room, *_) in PLACES.items())
+    tools = (import_module(f"robota.tools.{tool.package}.{tool.id}").TOOL for tool in BUILT_IN)
+    return tuple(msgspec.structs.replace(tool, other_forms=_forms_of(tool.name)) for tool in tools)
+
+
+def _forms_of(id: str) -> "Callable[[], OtherForms]":
+    def forms() -> "OtherForms":
+        from robota.tools.foreign_calls import FOREIGN_CALLS
+
+        return FOREIGN_CALLS[id]
+
+    return forms
 
 
 def by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:

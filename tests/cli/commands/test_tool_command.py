@@ -80,7 +80,7 @@ def test_a_rule_can_forbid(robota: Robota) -> None:
 
 def test_a_failure_of_the_tool_is_exit_1(robota: Robota) -> None:
     assert outcome(robota, "read_file", path="gone", code=1)["status"] == "error"
-    assert "Invalid arguments" in outcome(robota, "read_file", file="gone", code=1)["content"]
+    assert "Invalid arguments" in outcome(robota, "read_file", nonsense="gone", code=1)["content"]
     assert "unclosed group" in outcome(robota, "Grep", path=".", regex="(", code=1)["content"]
 
 

@@ -310,8 +310,8 @@ class Admission:
         can_be_answered = runtime.options.launch.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
             verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
-        for_model, for_user = verdict.reason, f"{verdict.reason} {verdict.advice}".rstrip()
-        verdict = msgspec.structs.replace(verdict, reason=for_user)
+        for_model = verdict.reason
+        verdict = msgspec.structs.replace(verdict, reason=f"{verdict.reason} {verdict.advice}".rstrip())
         self._record(pending, verdict)
         if verdict.decision is Decision.DENY:
             message = pending.hooks.refusal or denied(for_model, following)
@@ -420,8 +420,8 @@ class Admission:
         try:
             prepared = await tool.prepare(pending.params, pending.context)
         except REPORTED_TO_MODEL as error:
-            # A call that cannot be prepared cannot run: the model learns it now, and nobody is asked.
-            raise CallStopped("error", shown_reason(error), str(error)) from error
+            is_mistake = isinstance(error, BadArguments)  # whatever it is, nobody is asked about a call that cannot run
+            raise CallStopped("error", shown_reason(error), str(error), is_mistake=is_mistake) from error
         except Exception as error:
             raise CallStopped("error", f"{tool.name} failed: {type(error).__name__}: {error}") from error
         return Admitted(

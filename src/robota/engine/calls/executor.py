@@ -177,7 +177,7 @@ class ToolExecutor:
         self._emit_start(call)
         executed = Executed(call=call, result=ToolResult(content="", is_error=True), status="interrupted")
         try:
-            executed = await self._admit_and_run(call, failed_before)
+            executed = _with_assumption(await self._admit_and_run(call, failed_before))
             if self._logs_each_result:
                 self._runtime.history.keep_result(executed.block)
             return executed
@@ -462,6 +462,15 @@ def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
     if admitted.hook_context:
         parts.append(f"<hook>\n{admitted.hook_context}\n</hook>")
     return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))
+
+
+def _with_assumption(executed: Executed) -> Executed:
+    """The same, with what was assumed to understand the call at the end of its result."""
+    if not executed.call.assumed:
+        return executed
+    content = f"{executed.result.content}\n[Read as {executed.call.name}: {', '.join(executed.call.assumed)}.]"
+    result = msgspec.structs.replace(executed.result, content=content)
+    return msgspec.structs.replace(executed, result=result)
 
 
 def _prefixed(note: str, result: ToolResult) -> ToolResult:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from robota.contracts.tool import BadArguments, Control, Effect, ToolCall, ToolResult
 from robota.engine.calls.executor import Executed, ToolExecutor
+from robota.engine.model.normal_form import NormalForm
 from robota.engine.model.reply import NativeCallFormat
 from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
@@ -30,8 +31,8 @@ async def call_once(options: Options, services: SessionServices, tool: str, argu
 async def run_call(options: Options, services: SessionServices, tool: str, arguments: dict[str, Any]) -> Executed:
     """Run one call as a task of its own. Nobody is asked: `options.launch.attended` should be false."""
     runtime = _runtime(options, services)
-    call = ToolCall(id=CALL_ID, name=tool, input=arguments)
-    runtime.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=tool, input=arguments),)))
+    call = NormalForm(services.tools.all).of(ToolCall(id=CALL_ID, name=tool, input=arguments))
+    runtime.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=call.name, input=call.input),)))
     outcome = "interrupted"
     try:
         [executed] = await ToolExecutor(runtime, _refuse_control).run([call])

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, assert_never
 
 import msgspec
@@ -243,8 +243,17 @@ class ReplyLength:
 class ReplyReader:
     """Takes the chunks of a reply. Text and reasoning become rows at once; calls are collected until the end."""
 
-    def __init__(self, rows: Rows, bus: EventBus, reader: TextReader, new_id: Iterator[str]) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        bus: EventBus,
+        reader: TextReader,
+        new_id: Iterator[str],
+        normal: Callable[[ToolCall], ToolCall] = lambda call: call,
+    ) -> None:
+        """`normal` brings a call into its normal form, in which everything else sees it."""
         self._rows = rows
+        self._normal = normal
         self._bus = bus
         self._reader = reader
         self._assembler = CallAssembler(new_id)
@@ -286,7 +295,7 @@ class ReplyReader:
         self._take_pieces(self._reader.finish())
         self._close_row()
         self._announce_held_arguments()
-        items = without_duplicates([item.finish() if isinstance(item, CallDraft) else item for item in self._written])
+        items = without_duplicates([self._finished(item) for item in self._written])
         calls = tuple(item for item in items if isinstance(item, ToolCall))
         turn = AssistantTurn(
             content=tuple(_block(item) for item in items),
@@ -296,6 +305,11 @@ class ReplyReader:
             usage=self.usage,
         )
         return Reply(turn=turn, calls=calls)
+
+    def _finished(self, item: AssistantBlock | ToolCall | CallDraft) -> AssistantBlock | ToolCall:
+        if isinstance(item, CallDraft):
+            return self._normal(item.finish())
+        return self._normal(item) if isinstance(item, ToolCall) else item
 
     def interrupted(self) -> str:
         """Close the rows of an interrupted reply; returns the text received so far."""

@@ -7,6 +7,7 @@ from itertools import count
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
+from robota.contracts.tool import ToolCall
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
 from robota.engine.model.system_prompt import ModePrompt, mode_prompt
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -122,9 +123,8 @@ class Requester:
             self._head = mode_prompt(self._runtime, self._call_format)
         self._record_contents()
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
-        reader = ReplyReader(
-            self._rows, self._bus, self._call_format.reader(self._head.specs, self._new_id), self._new_id
-        )
+        text_reader = self._call_format.reader(self._head.specs, self._new_id)
+        reader = ReplyReader(self._rows, self._bus, text_reader, self._new_id, self._normal)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
         try:
             await self._read(reader)
@@ -142,6 +142,15 @@ class Requester:
         self._history.add_reply(reply.turn)
         self._bus.emit(TurnReply(task_id=self._rows.task_id, reply=reply.turn))
         return reply
+
+    def _normal(self, call: ToolCall) -> ToolCall:
+        """The call in the form in which policy, hooks, the log and clients see it. Most have it already."""
+        tools = self._services.tools.all
+        if any(tool.name == call.name and tool.is_normal(call.input) for tool in tools):
+            return call
+        from robota.engine.model.normal_form import NormalForm
+
+        return NormalForm(tools).of(call)
 
     @property
     def contents(self) -> tuple[str, str, tuple[ToolSpec, ...]]:

@@ -133,7 +133,7 @@ class ReplayedTools:
     async def _prepared(self, tool: AnyTool, params: Any, context: ToolContext, call: RunCall) -> Prepared:
         if call.input is None:
             if call.status == "error" and call.result is not None and self._manner.counts_mistakes:
-                raise ToolError(call.result.content)
+                raise (BadArguments if isinstance(params, AnyInput) else ToolError)(call.result.content)
             return self._serving(call, lambda: None)
         is_known = call.tool == tool.name and not isinstance(params, AnyInput)
         if is_known and (call.delegated if tool.name in self._manner.delegating else tool.name in self._manner.talking):

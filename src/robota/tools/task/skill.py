@@ -1,6 +1,6 @@
 """Ask for the instructions of a skill."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -17,6 +17,9 @@ from robota.contracts.tool import (
     titled,
 )
 from robota.tools.presentation import SayTool, description_beside, tool_ask
+
+if TYPE_CHECKING:
+    from robota.contracts.written_call import OtherForms
 
 
 class SkillParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +42,13 @@ def touches(params: SkillParams) -> Touches:
     return Touches()
 
 
+def other_forms() -> "OtherForms":
+    """What other agents call the parameters."""
+    from robota.contracts.written_call import OtherForms
+
+    return OtherForms(parameters={"name": "skill", "skill_name": "skill", "arguments": "args", "input": "args"})
+
+
 TOOL = Tool(
     name="skill",
     label="Skill",
@@ -49,5 +59,6 @@ TOOL = Tool(
     touches=touches,
     prepare=prepare,
     hook_names=HookNames(),
+    other_forms=other_forms,
     title=titled("Skill", "skill"),
 )

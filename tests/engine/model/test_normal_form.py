@@ -1,0 +1,217 @@
+"""Calls in the forms of other agents: each becomes one call in our form, before anything judges or runs it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robota.contracts.tool import ToolCall
+from robota.engine.model.normal_form import NormalForm
+from robota.protocol.events import ToolStart, TurnReply
+from robota.tools.registry import builtin_tools
+from tests.engine.stage import Stage, call, play, tool_results
+
+NORMAL = NormalForm(builtin_tools())
+DONE = {"text": "done"}
+EDIT = {"path": "a.py", "old_string": "x", "new_string": "y"}
+PATCH = "*** Begin Patch\n*** Delete File: a\n*** End Patch"
+
+# What a model wrote, and the normal form of it.
+CORPUS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+    # Reading
+    ("Read", {"file_path": "a.py", "offset": 3, "limit": 5}, "read_file", {"path": "a.py", "offset": 3, "limit": 5}),
+    ("read", {"filePath": "a.py"}, "read_file", {"path": "a.py"}),
+    ("READ_FILE", {"Path": "a.py"}, "read_file", {"path": "a.py"}),
+    ("read_file", {"path": "a.py", "offset": 0}, "read_file", {"path": "a.py", "offset": 1}),
+    ("read_file", {"path": "a.py", "offset": "7", "limit": None}, "read_file", {"path": "a.py", "offset": 7}),
+    ("read_file", {"absolute_path": "/w/a.py"}, "read_file", {"path": "/w/a.py"}),
+    (
+        "read_file",
+        {"file_path": "a.py", "start_line": 10, "end_line": 19},
+        "read_file",
+        {"path": "a.py", "offset": 10, "limit": 10},
+    ),
+    ("view", {"path": "a.py", "view_range": [5, 8]}, "read_file", {"path": "a.py", "offset": 5, "limit": 4}),
+    ("view", {"path": "a.py", "view_range": [5, -1]}, "read_file", {"path": "a.py", "offset": 5}),
+    ("str_replace_editor", {"command": "view", "path": "a.py"}, "read_file", {"path": "a.py"}),
+    ("ReadFile", {"path": "a.py", "description": "look"}, "read_file", {"path": "a.py"}),
+    # Editing
+    ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "edit_file", EDIT),
+    ("edit", {"filePath": "a.py", "oldString": "x", "newString": "y"}, "edit_file", EDIT),
+    ("edit", {"path": "a.py", "edits": [{"oldText": "x", "newText": "y"}]}, "edit_file", EDIT),
+    ("str_replace", {"path": "a.py", "old_str": "x", "new_str": "y"}, "edit_file", EDIT),
+    (
+        "str_replace_based_edit_tool",
+        {"command": "str_replace", "path": "a.py", "old_str": "x", "new_str": "y"},
+        "edit_file",
+        EDIT,
+    ),
+    ("replace", {**EDIT, "instruction": "rename", "expected_replacements": 1}, "edit_file", EDIT),
+    ("replace", {**EDIT, "allow_multiple": "true"}, "edit_file", {**EDIT, "replace_all": True}),
+    ("MultiEdit", {"file_path": "a.py", "edits": [{"old_string": "x", "new_string": "y"}]}, "edit_file", EDIT),
+    ("Edit", {**EDIT, "replaceAll": True}, "edit_file", {**EDIT, "replace_all": True}),
+    ("Write", {"file_path": "a", "content": "x"}, "write_to_file", {"path": "a", "content": "x"}),
+    ("write_file", {"filePath": "a", "content": "x"}, "write_to_file", {"path": "a", "content": "x"}),
+    (
+        "str_replace_editor",
+        {"command": "create", "path": "a", "file_text": "x"},
+        "write_to_file",
+        {"path": "a", "content": "x"},
+    ),
+    ("apply_patch", {"input": PATCH}, "apply_patch", {"patch": PATCH}),
+    ("ApplyPatch", {"patchText": PATCH}, "apply_patch", {"patch": PATCH}),
+    ("apply_diff", {"file_path": "a", "diff": "d"}, "apply_diff", {"path": "a", "diff": "d"}),
+    # Commands
+    ("Bash", {"command": "ls", "description": "List"}, "execute_command", {"command": "ls"}),
+    ("bash", {"command": "ls", "timeout": 120000}, "execute_command", {"command": "ls", "timeout": 120.0}),
+    ("Bash", {"command": "ls", "timeout": 5000}, "execute_command", {"command": "ls", "timeout": 5.0}),
+    ("Bash", {"command": "ls", "timeout": 60}, "execute_command", {"command": "ls", "timeout": 60}),
+    ("execute_command", {"command": "ls", "timeout": 60000}, "execute_command", {"command": "ls", "timeout": 60}),
+    ("execute_command", {"command": "ls", "timeout": "30"}, "execute_command", {"command": "ls", "timeout": 30}),
+    ("Bash", {"command": "ls", "timeout": 900000}, "execute_command", {"command": "ls", "timeout": 600}),
+    (
+        "exec_command",
+        {"cmd": "ls", "workdir": "src", "timeout_ms": 500},
+        "execute_command",
+        {"command": "ls", "cwd": "src", "timeout": 0.5},
+    ),
+    ("shell", {"command": ["bash", "-lc", "ls | wc"]}, "execute_command", {"command": "ls | wc"}),
+    ("shell", {"command": ["ls", "a b"]}, "execute_command", {"command": "ls 'a b'"}),
+    ("run_shell_command", {"command": "ls", "dir_path": "src"}, "execute_command", {"command": "ls", "cwd": "src"}),
+    (
+        "Bash",
+        {"command": "npm start", "run_in_background": True},
+        "background_process",
+        {"action": "start", "command": "npm start"},
+    ),
+    ("Bash", {"command": "ls", "run_in_background": False}, "execute_command", {"command": "ls"}),
+    ("BashOutput", {"bash_id": "bg1"}, "background_process", {"action": "read", "id": "bg1"}),
+    ("KillShell", {"shell_id": "bg1"}, "background_process", {"action": "stop", "id": "bg1"}),
+    # Searching
+    ("Grep", {"pattern": "x"}, "search_files", {"regex": "x"}),
+    ("grep", {"pattern": "x", "include": "*.py"}, "search_files", {"regex": "x", "file_pattern": "*.py"}),
+    (
+        "Grep",
+        {"pattern": "x", "path": "src", "-C": 2, "-n": True, "output_mode": "content", "type": "py"},
+        "search_files",
+        {"regex": "x", "path": "src", "context": 2, "file_type": "py"},
+    ),
+    ("Grep", {"pattern": "x", "-i": True}, "search_files", {"regex": "(?i)x"}),
+    ("Grep", {"pattern": "x", "head_limit": 900}, "search_files", {"regex": "x", "max_results": 300}),
+    ("grep_search", {"pattern": "x", "dir_path": "src"}, "search_files", {"regex": "x", "path": "src"}),
+    ("Glob", {"pattern": "*.py", "path": None}, "glob", {"pattern": "*.py"}),
+    ("LS", {"path": "src", "ignore": ["x"]}, "list_files", {"path": "src"}),
+    ("list_directory", {"dir_path": "src"}, "list_files", {"path": "src"}),
+    # Everything else
+    ("WebFetch", {"url": "https://a.example", "prompt": "sum up"}, "web_fetch", {"url": "https://a.example"}),
+    (
+        "TodoWrite",
+        {"todos": [{"content": "a", "status": "completed", "activeForm": "A"}, {"content": "b", "status": "pending"}]},
+        "update_todo_list",
+        {"todos": "[x] a\n[ ] b"},
+    ),
+    (
+        "update_plan",
+        {"plan": [{"step": "a", "status": "in_progress"}], "explanation": "so"},
+        "update_todo_list",
+        {"todos": "[-] a"},
+    ),
+    ("update_todo_list", {"todos": ["a", "[x] b"]}, "update_todo_list", {"todos": "[ ] a\n[x] b"}),
+    (
+        "ask_followup_question",
+        {"question": "Which?", "follow_up": ["A"]},
+        "ask_followup_question",
+        {"question": "Which?", "follow_up": [{"text": "A"}]},
+    ),
+    (
+        "AskUserQuestion",
+        {"questions": [{"question": "Which?", "header": "DB", "options": [{"label": "A", "description": "d"}]}]},
+        "ask_followup_question",
+        {"question": "Which?", "follow_up": [{"text": "A"}]},
+    ),
+    (
+        "Task",
+        {"description": "d", "prompt": "do", "subagent_type": "code"},
+        "new_task",
+        {"message": "do", "mode": "code"},
+    ),
+    ("switch_mode", {"mode": "code", "reason": "r"}, "switch_mode", {"mode_slug": "code", "reason": "r"}),
+]
+
+
+def normal(name: str, arguments: dict[str, Any]) -> ToolCall:
+    return NORMAL.of(ToolCall(id="1", name=name, input=arguments))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "tool", "expected"), CORPUS, ids=[f"{row[0]} {json.dumps(row[1])[:50]}" for row in CORPUS]
+)
+def test_a_call_in_the_form_of_another_agent_is_understood(
+    name: str, arguments: dict[str, Any], tool: str, expected: dict[str, Any]
+) -> None:
+    made = normal(name, arguments)
+    assert (made.problem, made.name, made.input) == (None, tool, expected)
+    assert made.assumed or name == tool  # another name is always mentioned
+    again = NORMAL.of(made)
+    assert (again.name, again.input) == (made.name, made.input)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("read_file", {"path": "a", "file_path": "b"}, "both 'path' and 'file_path', with different values"),
+        ("Edit", {"path": "a", "edits": [{"oldText": "x"}, {"oldText": "y"}]}, 'for example edit_file {"path"'),
+        ("str_replace_editor", {"command": "insert", "path": "a", "insert_line": 3}, "for example edit_file"),
+        ("AskUserQuestion", {"questions": [{}, {}]}, "Make a call for each"),
+    ],
+)
+def test_what_can_mean_several_things_is_refused_with_a_way_to_say_it(
+    name: str, arguments: dict[str, Any], told: str
+) -> None:
+    made = normal(name, arguments)
+    assert made.problem is not None and told in made.problem and "Nothing was" in made.problem
+
+
+def test_the_same_value_under_two_names_is_no_contradiction() -> None:
+    assert normal("read_file", {"path": "a", "file_path": "a"}).input == {"path": "a"}
+
+
+NAMES = st.sampled_from([row[0] for row in CORPUS])
+KEYS = st.sampled_from(sorted({key for row in CORPUS for key in row[1]}))
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 200000), st.text(max_size=5), st.lists(st.text(max_size=3), max_size=3)
+)
+
+
+@given(NAMES, st.dictionaries(KEYS, VALUES, max_size=5))
+def test_the_normal_form_has_only_one_form(name: str, arguments: dict[str, Any]) -> None:
+    """Whatever is made of a call, making it again changes nothing: what was judged is what runs."""
+    made = normal(name, arguments)
+    again = NORMAL.of(made)
+    assert (again.name, again.input, again.problem) == (made.name, made.input, made.problem)
+
+
+def test_policy_log_and_clients_see_only_the_normal_form(workspace: Path) -> None:
+    """A rule for the real path denies the call, whatever its arguments are called."""
+    (workspace / "a.txt").write_text("one\n")
+    (workspace / "secret.txt").write_text("two\n")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        ran, denied = tool_results(stage)
+        assert "one" in ran.content and ran.content.endswith("[Read as read_file: Read → read_file, file_path → path.]")
+        assert denied.content.startswith("Denied: The deny rule Read(secret.txt) forbids it.")
+        assert [(start.tool, start.input) for start in stage.events_of(ToolStart)] == [
+            ("read_file", {"path": "a.txt"}),
+            ("read_file", {"path": "secret.txt"}),
+        ]
+        reply = stage.events_of(TurnReply)[0].reply
+        assert [use.input for use in reply.tool_uses] == [{"path": "a.txt"}, {"path": "secret.txt"}]
+        assert "file_path" not in stage.opened.log.path.read_text().replace("file_path → path", "")
+
+    calls = [call("Read", file_path="a.txt"), call("read", filePath="secret.txt")]
+    play(workspace, [{"calls": calls}, DONE], story, disallowed_tools=("Read(secret.txt)",))
