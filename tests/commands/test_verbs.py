@@ -1,10 +1,12 @@
 """Verbs: one declaration gives the sub-command, the slash command, completion, help and JSON."""
 
 import asyncio
+import inspect
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Literal
@@ -15,13 +17,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.cli.shell_host import ShellHost
+from robota.cli.subcommands import SUBCOMMANDS
 from robota.cli.verb_command import run_family
 from robota.cli.verb_parser import family_parser, parsed_arguments
 from robota.commands.arguments import written
 from robota.commands.command import SlashCommand
 from robota.commands.family_command import family_command
 from robota.commands.typed_words import parse_typed
-from robota.commands.verb import Answer, Family, Option, Positional, RestOfLine, TextOption, Verb, WrongArguments, told
+from robota.commands.verb import (
+    Answer,
+    Family,
+    Option,
+    Positional,
+    RestOfLine,
+    ShellVerb,
+    TextOption,
+    Verb,
+    WrongArguments,
+    told,
+)
 from robota.commands.verb_host import VerbHost
 from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Refused
@@ -199,3 +213,44 @@ def test_a_text_and_the_value_of_an_option_are_not_optional(typed: str) -> None:
 def test_a_line_with_open_quotes_is_refused() -> None:
     with pytest.raises(WrongArguments, match="Unbalanced quotes"):
         parse_typed(EVERYTHING, "it's")
+
+
+def every_verb(family: Family) -> Iterator[Verb[msgspec.Struct]]:
+    for each in (*family.verbs, *(() if family.main is None else (family.main,))):
+        yield from every_verb(each) if isinstance(each, Family) else (each,)
+
+
+@pytest.mark.parametrize("name", [name for name, (module, _) in SUBCOMMANDS.items() if ".families." in module])
+def test_every_verb_can_be_loaded_and_takes_its_arguments(name: str) -> None:
+    """Functions that are named as `module:function` exist, and take the struct that their verb declares."""
+    verbs = list(every_verb(import_module(SUBCOMMANDS[name][0]).FAMILY))
+    assert verbs
+    for verb in verbs:
+        *_, arguments = inspect.signature(verb.load(), eval_str=True).parameters.values()
+        assert issubclass(verb.arguments, arguments.annotation), f"{name} {verb.name}"
+
+
+@pytest.mark.parametrize("name", [name for name, (module, _) in SUBCOMMANDS.items() if ".families." in module])
+def test_a_verb_that_only_a_shell_has_says_why(name: str) -> None:
+    for verb in every_verb(import_module(SUBCOMMANDS[name][0]).FAMILY):
+        if isinstance(verb, ShellVerb):
+            assert verb.reason, f"{name} {verb.name}"
+
+
+def test_a_verb_of_a_shell_is_refused_in_a_conversation_with_its_reason(robota: Robota) -> None:
+    refused = robota("-p", "/mcp serve --permission-mode plan")
+    assert refused.code == 1
+    assert (
+        "it speaks MCP on standard input and output. There: robota mcp serve --permission-mode plan" in refused.stderr
+    )
+
+
+def test_a_program_in_a_slash_command_keeps_its_options(robota: Robota) -> None:
+    assert robota("-p", "/mcp add --scope user fs npx -y server --flag").code == 0
+    entry = json.loads(robota("mcp", "get", "fs", "--json").stdout)["entry"]
+    assert entry == {"command": "npx", "args": ["-y", "server", "--flag"]}
+
+
+def test_a_command_in_a_slash_command_follows_the_options(robota: Robota) -> None:
+    said = robota("-p", "/policy explain --mode plan -- git push --force")
+    assert said.stdout.startswith("deny: Plan mode") and "git push --force" in said.stdout

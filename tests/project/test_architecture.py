@@ -71,7 +71,7 @@ PLANTS = {
         file="tools/planted.py", line="import httpx2", contract="Only providers talk to the network"
     ),
     "a command that starts a prompt": Plant(
-        file="cli/commands/planted.py",
+        file="cli/configure/planted.py",
         line="import robota.cli.run.prompt",
         contract="The command line is parsed, configured and run in this order",
     ),

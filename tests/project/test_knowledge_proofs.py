@@ -19,7 +19,7 @@ FORMATS = {
     "pyproject.toml and package.json for @problems": "knowledge/mentions/test_project_checks.py",
     "plugin.json, marketplace.json, hooks.json, agents": "extensions/plugins/test_reading.py",
     ".mcp.json": "extensions/mcp/test_definitions.py",
-    "MCP servers of other agents": "cli/commands/mcp/test_importing.py",
+    "MCP servers of other agents": "commands/mcp/test_importing.py",
     "robota.lock": "config/trust/test_lock_file.py",
     "YAML": "config/test_yaml_document.py",
     "settings": "config/settings/test_settings.py",

@@ -29,7 +29,7 @@ SERVERS_AND_PROTOCOLS = {"starlette", "uvicorn", "mcp", "acp", "aiohttp"}
 # Modules, and packages with all that is in them, that are needed only later: by a call of a tool, by a command and
 # judging it, by a question to a person, by hooks and MCP servers that nobody configured.
 NEEDED_LATER = """
-    app.protection.hidden_files app.correctable_provider agents cli.commands cli.configure
+    app.protection.hidden_files app.correctable_provider agents cli.configure
     commands extensions hooks
     engine.calls.admission engine.calls.approval engine.calls.executor engine.context.reducer engine.context.summary
     engine.runtime.notification

@@ -81,7 +81,7 @@ def _elsewhere(argv: Sequence[str]) -> str | None:
 def _misspelt(argv: Sequence[str]) -> str | None:
     if argv[0].lower() in KNOWN_ELSEWHERE:
         return None
-    from robota.cli.command_parser import nearest
+    from robota.text.did_you_mean import nearest
 
     meant = nearest(argv[0], SUBCOMMANDS)
     return None if meant is None else f"Did you mean: {' '.join(('robota', meant, *argv[1:]))}"

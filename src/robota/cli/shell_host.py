@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from robota.cli.output import terminal_width
+from robota.cli.output import print_prose, terminal_width
 from robota.commands.verb_host import Progress
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.settings.load import Settings
@@ -57,6 +57,23 @@ class ShellHost:
     def path(self, typed: str) -> Path:
         return Path(typed)
 
+    def say(self, text: str) -> None:
+        if not self.wants_all:
+            print_prose(text)
+            sys.stdout.flush()
+
+    def confirm(self, question: str, *, default: bool) -> bool | None:
+        from robota.cli.questions import Cancelled, confirm
+
+        # With its own handler, asyncio would only cancel the verb, which waits for the answer.
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return confirm(question, default=default)
+        except Cancelled:
+            return None
+        finally:
+            signal.signal(signal.SIGINT, handler)
+
     def tell(self, notice: str) -> None:
         from robota.clients.terminal.width import width_of, wrapped
 
@@ -71,8 +88,6 @@ class ShellHost:
     def ask(self, about: str | RewindShown, question: str = "", *, default: bool) -> bool | None:
         if not self.can_ask:
             return None
-        from robota.cli.questions import Cancelled, confirm
-
         if isinstance(about, RewindShown):
             from robota.clients.render.command_text import command_text
             from robota.clients.render.rewind_lines import question_about
@@ -80,11 +95,4 @@ class ShellHost:
             question = question_about(about.result)
             about = command_text(about)
         print(about)
-        # With its own handler, asyncio would only cancel the verb, which waits for the answer.
-        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            return confirm(question, default=default)
-        except Cancelled:
-            return False
-        finally:
-            signal.signal(signal.SIGINT, handler)
+        return bool(self.confirm(question, default=default))

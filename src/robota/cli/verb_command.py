@@ -30,7 +30,7 @@ def run_family(family: Family, argv: Sequence[str]) -> int:
         arguments = parsed_arguments(options.verb, options)
         allowed = arguments.allowed_tools if isinstance(arguments, RunsCommands) else ()
         launch = LaunchOptions(cwd=options.cwd, allowed_tools=allowed, needs_model=False)
-        is_json = options.json is True
+        is_json = getattr(options, "json", None) is True  # an option of that name can mean something else
         host = ShellHost(launch, os.environ, is_json=is_json)
         answer = _execute(options.verb, host, arguments)
         for notice in answer.notices:

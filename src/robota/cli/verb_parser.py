@@ -12,7 +12,16 @@ import msgspec
 from robota.cli.command_parser import CommandParser
 from robota.cli.subcommands import SUBCOMMANDS
 from robota.commands.arguments import Declared, Kind, OptionArgument, PositionalArgument, declared, make_arguments
-from robota.commands.verb import Family, HiddenOption, RestOfLine, ShellCommand, Verb
+from robota.commands.verb import (
+    ADDRESS,
+    Family,
+    HiddenOption,
+    ProgramLine,
+    RestOfLine,
+    ShellCommand,
+    ValuesOption,
+    Verb,
+)
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -26,20 +35,42 @@ def subcommand_parser(name: str) -> CommandParser:
 
 def read_options(family: Family, argv: Sequence[str]) -> argparse.Namespace:
     """Parse what follows the name of the family. Words behind `--` are a command, even if they look like options."""
-    takes_command = any(_command_name(each) for each in (family.main, *family.verbs))
-    end = argv.index("--") if takes_command and "--" in argv else len(argv)
+    end = _end_of_own_words(family, argv)
     needs_words = family.main is None or any(each.is_required for each in declared(family.main.arguments).all)
     options = family_parser(family).read(argv[:end], needs_words=needs_words)
     command = _command_name(options.verb)
     if command:
-        setattr(options, command, [*getattr(options, command), *argv[end + 1 :]])
+        behind = argv[end + 1 :] if argv[end : end + 1] == ["--"] else argv[end:]
+        setattr(options, command, [*getattr(options, command), *behind])
     return options
 
 
+def _end_of_own_words(family: Family, argv: Sequence[str]) -> int:
+    """Where a command or a program begins, whose options are not ours."""
+    named = next((each for each in family.verbs if argv and each.name == argv[0]), family.main)
+    if not isinstance(named, Verb) or not _command_name(named):
+        return len(argv)
+    end = argv.index("--") if "--" in argv else len(argv)
+    arguments = declared(named.arguments)
+    if not isinstance(arguments.positionals[-1].how, ProgramLine):
+        return end
+    with_value = {flag for each in arguments.options if not each.is_flag for flag in (each.flag, *each.how.also)}
+    own, position = len(arguments.positionals) - 1, 1
+    while position < end:
+        word = argv[position]
+        if word.startswith("-"):
+            position += 2 if word in {"--cwd", *with_value} else 1
+            continue
+        if own == 0 and not word.startswith(ADDRESS):
+            return position
+        own, position = max(0, own - 1), position + 1
+    return end
+
+
 def _command_name(verb: Verb[Any] | Family | None) -> str:
-    """The name of the argument that is a shell command; empty if there is none."""
+    """The name of the argument that is a command or a program; empty if there is none."""
     positionals = declared(verb.arguments).positionals if isinstance(verb, Verb) else ()
-    return next((each.name for each in positionals if isinstance(each.how, ShellCommand)), "")
+    return next((each.name for each in positionals if isinstance(each.how, ShellCommand | ProgramLine)), "")
 
 
 def family_parser(family: Family) -> CommandParser:
@@ -67,7 +98,7 @@ def _add_verbs(parser: argparse.ArgumentParser, family: Family) -> None:
 
 def _add_arguments(parser: argparse.ArgumentParser, verb: Verb[Any]) -> None:
     arguments = declared(verb.arguments)
-    parser.set_defaults(verb=verb, json=False)
+    parser.set_defaults(verb=verb)
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
     if all(option.flag != "--json" for option in arguments.options):
         parser.add_argument("--json", action="store_true", help="print JSON")
@@ -100,10 +131,12 @@ def _add_option(parser: Any, argument: OptionArgument) -> None:
         action = "store_false" if argument.is_on else "store_true"
         parser.add_argument(*flags, dest=argument.name, action=action, help=argument.how.help)
         return
+    is_many = isinstance(argument.how, ValuesOption)
     parser.add_argument(
         *flags,
         dest=argument.name,
-        action="append" if argument.is_repeatable else "store",
+        action="append" if argument.is_repeatable and not is_many else "store",
+        nargs="+" if is_many else None,
         required=argument.is_required,
         metavar=argument.how.metavar or None,
         help=argument.how.help,

@@ -32,14 +32,20 @@ MODULES: Final = (
     "families.proof.report",
     "families.proof.trace",
     "families.doctor",
-    "conversation.extensions",
+    "families.mcp",
+    "families.hooks",
+    "families.skills",
+    "families.tool",
+    "families.instructions",
+    "families.trust",
+    "families.policy",
+    "families.config",
     "families.plugins",
     "families.memory",
     "families.intents",
     "families.worktrees",
     "conversation.appearance",
     "conversation.output_style",
-    "conversation.init",
 )
 # Written by `make reference`, so that a list of all commands does not import all families.
 INDEX: Final = Path(__file__).with_name("index.json")

@@ -80,6 +80,16 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
         except RuntimeError as error:
             raise ConfigError(f"There is no home directory for {typed}. Nothing was changed.") from error
 
+    @property
+    def can_ask(self) -> bool:
+        return False  # the user is asked by what a command returns
+
+    def say(self, text: str) -> None:
+        self.notices.append(text)
+
+    def confirm(self, question: str, *, default: bool) -> bool | None:
+        return None
+
     def tell(self, notice: str) -> None:
         self.notices.append(notice)
 
@@ -88,4 +98,4 @@ class CommandHost(msgspec.Struct, frozen=True, kw_only=True):
         yield lambda *_: None  # the client shows that the command runs
 
     def ask(self, about: "str | RewindShown", question: str = "", *, default: bool) -> bool | None:
-        return None  # the user is asked by what a command returns
+        return None

@@ -7,7 +7,6 @@ from typing import Final
 from robota.commands.command import CommandProvider, SlashCommand, wrong_arguments
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandSource
-from robota.text.visible import single_line
 
 # If two commands have the same name, the source that comes first here wins.
 PRECEDENCE: Final = (
@@ -19,21 +18,18 @@ PRECEDENCE: Final = (
     CommandSource.MCP,
 )
 
-# Commands that only show something here and do more as a sub-command of `robota`.
-IN_A_SHELL: Final = ("mcp", "skills", "doctor")
-SETTINGS: Final = "In a shell: robota config. Here, /permissions, /model, /theme and /language change some settings."
 # Names in other agents, and what to use here.
 ELSEWHERE: Final = {
     "agents": "Agents are not supported yet.",
-    "bug": "To pack a session for a bug report, run in a shell: robota report",
+    "bisect": "It runs a test many times, so it works only in a shell: robota bisect",
+    "bug": "/report packs this session for a bug report.",
     "checkpoint": "/rewind list shows the points you can rewind to.",
     "checkpoints": "/rewind list shows the points you can rewind to.",
-    "config": SETTINGS,
     "login": "To save an API key, run in a shell: robota login; or use /provider add here.",
     "logout": "To remove an API key, run in a shell: robota logout",
     "redo": "Did you mean /rewind redo?",
+    "replay": "It runs a whole session again, so it works only in a shell: robota replay",
     "restore": "Did you mean /rewind restore?",
-    "settings": SETTINGS,
     "undo": "Did you mean /rewind undo?",
     "vim": "To use vi keys in the input, set ROBOTA_KEYS=vi in the environment.",
 }
@@ -61,9 +57,7 @@ class CommandRegistry:
 
     def refuse_arguments(self, command: SlashCommand, arguments: str) -> Refused:
         """The refusal of arguments that would be lost, because the command takes none."""
-        name = command.info.name
-        shell = f" In a shell: robota {name} {single_line(arguments, 200)}." if name in IN_A_SHELL else ""
-        return wrong_arguments(command.info, f"/{name} takes no arguments.{shell}")
+        return wrong_arguments(command.info, f"/{command.info.name} takes no arguments.")
 
     def _found(self) -> Iterable[SlashCommand]:
         for provider in self._providers:

@@ -8,7 +8,17 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from robota.commands.arguments import Declared, OptionArgument, declared, make_arguments
-from robota.commands.verb import ListOption, RestOfLine, ShellCommand, ShellOption, TextOption, Verb, WrongArguments
+from robota.commands.verb import (
+    ADDRESS,
+    ListOption,
+    ProgramLine,
+    RestOfLine,
+    ShellCommand,
+    ShellOption,
+    TextOption,
+    Verb,
+    WrongArguments,
+)
 
 DASHES: Final = "--"
 WORD: Final = re.compile(r"\S+")
@@ -71,6 +81,9 @@ class _Reader:
         while rest:
             word = rest.pop(0)
             flag, equals, value = word.partition("=")
+            if self._starts_program(word):
+                self.values[self._positionals[0].name] = [*([] if word == DASHES else [word]), *rest]
+                return
             if self._is_dashes(word):
                 self.values.setdefault(self._after_dashes, []).extend(rest)
                 return
@@ -102,6 +115,11 @@ class _Reader:
             else:
                 self._note_positional(word[0])
 
+    def _starts_program(self, word: str) -> bool:
+        """Whether this word and everything behind it is a program with its arguments."""
+        is_next = bool(self._positionals) and isinstance(self._positionals[0].how, ProgramLine)
+        return is_next and (word == DASHES or not word.startswith(("-", *ADDRESS)))
+
     def _ends_text(self, word: str) -> bool:
         return word in self._options or self._is_dashes(word)
 
@@ -111,7 +129,10 @@ class _Reader:
     def _note_positional(self, word: str) -> None:
         if not self._positionals:
             raise WrongArguments(f"{word!r} does not belong here.")
-        self.values[self._positionals.pop(0).name] = word
+        if self._positionals[0].is_repeatable:
+            self.values.setdefault(self._positionals[0].name, []).append(word)
+        else:
+            self.values[self._positionals.pop(0).name] = word
 
     def _note(self, option: OptionArgument, value: str | None) -> None:
         if value is None and not option.is_flag:

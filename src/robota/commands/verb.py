@@ -24,6 +24,7 @@ DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 CONFIGURATION: Final = 3
+ADDRESS: Final = ("http://", "https://")
 
 Complete = Callable[[VerbHost], Iterable[SubcommandInfo]]
 
@@ -42,6 +43,10 @@ class RestOfLine(Positional, frozen=True):
 
 class ShellCommand(RestOfLine, frozen=True):
     """A shell command: in a shell, words that are quoted again and may follow `--`."""
+
+
+class ProgramLine(Positional, frozen=True):
+    """A URL, or a program with its arguments: from the first word of the program on, everything belongs to it."""
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -70,6 +75,10 @@ class TextOption(Option, frozen=True):
 
 class ListOption(Option, frozen=True):
     """A repeatable option. In a slash command, its values can also follow `--`."""
+
+
+class ValuesOption(ShellOption, frozen=True):
+    """An option that takes several values at once, and that only the sub-command has."""
 
 
 class NeedsAgreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,6 +268,11 @@ def told(text: str, data: Any = None, *, exit_code: int = DONE) -> Answer:
 def printed(output: PagedOutput | RawOutput, data: Any = None) -> Answer:
     """An answer that only a shell can print."""
     return msgspec.structs.replace(told("", data), output=output)
+
+
+def raw(text: str, data: Any = None) -> Answer:
+    """An answer that is a text, which a shell prints as it is: it is never wrapped."""
+    return msgspec.structs.replace(told(text, data), output=RawOutput((f"{text}\n".encode(errors="surrogateescape"),)))
 
 
 def table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], data: Any = None, *, nothing: str = "") -> Answer:

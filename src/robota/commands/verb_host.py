@@ -63,6 +63,19 @@ class VerbHost(Protocol):
         """The path of a file that the user named."""
         ...
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether a user is there who can be asked at once."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Show a part of the answer at once, before a question or while something takes long."""
+        ...
+
+    def confirm(self, question: str, *, default: bool) -> bool | None:
+        """Ask a user who `can_ask`; None if the user does not decide."""
+        ...
+
     def tell(self, notice: str) -> None:
         """Tell the user something besides the answer."""
         ...

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from robota.cli.command_parser import CommandParser, did_you_mean
+from robota.cli.command_parser import CommandParser
 from robota.cli.output import print_columns, print_json
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
@@ -16,6 +16,7 @@ from robota.config.settings.load import Settings, load_settings
 from robota.providers.environment_profile import current_profile, environment_profiles
 from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, price_of, ready
+from robota.text.did_you_mean import did_you_mean
 from robota.text.visible import single_line
 
 DONE: Final = 0

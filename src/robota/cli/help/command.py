@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from robota.cli.arguments import parser as main_parser
-from robota.cli.command_parser import CommandParser, did_you_mean
+from robota.cli.command_parser import CommandParser
 from robota.cli.help.front_page import all_commands, front_page
 from robota.cli.help.topics import LISTS, Topic, help_words, topic_named, topics
 from robota.cli.output import in_columns, terminal_width
 from robota.cli.subcommands import SUBCOMMANDS
+from robota.text.did_you_mean import did_you_mean
 
 DONE: Final = 0
 USAGE: Final = 2

@@ -307,9 +307,10 @@ def _prepare_terminal(arguments: CommandLine) -> int | None:
         if code is not None:
             return code
     if root.is_dir() and _needs_trust_question(root):
-        from robota.cli.commands.trust.command import ask_if_needed
+        from robota.cli.shell_host import ShellHost
+        from robota.commands.trust.deciding import ask_if_needed
 
-        ask_if_needed(root, os.environ)
+        ask_if_needed(ShellHost(arguments, os.environ, is_json=False))
     notice = None if arguments.disable_update_check else start_up_notice(os.environ, settings.values.update_check)
     if notice is not None:
         _warn(notice)

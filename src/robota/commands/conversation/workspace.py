@@ -1,4 +1,4 @@
-"""Commands about the workspace: diff, background commands and review."""
+"""Commands about the workspace: diff, background commands, review and instructions."""
 
 import asyncio
 from collections.abc import Iterable
@@ -23,6 +23,12 @@ NO_PROCESSES: Final = "There are no background processes."
 DIFF: Final = SlashCommandInfo(
     name="diff", argument_hint="[N]", description="show what this session changed, or only prompt N"
 )
+INIT: Final = SlashCommandInfo(
+    name="init",
+    argument_hint="[WORDS]",
+    description="let the model write or improve AGENTS.md, optionally with guidance",
+    needs_model=True,
+)
 BACKGROUND: Final = SlashCommandInfo(
     name="background",
     argument_hint="[list | read ID [LINE] | stop ID | close ID]",
@@ -45,7 +51,7 @@ REVIEW: Final = SlashCommandInfo(
 
 
 def commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/diff`, `/background` and `/review`."""
+    """`/diff`, `/background`, `/review` and `/init`."""
     session, processes = host.session, host.services.processes
 
     async def diff(arguments: str) -> CommandOutcome | Refused:
@@ -57,12 +63,16 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
     async def background(arguments: str) -> CommandOutcome | Refused:
         return await _background(arguments.split(), processes)
 
+    async def init(arguments: str) -> CommandOutcome | Refused:
+        return await send_prompt(session, f"/init {arguments}".strip())
+
     async def review(arguments: str) -> CommandOutcome | Refused:
         return await send_prompt(session, f"/review {arguments}".strip())
 
     yield SlashCommand(info=DIFF, run=diff)
     yield SlashCommand(info=BACKGROUND, run=background, complete=partial(_complete_ids, processes))
     yield SlashCommand(info=REVIEW, run=review)
+    yield SlashCommand(info=INIT, run=init)
 
 
 async def _background(words: list[str], processes: Processes) -> CommandOutcome | Refused:

@@ -1,13 +1,14 @@
 """The verbs of rewinding: what the prompts of a session changed, and restoring earlier states."""
 
+import os
 import shlex
-from typing import Annotated, Final
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
 from robota.commands.arguments import written
-from robota.commands.point_table import point_table
-from robota.commands.rewind_target import rewinding
 from robota.commands.verb import (
     FAILED,
     Answer,
@@ -17,6 +18,7 @@ from robota.commands.verb import (
     HiddenOption,
     Option,
     Positional,
+    SessionRefused,
     ShellOption,
     Verb,
     WrongArguments,
@@ -24,16 +26,27 @@ from robota.commands.verb import (
     told,
 )
 from robota.commands.verb_host import VerbHost
-from robota.contracts.rewind import RewindError
+from robota.contracts.rewind import RewindError, RewindService
+from robota.engine.session.rewinding import SessionRewind
+from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogInUse
-from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRewind
-from robota.protocol.rewind import RewindScope
+from robota.protocol.commands import RedoRewind, Refused, RewindRequest, RewindTo, UndoRewind
+from robota.protocol.rewind import PromptPoint, RewindResult, RewindScope
 from robota.protocol.slash_commands import DiffShown, RewindShown
+from robota.protocol.views import TableView
+from robota.text.visible import single_line
 
 SHOWN: Final = 50
+COLUMNS: Final = ("N", "CALLS", "PROMPT", "FILES CHANGED")
+MAX_TEXT: Final = 60
+MAX_PROMPT: Final = 40  # leaves room for the files on a terminal of 80 columns
+MAX_FILES: Final = 3
+ABANDONED: Final = "(left) "
 NUMBER: Final = "number of the prompt in the list"
 IN_USE: Final = "this session is open in another process. Nothing was changed. Use /rewind there, or close it."
 NOBODY: Final = "Not a terminal, so nobody can confirm. Nothing was changed. Use --yes or --dry-run"
+
+T = TypeVar("T")
 
 
 class OfSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,22 +94,81 @@ class RestoreCode(Rewinding, frozen=True, kw_only=True):
     number: Annotated[int, Positional("N", NUMBER)]
 
 
+class RewindTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A session. `relative` turns a path that the user typed into one of its workspace."""
+
+    session_id: str
+    service: RewindService
+    relative: Callable[[str], str] = str
+
+
+@contextmanager
+def _target(host: VerbHost, session: str | None, *, is_written: bool) -> Iterator[RewindTarget]:
+    """A session to look at or, with `is_written`, to rewind. In a conversation, it is always its own."""
+    if host.opened is not None:
+        service = OpenSessionRewind(host.opened.session.rewind)
+        yield RewindTarget(session_id=host.opened.options.session_id, service=service)
+        return
+    from robota.app.rewinding.rewind import stored_rewinder
+    from robota.commands.sessions.selection import session_with_checkpoints, session_workspace
+
+    stored = session_with_checkpoints(host, session)
+    directory, workspace = stored.directory, session_workspace(stored, host.root)
+    checkpoints = host.settings.values.checkpoints
+    with (
+        host.progress("reading the log", directory / LOG_NAME) as progress,
+        stored_rewinder(
+            checkpoints, workspace, host.env, directory, is_written=is_written, progress=progress
+        ) as rewinder,
+    ):
+        yield RewindTarget(
+            session_id=directory.name,
+            service=rewinder,
+            relative=lambda path: os.path.relpath(host.cwd.resolve() / path, workspace),
+        )
+
+
+class OpenSessionRewind:
+    """Rewinds the session of a conversation. Raises `SessionRefused`."""
+
+    def __init__(self, rewind: SessionRewind) -> None:
+        self._rewind = rewind
+
+    async def points(self, newest: int | None = None) -> tuple[PromptPoint, ...]:
+        return _accepted(await self._rewind.points())[-(newest or 0) :]
+
+    async def diff(self, number: int | None) -> str:
+        return _accepted(await self._rewind.diff(number))
+
+    async def preview(self, order: RewindRequest) -> RewindResult:
+        return _accepted(await self._rewind.preview(order))
+
+    async def carry_out(self, order: RewindRequest) -> RewindResult:
+        return _accepted(await self._rewind.go(order))
+
+
+def _accepted(answer: T | Refused) -> T:
+    if isinstance(answer, Refused):
+        raise SessionRefused(answer)
+    return answer
+
+
 async def _list(host: VerbHost, args: ListPrompts) -> Answer:
     if args.last is not None and args.last < 1:
         raise WrongArguments(f"--last: '{args.last}' is not a number from 1.")
     newest = SHOWN if args.last is None and not host.wants_all else args.last
-    with rewinding(host, args.session, is_written=False) as target:
+    with _target(host, args.session, is_written=False) as target:
         points = await target.service.points(newest)
     data = {"session": target.session_id, "prompts": points}
     if not points:
         return told("This session has no prompts.", data)
     older = points[0].number - 1
     notices = (f"{older:,} older prompts are not shown; --last N shows more.",) if older else ()
-    return msgspec.structs.replace(shown(point_table(points), data), notices=notices)
+    return msgspec.structs.replace(shown(_point_table(points), data), notices=notices)
 
 
 async def _diff(host: VerbHost, args: DiffPrompts) -> Answer:
-    with rewinding(host, args.session, is_written=False) as target:
+    with _target(host, args.session, is_written=False) as target:
         diff = await target.service.diff(args.number)
     data = {"session": target.session_id, "diff": diff}
     return Answer(outcome=DiffShown(diff=diff), data=data) if diff else told("Nothing has changed.", data)
@@ -124,7 +196,7 @@ async def _redo(host: VerbHost, args: Rewinding) -> Answer:
 async def _rewind(host: VerbHost, verb: str, args: Rewinding, request: RewindRequest) -> Answer:
     """Show what would happen, and do it if the user confirms. In a conversation, the line in the answer confirms."""
     has_saved = False
-    with rewinding(host, args.session, is_written=not args.dry_run) as target:
+    with _target(host, args.session, is_written=not args.dry_run) as target:
         if isinstance(request, RewindTo):
             request = msgspec.structs.replace(request, only=tuple(map(target.relative, request.only)))
         if args.dry_run or not args.yes:
@@ -154,6 +226,38 @@ def _unconfirmed(host: VerbHost, preview: RewindShown) -> Answer:
     if host.opened is None:
         raise RewindError(NOBODY)
     return Answer(outcome=preview)
+
+
+def _point_table(points: Sequence[PromptPoint]) -> TableView:
+    """A row per prompt: number, calls, text and changed files. Prompts on an abandoned branch are marked."""
+    return TableView(columns=COLUMNS, rows=tuple(map(_row, points)))
+
+
+def _row(point: PromptPoint) -> tuple[str, ...]:
+    mark = "" if point.is_live else ABANDONED
+    prompt = mark + single_line(point.prompt, MAX_PROMPT)
+    return (str(point.number), str(len(point.calls)), prompt, _files_cell(point))
+
+
+def _files_cell(point: PromptPoint) -> str:
+    if point.files is None:
+        return "(checkpoints removed)"
+    shown = ", ".join(single_line(path, MAX_TEXT) for path in point.files[:MAX_FILES])
+    more = f" and {len(point.files) - MAX_FILES} more" if len(point.files) > MAX_FILES else ""
+    return f"{shown}{more}{_not_captured(point)}".strip()
+
+
+def _not_captured(point: PromptPoint) -> str:
+    """The files that the checkpoints do not contain: the first ones with reasons, and how many more."""
+    if not point.not_captured:
+        return ""
+    named = [
+        f"{single_line(each.path, MAX_TEXT)}: {single_line(each.reason, MAX_TEXT)}"
+        for each in point.left_out[:MAX_FILES]
+    ]
+    more = point.not_captured - len(named)
+    counted = [f"{more} more" if named else str(more)] if more else []
+    return f" (not captured: {'; '.join([*named, *counted])})"
 
 
 def _explain(error: Exception) -> Failure:

@@ -1,14 +1,14 @@
-"""`robota mcp login` and `logout`: sign in to a server with a browser, which is redirected to a local port."""
+"""Signs in to an MCP server with a browser, which is redirected to a local port."""
 
-import argparse
 import asyncio
-import os
 import sys
 from hmac import compare_digest
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
+from robota.commands.families.mcp import OneServer, SignInToServer
+from robota.commands.verb import Answer, VerbFailed, told
+from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
 from robota.config.settings.load import load_settings
 from robota.extensions.mcp.configured_servers import load_servers
@@ -21,8 +21,6 @@ from robota.workspace.user_programs.browser import open_page
 if TYPE_CHECKING:
     from mcp.shared.auth import AuthorizationCodeResult
 
-EXIT_SUCCESS: Final = 0
-EXIT_FAILED: Final = 1
 LIMIT_S: Final = 600
 MAX_REQUEST_BYTES: Final = 16 * 1024
 MAX_ADDRESS_LENGTH: Final = 8000
@@ -30,55 +28,51 @@ DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 PAGE: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n%s\n"
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the action."""
-    server = _server(options.server, options.root)
-    store = SignInStore(os.environ)
-    if options.action == "logout":
-        outcome = "You are signed out of" if store.forget(server.url) else "You were not signed in to"
-        print(f"{outcome} {server.name}.")
-        return EXIT_SUCCESS
-    return asyncio.run(_login(server, store, opens_browser=not options.no_browser))
-
-
-def _server(name: str, root: Path) -> HttpServer:
-    servers = load_servers(load_settings(root, os.environ), os.environ).servers
-    found = next((server for server in servers if server.name == name), None)
-    if found is None:
-        known = ", ".join(server.name for server in servers) or "none"
-        raise ConfigError(f"There is no MCP server {single_line(name)!r} here. Available: {known}.")
-    if not isinstance(found, HttpServer):
-        raise ConfigError(f"{name} is a local program; there is nothing to sign in to.")
-    return found
-
-
-async def _login(server: HttpServer, store: SignInStore, *, opens_browser: bool) -> int:
+async def sign_in_to(host: VerbHost, args: SignInToServer) -> Answer:
+    """Sign in to a server in the browser."""
     from robota.extensions.mcp.sdk import sign_in
     from robota.extensions.mcp.sign_in import Browser
 
-    waiting = ReturnPort()
+    server, store, waiting = _server(host, args.server), SignInStore(host.env), ReturnPort()
+    has_display = sys.platform == "darwin" or any(map(host.env.get, DISPLAYS))
+
+    async def go_to(address: str) -> None:
+        waiting.expect(address)
+        host.say(f"Sign in at this URL:\n{single_line(address, MAX_ADDRESS_LENGTH)}")
+        if has_display and not args.no_browser:
+            await asyncio.to_thread(open_page, address, host.env, host.root)
+
     async with await asyncio.start_server(waiting.serve, "127.0.0.1", 0) as listener:
         port = listener.sockets[0].getsockname()[1]
-
-        async def go_to(address: str) -> None:
-            waiting.expect(address)
-            print(f"Sign in at this URL:\n{single_line(address, MAX_ADDRESS_LENGTH)}", flush=True)
-            if opens_browser and (sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))):
-                await asyncio.to_thread(open_page, address, os.environ, Path.cwd())
-
         browser = Browser(redirect_to=f"http://127.0.0.1:{port}/callback", go_to=go_to, come_back=waiting.answer)
         try:
             async with asyncio.timeout(LIMIT_S):
                 tools = await sign_in(server, store, browser)
-        except Exception as error:  # noqa: BLE001 - a boundary: a server can fail in many ways
+        except Exception as error:
             store.forget(server.url)
-            print(f"robota: You are not signed in to {server.name}: {_innermost(error)}", file=sys.stderr)
-            return EXIT_FAILED
-    if store.load(server.url) is None:
-        print(f"{server.name} works without signing in. It has {counted(tools, 'tool')}.")
-    else:
-        print(f"You are signed in to {server.name}. It has {counted(tools, 'tool')}.")
-    return EXIT_SUCCESS
+            raise VerbFailed(f"You are not signed in to {server.name}: {_innermost(error)}") from error
+    needed = store.load(server.url) is not None
+    state = f"You are signed in to {server.name}." if needed else f"{server.name} works without signing in."
+    return told(f"{state} It has {counted(tools, 'tool')}.", {"name": server.name, "signedIn": needed, "tools": tools})
+
+
+def sign_out_of(host: VerbHost, args: OneServer) -> Answer:
+    """Forget the sign-in of a server."""
+    server = _server(host, args.server)
+    was_signed_in = SignInStore(host.env).forget(server.url)
+    outcome = "You are signed out of" if was_signed_in else "You were not signed in to"
+    return told(f"{outcome} {server.name}.", {"name": server.name, "wasSignedIn": was_signed_in})
+
+
+def _server(host: VerbHost, name: str) -> HttpServer:
+    servers = load_servers(load_settings(host.root, host.env), host.env).servers
+    server = next((each for each in servers if each.name == name), None)
+    if server is None:
+        known = ", ".join(each.name for each in servers) or "none"
+        raise ConfigError(f"There is no MCP server {single_line(name)!r} here. Available: {known}.")
+    if not isinstance(server, HttpServer):
+        raise ConfigError(f"{name} is a local program; there is nothing to sign in to.")
+    return server
 
 
 class ReturnPort:

@@ -1,0 +1,1 @@
+"""What the verbs of MCP servers do: edit entries, start servers, sign in."""

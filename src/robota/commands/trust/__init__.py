@@ -1,0 +1,1 @@
+"""What the verb `trust` does: show what a workspace would load, and ask."""
