@@ -176,3 +176,17 @@ def test_a_rule_saved_for_the_project_is_no_trust_in_its_scripts(robota: Robota)
     assert "not trusted" in told(robota)
     assert witness(robota) == []
     assert "is not trusted, so its configuration was ignored" not in told(robota)
+
+
+@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
+def test_a_repository_cannot_silence_a_guarding_hook_by_changing_its_script(robota: Robota, mode: str) -> None:
+    """The call that the hook would have checked is asked about, and denied where nobody can answer."""
+    path = write(robota, "scripts/check.sh", "#!/bin/sh\nexit 0\n")
+    edit = call("write_to_file", path="new.txt", content="new")
+    hooked(robota, "scripts/check.sh", {"calls": [edit]}, {"text": "done"}, event="PreToolUse")
+    told(robota, "--permission-mode", mode)
+    (robota.workspace / "new.txt").unlink()
+    path.write_text("#!/bin/sh\nexit 0 # changed\n")
+    words = told(robota, "--permission-mode", mode, "--verbose")
+    assert not (robota.workspace / "new.txt").exists(), words
+    assert "scripts/check.sh changed since you agreed" in words and "robota trust" in words

@@ -9,7 +9,7 @@ import msgspec
 
 from robota.contracts.hook import HookEvent, HookResult
 from robota.hooks.definitions import CommandHandler, Handler, HttpHandler, timeout_of
-from robota.hooks.results import HookFailed, parse_command_result, parse_result_text
+from robota.hooks.results import HookFailed, HookRefused, parse_command_result, parse_result_text
 from robota.workspace.outside_code.code_search import NamedProgram
 from robota.workspace.outside_code.outside_code import CodeRefused, OutsideCode
 from robota.workspace.outside_program import ProgramStart
@@ -78,7 +78,7 @@ async def _run_command(handler: CommandHandler, payload: HookPayload, environmen
         )
         ended = await run_filter(program, payload.body, timeout_s, environment.watch)
     except CodeRefused as problem:
-        raise HookFailed(f"it was not run: {problem}") from problem
+        raise HookRefused(f"it was not run: {problem}") from problem
     except OSError as error:
         raise HookFailed(f"it cannot be started: {error.strerror or error}") from error
     return parse_command_result(payload.event, ended)

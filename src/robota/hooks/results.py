@@ -33,6 +33,10 @@ class HookFailed(Exception):
     """A hook gave no decision, because of a crash, a time-out or unreadable output. The message says which."""
 
 
+class HookRefused(HookFailed):
+    """A hook was not run, because the user has not agreed to the files of the workspace that it runs."""
+
+
 def parse_command_result(event: HookEvent, process: FilterOutcome) -> HookResult:
     """The result of a command; raises `HookFailed` if it gave none."""
     if process.exit_code == BLOCKING_EXIT:

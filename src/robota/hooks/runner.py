@@ -30,7 +30,7 @@ from robota.hooks.claude_format import (
 )
 from robota.hooks.definitions import CommandHandler, HandlerToRun, HookRule, HookSet, rule_applies
 from robota.hooks.handlers import HandlerEnvironment, HookPayload, hook_program, run_handler
-from robota.hooks.results import HookFailed, failed_closed, merge_results
+from robota.hooks.results import HookFailed, HookRefused, failed_closed, merge_results
 from robota.log.errors import LogWriteError
 from robota.workspace.outside_code.outside_code import OutsideCode
 from robota.workspace.process.tree import OrphanGuard
@@ -196,8 +196,12 @@ class Hooks:
             return await run_handler(handler, payload, environment)
         except HookFailed as problem:
             problem_text = f"The {payload.event} hook {handler.name!r} returned no decision: {problem}."
+            is_refused = isinstance(problem, HookRefused)
         if handler.fail_closed or payload.event is HookEvent.WORKTREE_CREATE:
             return failed_closed(payload.event, problem_text)
+        if is_refused and payload.event is HookEvent.PRE_TOOL_USE:
+            # A repository must not silence a hook that guards calls by changing a file that it runs.
+            return HookResult(decision="ask", reason=problem_text)
         return HookResult(messages=(problem_text,))
 
     def _start(self, to_run: HandlerToRun, payload: HookPayload) -> asyncio.Task[HookResult]:
