@@ -25,7 +25,8 @@ HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
     """A simple command, its unwrapped form, and the directories it may run in.
 
-    `looks` describes what it reads, if it is read-only.
+    `looks` describes what it reads, if it is read-only. `feeder` is the command before it, if that names the files that
+    `xargs` adds to this one.
     """
 
     command: SimpleCommand
@@ -33,6 +34,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
     directories: tuple[str, ...]
     label: str
     looks: OnlyLooks | None
+    feeder: str = ""
 
     @property
     def inner(self) -> Argv:

@@ -1,14 +1,14 @@
 """Detects commands that delete something vital: the root or a child of it, home, the workspace or its parents.
 
-Also those that recursively delete directories outside the workspace, or git's data. The check looks behind wrappers,
-into shell scripts and loops, and through variables that are assigned in the same command. It also looks at arguments
-that a program could run as a command. It does not see what a program reads from a pipe or a file, nor what a script in
-another language does (`python -c`).
+Also those that recursively delete directories outside the workspace, or git's data, and those that name a disk. The
+check looks behind wrappers, into shell scripts and loops, and through variables that are assigned in the same command.
+It also looks at arguments that a program could run as a command, and at names that `xargs` gets through a pipe. It does
+not see what else a program reads from a pipe or a file, nor what a script in another language does (`python -c`).
 """
 
 import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice, pairwise, product
 from pathlib import Path
@@ -18,7 +18,7 @@ from robota.policy.protected.path_resolver import GLOB_SIGNS, PathResolver
 from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import program
 
-DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
+DELETING: Final = frozenset({"rm", "rmdir", "shred", "unlink", "srm", "wipe"})
 # A trailing `*` or similar: everything in the directory before it.
 ALL_WITHIN: Final = re.compile(r"(?:^|(?<=/))[*?]*\*[*?]*/?$")
 RECURSIVE: Final = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive")
@@ -50,26 +50,49 @@ MOST_BRACES: Final = 50
 HERE_DOCUMENT: Final = re.compile(r"^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\2$", re.MULTILINE | re.DOTALL)
 SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
 STARTS: Final = re.compile(
-    r"(?<![^\s!=])(?:[^\s!=]*/)?(?:(rm|rmdir|shred|unlink|mv|chmod|chown|chgrp)|find|rsync|git|tar|zip)(?!\S)"
+    r"(?<![^\s!=])(?:[^\s!=]*/)?(?:(rm|rmdir|shred|unlink|srm|wipe|mv|chmod|chown|chgrp|chattr|setfacl|chcon)"
+    r"|find|fd|fdfind|rsync|git|tar|zip|7z[arz]?|rar)(?!\S)"
 )
 # `git rm` and `git mv` change only tracked files, which git can restore.
 OF_GIT_ITSELF: Final = re.compile(r"(?<!\S)(?:\S*/)?git(?:\s+-[Cc]\s+\S+|\s+-\S+)*\s+$")
-DELETES: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:rm|rmdir|shred|unlink)(?!\S)")
+DELETES: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:rm|rmdir|shred|unlink|srm|wipe|truncate)(?!\S)")
+# Deleting what comes through a pipe, and how much of the commands on both sides is looked at.
+PIPED: Final = re.compile(r"\|\s*(?:/[\w/]{0,50}/)?xargs\s")
+MOST_PIPED: Final = 2_000
+NAMING_FEEDERS: Final = frozenset({"echo", "printf", "ls"})
+FROM_A_PIPE: Final = "names from a pipe"
+# A disk is overwritten as a whole, whatever the program is called.
+DISK: Final = re.compile(
+    r"(?:[\w-]+=|\d*>+[|&]?)?/dev/(?:(?:[shv]d|xvd)[a-z]|nvme\d|mmcblk|md\d|dm-|mapper/|disk|rdisk|nbd\d|zd\d|k?mem$).*"
+)
+READING_DISKS: Final = frozenset(
+    "lsblk df blkid findmnt smartctl udevadm mount umount ls stat file readlink realpath echo printf grep rg".split()
+)
+FD_RUNNING: Final = re.compile(r"-[a-zA-Z]*[xX].*|--exec(?:-batch)?(?:=.*)?")
+FD_PLACES: Final = frozenset({"-C", "--base-directory", "--search-path"})
+FD_WITH_VALUE: Final = frozenset("-e --extension -t --type -d --max-depth -E --exclude -S --size -o --owner".split())
+FD_EXTENSION: Final = re.compile(r"-e.*|--extension.*")
 # Directory changes of the shell; without an argument to home.
 ENTERS: Final = re.compile(r"(?<![\w./-])(?:cd|pushd)(?:[ \t]+-[-A-Za-z@]*)*(?:[ \t]+([^\s;&|()<>]+))?(?![\w./-])")
 # rsync deletes what the source does not have. Long flags may be abbreviated.
 RSYNC_DELETING: Final = re.compile(r"--del.*|--remove-s.*")
 # Programs that can move files into an archive.
-ARCHIVING: Final = {"tar": re.compile(r"--remove.*"), "zip": re.compile(r"-[a-zA-Z]*m[a-zA-Z]*|--move")}
+ARCHIVING: Final = {
+    "tar": re.compile(r"--remove.*"),
+    "zip": re.compile(r"-[a-zA-Z]*m[a-zA-Z]*|--move"),
+    "rar": re.compile(r"mf?|-d[fr]"),
+    **dict.fromkeys(("7z", "7za", "7zr", "7zz"), re.compile(r"-sdel.*")),
+}
 OTHER_MACHINE: Final = re.compile(r"[^/]*:")
 GIT_DATA: Final = ".git"
+NAMES_GIT_DATA: Final = re.compile(r"(?i)(?<!\w)\.git(?![\w.-])")
 GIT_PLACES: Final = ("GIT_WORK_TREE", "GIT_DIR")
 ASKS_FOR_FORCE: Final = "clean.requireforce"
 GIT_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 FORCE: Final = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
 TEMPORARY_PLACES: Final = ("/tmp/", "/var/tmp/")
 # Applied recursively, these can make files inaccessible.
-TAKING_AWAY: Final = frozenset({"chmod", "chown", "chgrp"})
+TAKING_AWAY: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl", "chcon"})
 MOST_HERE_DOCUMENTS: Final = 20
 MOST_FINDS: Final = 5
 MOST_FOUND: Final = 200
@@ -81,7 +104,10 @@ TEMPORARY: Final = "/tmp/made/x"
 
 def critical_target(argv: Argv, resolver: PathResolver, directory: str) -> str | None:
     """The word of a parsed command that makes it delete something vital."""
-    return _deleted(argv, resolver, directory, {}) if argv else None
+    if not argv:
+        return None
+    disk = None if program(argv) in READING_DISKS else next(filter(_writes_disk, argv[1:]), None)
+    return disk or _deleted(argv, resolver, directory, {})
 
 
 def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -> str | None:
@@ -98,6 +124,13 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
         for part in dict.fromkeys(SEPARATORS.split(written))
         if STARTS.search(part)
     ]
+    parts += _piped_deletions(unquoted)
+    words = unquoted.split() if "/dev/" in unquoted else ()
+    disk = next(filter(_writes_disk, words), None)
+    if disk is not None and READING_DISKS.isdisjoint(words):
+        return disk
+    if FROM_A_PIPE in parts:
+        return FROM_A_PIPE
     if not parts:
         return None
     for place in _directories(unquoted, resolver, directory, values):
@@ -146,6 +179,36 @@ def _deleting(part: str) -> Iterator[Argv]:
         yield tuple(part[found.start() :].split())
 
 
+def _piped_deletions(text: str) -> Iterator[str]:
+    """The commands that `xargs` runs and that delete, written as if they named what comes through the pipe."""
+    for found in islice(PIPED.finditer(text), MOST_FOUND):
+        feeder = SEPARATORS.split(text[max(0, found.start() - MOST_PIPED) : found.start()])[-1]
+        run = SEPARATORS.split(text[found.end() : found.end() + MOST_PIPED], maxsplit=1)[0]
+        part = _with_names(feeder, run)
+        if part is not None:
+            yield part
+
+
+def _with_names(feeder: str, run: str) -> str | None:
+    """The command that `xargs` runs, as one that names what it deletes; None if it deletes nothing."""
+    deletes = DELETES.search(run)
+    if deletes is None:
+        return None
+    words = feeder.split()
+    name = program(tuple(words[:1]))
+    if name in {"find", "fd", "fdfind"}:
+        return f"{feeder} {'-exec' if name == 'find' else '-x'} {run}"
+    if not any(RECURSIVE.fullmatch(word) for word in run[deletes.end() :].split()):
+        return None
+    if name == "git":  # lists names of its own repository
+        return None
+    return f"{run} {' '.join(words[1:]) or '.'}" if name in NAMING_FEEDERS else FROM_A_PIPE
+
+
+def _writes_disk(word: str) -> bool:
+    return DISK.fullmatch(word) is not None and not word.startswith("if=")
+
+
 def _without_data(found: re.Match[str]) -> str:
     """A here-document is data, unless a shell reads it."""
     return found[0] if SHELL.search(found[1] + found[3]) else f"{found[1]}{found[3]}"
@@ -169,28 +232,24 @@ def _values(text: str, resolver: PathResolver) -> dict[str, tuple[str, ...]]:
 
 def _deleted(argv: Argv, resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]) -> str | None:
     name, words = program(argv), argv[1:]
-    if name == "find":
-        return _deleted_by_find(words, resolver, directory, values)
-    if name == "rsync":
-        return _deleted_by_rsync(words, resolver, directory, values)
+    if name in DELETING_THEIR_WAY:
+        return DELETING_THEIR_WAY[name](words, resolver, directory, values)
     if name in ARCHIVING:
         puts_away = any(ARCHIVING[name].fullmatch(word) for word in words)
         operands = [word for word in words if not word.startswith("-")] if puts_away else []
         return _first_critical(operands, resolver, directory, values)
-    if name == "git":
-        return _deleted_by_git_clean(words, resolver, directory, values)
     is_recursive = any(RECURSIVE.fullmatch(word) for word in words)
+    worth_asking = _is_worth_asking if is_recursive and name in DELETING else _nothing
     if name == "mv":
         # The last word is the destination, unless a flag names it.
         words = words if any(word.startswith(("-t", "--target")) for word in words) else words[:-1]
-        is_recursive = False
+        is_recursive, worth_asking = False, _is_main_part_of_git
     elif name not in DELETING and not (name in TAKING_AWAY and is_recursive):
         return None
-    whole = is_recursive and name in DELETING
     for word in dict.fromkeys(words):
         if word.startswith("-"):
             continue
-        if _leads_to_critical(word, resolver, directory, values, unknown=is_recursive, whole=whole):
+        if _leads_to_critical(word, resolver, directory, values, unknown=is_recursive, worth_asking=worth_asking):
             return word
     return None
 
@@ -209,14 +268,16 @@ def _deleted_by_rsync(
 def _first_critical(
     words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
 ) -> str | None:
-    leads = (word for word in words if _leads_to_critical(word, resolver, directory, values, unknown=True, whole=True))
-    return next(leads, None)
+    return next((word for word in words if _leads_to_critical(word, resolver, directory, values, unknown=True)), None)
 
 
-def _deleted_by_git_clean(
+def _deleted_by_git(
     words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
 ) -> str | None:
-    """`git clean -ff` also removes nested repositories; outside the workspace, a single -f is enough."""
+    """`git clean -ff` also removes nested repositories; outside the workspace, a single -f is enough.
+
+    `git worktree remove --force` removes a directory with changes that are not committed.
+    """
     rest, places = list(words), [".", *(each for name in GIT_PLACES for each in values.get(name, ()))]
     needs_no_force = any(word.casefold().startswith(ASKS_FOR_FORCE) for word in words)
     while rest and rest[0].startswith("-"):
@@ -226,6 +287,8 @@ def _deleted_by_git_clean(
             places += [value] if flag in {"-C", "--work-tree", "--git-dir"} else []
         elif flag.startswith(("--work-tree=", "--git-dir=")):
             places.append(flag.partition("=")[2])
+    if rest[:2] == ["worktree", "remove"] and any(FORCE.fullmatch(word) for word in rest):
+        return _first_critical([word for word in rest[2:] if not word.startswith("-")], resolver, directory, values)
     if rest[:1] != ["clean"]:
         return None
     forces = sum(word.count("f") if word != "--force" else 1 for word in rest[1:] if FORCE.fullmatch(word))
@@ -254,12 +317,46 @@ def _deleted_by_find(
         return of_git
     is_narrow = _is_narrow(tests)
     for word in dict.fromkeys(starts or (".",)):
-        is_workspace = any(resolver.inside(each) == "." for each in resolver.locations(word, directory))
-        if is_narrow and is_workspace:
+        if is_narrow and _is_workspace(word, resolver, directory):
             continue
-        if _leads_to_critical(word, resolver, directory, values, unknown=True, whole=True):
+        if _leads_to_critical(word, resolver, directory, values, unknown=True):
             return word
     return None
+
+
+def _deleted_by_fd(
+    words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
+) -> str | None:
+    """`fd PATTERN PLACE -x rm` is `find PLACE -name PATTERN -exec rm`."""
+    runs = next((at for at, word in enumerate(words) if FD_RUNNING.fullmatch(word)), len(words))
+    if not DELETES.search(" ".join(words[runs:]).replace("=", " ")):
+        return None
+    of_git = next((word for word in words[:runs] if NAMES_GIT_DATA.search(word)), None)
+    if of_git is not None:
+        return of_git
+    operands, places = list[str](), list[str]()
+    for before, word in pairwise(("", *words[:runs])):
+        if before in FD_PLACES:
+            places.append(word)
+        elif not word.startswith("-") and before not in FD_WITH_VALUE:
+            operands.append(word)
+    pattern, places = (operands[:1] or [""])[0], [*places, *operands[1:]] or ["."]
+    is_narrow = LITERAL.search(pattern) is not None or any(FD_EXTENSION.fullmatch(word) for word in words[:runs])
+    starts = [word for word in places if not (is_narrow and _is_workspace(word, resolver, directory))]
+    return _first_critical(starts, resolver, directory, values)
+
+
+def _is_workspace(word: str, resolver: PathResolver, directory: str) -> bool:
+    return any(resolver.inside(each) == "." for each in resolver.locations(word, directory))
+
+
+DELETING_THEIR_WAY: Final = {
+    "find": _deleted_by_find,
+    "fd": _deleted_by_fd,
+    "fdfind": _deleted_by_fd,
+    "rsync": _deleted_by_rsync,
+    "git": _deleted_by_git,
+}
 
 
 def _is_narrow(tests: Sequence[str]) -> bool:
@@ -287,6 +384,30 @@ def _has_narrow_test(tests: Sequence[str]) -> bool:
     return False
 
 
+def _is_worth_asking(location: str, resolver: PathResolver) -> bool:
+    """Whether deleting all of it is asked about: it is outside the workspace and not temporary, or git's data."""
+    place = resolver.inside(location)
+    if place is None:
+        return not location.startswith(TEMPORARY_PLACES)
+    return any(map(_is_git_data, place.split("/")))
+
+
+def _is_main_part_of_git(location: str, resolver: PathResolver) -> bool:
+    """Whether moving it away is asked about: git's data, or a directory or file at the top of it."""
+    names = (resolver.inside(location) or location).split("/")
+    return any(map(_is_git_data, names[-2:])) and not names[-1].endswith(".lock")
+
+
+def _is_git_data(name: str) -> bool:
+    return name.casefold() == GIT_DATA or (
+        not GLOB_SIGNS.isdisjoint(name) and fnmatch.fnmatchcase(GIT_DATA, name.casefold())
+    )
+
+
+def _nothing(location: str, resolver: PathResolver) -> bool:
+    return False
+
+
 def _leads_to_critical(
     word: str,
     resolver: PathResolver,
@@ -294,11 +415,11 @@ def _leads_to_critical(
     values: dict[str, tuple[str, ...]],
     *,
     unknown: bool,
-    whole: bool = False,
+    worth_asking: Callable[[str, PathResolver], bool] = _is_worth_asking,
 ) -> bool:
     """`unknown` is the result for a word that starts with a variable of unknown value.
 
-    `whole`: the target is deleted recursively.
+    `worth_asking` says which places are asked about besides the vital ones.
     """
     words = islice(_without_braces(word), MOST_BRACES)
     for meant in (meant for each in words for meant in _meanings(each, values, may_be_empty=unknown)):
@@ -306,9 +427,7 @@ def _leads_to_critical(
             return unknown
         stripped = ALL_WITHIN.sub("", meant).rstrip("/") or ("/" if meant.startswith("/") else ".")
         locations = resolver.locations(stripped, directory)
-        if any(_is_critical(location, resolver) for location in locations):
-            return True
-        if whole and any(_is_worth_asking(location, resolver) for location in locations):
+        if any(_is_critical(location, resolver) or worth_asking(location, resolver) for location in locations):
             return True
     return False
 
@@ -319,15 +438,6 @@ def _is_outside(word: str, resolver: PathResolver, directory: str, values: dict[
         meant is None or any(resolver.inside(location) is None for location in resolver.locations(meant, directory))
         for meant in meanings
     )
-
-
-def _is_worth_asking(location: str, resolver: PathResolver) -> bool:
-    """Whether the path is outside the workspace and not temporary, or is git's data."""
-    place = resolver.inside(location)
-    if place is None:
-        return not location.startswith(TEMPORARY_PLACES)
-    names = place.casefold().split("/")
-    return GIT_DATA in names or any(GLOB_SIGNS & set(name) and fnmatch.fnmatchcase(GIT_DATA, name) for name in names)
 
 
 def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bool) -> Iterator[str | None]:

@@ -121,7 +121,7 @@ def _judged(parts: list[CommandPart], context: PolicyContext) -> list[tuple[Comm
     known: dict[tuple[object, ...], Verdict] = {}
     judged = []
     for part in parts:
-        key = (part.command.argv, part.command.redirects, part.command.globs, part.directories)
+        key = (part.command.argv, part.command.redirects, part.command.globs, part.directories, part.feeder)
         if key not in known:
             known[key] = first_verdict(PART_STAGES, part, context)
         judged.append((part, known[key]))
@@ -137,7 +137,10 @@ def _parts(
         unwrapped = unwrap(command.argv)
         if isinstance(unwrapped, TooDeep):
             return None
-        parts.append(command_part(command, unwrapped, directories, subject.label, resolver))
+        part = command_part(command, unwrapped, directories, subject.label, resolver)
+        if parts and "xargs" in unwrapped.wrappers:
+            part = msgspec.structs.replace(part, feeder=parts[-1].command.text)
+        parts.append(part)
     return parts
 
 
@@ -224,8 +227,9 @@ def _by_ask_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
 def _by_critical_paths(part: CommandPart, context: PolicyContext) -> Verdict | None:
     for directory in part.directories:
         word = critical_target(part.inner, context.resolver, directory)
-        if word is None and not takes_text(part):
-            word = critical_target_in_text(part.command.text, context.resolver, directory)
+        if word is None and (part.feeder or not takes_text(part)):
+            text = f"{part.feeder} | {part.command.text}" if part.feeder else part.command.text
+            word = critical_target_in_text(text, context.resolver, directory)
         if word is not None:
             reason = (
                 f"Deleting {word!r} could destroy your system or your files. No permission mode or rule can approve "
