@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from robota.config.trust.sources import take_snapshot
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
@@ -24,9 +25,11 @@ import sys
 from pathlib import Path
 from robota.config.trust.sources import take_snapshot
 from robota.workspace.files.ignore import IgnoreFiles
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.sandbox.placeholders import Placeholders
 root = Path(sys.argv[1])
-Placeholders([root / ".robota", root / ".claude"], root / ".robota")
+held_root = HeldRoot(root)
+Placeholders([root / ".robota", root / ".claude"], held_root)
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -104,7 +107,7 @@ def test_two_processes_respect_each_other(tmp_path: Path) -> None:
     with other:
         assert other.stdout is not None and other.stdin is not None
         assert other.stdout.readline() == b"held\n"
-        own = Placeholders(names_of(".claude", root=tmp_path), tmp_path / ".robota")
+        own = Placeholders(names_of(".claude", root=tmp_path), HeldRoot(tmp_path))
         own.release()
         assert sorted(place.name for place in tmp_path.iterdir()) == [".claude", ".robota"]
 
@@ -116,7 +119,7 @@ def test_leftovers_of_a_killed_robota_are_removed_with_the_next_command(tmp_path
         assert other.stdout.readline() == b"held\n"
         other.send_signal(signal.SIGKILL)
     assert sorted(place.name for place in tmp_path.iterdir()) == [".claude", ".robota"]
-    Placeholders(names_of(".claude", root=tmp_path), tmp_path / ".robota").release()
+    Placeholders(names_of(".claude", root=tmp_path), HeldRoot(tmp_path)).release()
     assert not list(tmp_path.iterdir())
 
 
@@ -213,7 +216,7 @@ def test_an_empty_directory_of_the_user_is_kept(tmp_path: Path) -> None:
     old = tmp_path / ".idea"
     old.mkdir()
     os.utime(old, (time.time() - 1e8, time.time() - 1e8))
-    held = Placeholders(names_of(".husky", ".idea", ".claude", root=tmp_path), tmp_path / ".robota")
+    held = Placeholders(names_of(".husky", ".idea", ".claude", root=tmp_path), HeldRoot(tmp_path))
     held.release()
     held.release()
     assert sorted(place.name for place in tmp_path.iterdir()) == [".husky", ".idea"]
@@ -223,7 +226,7 @@ def test_other_code_does_not_mistake_a_placeholder_for_a_file(tmp_path: Path) ->
     """Neither is trust asked for again nor are files kept from the model, while a command runs."""
     (tmp_path / "file").write_text("text")
     before = take_snapshot(tmp_path)
-    held = Placeholders([tmp_path / name for name in PROTECTED_NAMES], tmp_path / ".robota")
+    held = Placeholders([tmp_path / name for name in PROTECTED_NAMES], HeldRoot(tmp_path))
     assert take_snapshot(tmp_path) == before
     assert not IgnoreFiles(tmp_path, ".robotaignore").match(("file",))
     held.release()
@@ -244,3 +247,33 @@ def test_the_target_of_a_link_with_a_guarded_name_is_protected(strong: Cell) -> 
     assert strong.run("echo evil > .claude/settings.json").returncode != 0
     assert strong.run("echo evil > real/settings.json").returncode != 0
     assert not list((strong.root / "real").iterdir())
+
+
+def test_nothing_is_created_behind_a_link_that_was_put_in_place_of_a_directory(tmp_path: Path) -> None:
+    """The command may not create the name then either, so its workspace is read-only."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "sub").mkdir(parents=True)
+    outside.mkdir()
+    (root / "sub").rename(root / "moved")
+    (root / "sub").symlink_to(outside)
+    held = Placeholders(names_of("sub/.git", ".claude", root=root), HeldRoot(root))
+    assert not list(outside.iterdir())
+    assert held.standing == {root / ".robota", root / ".claude"} and held.unblocked == (root / "sub/.git",)
+    held.release()
+    assert not list(outside.iterdir()) and sorted(place.name for place in root.iterdir()) == ["moved", "sub"]
+
+
+@pytest.mark.parametrize("swapped", ["root", "root/sub"])
+def test_what_is_removed_is_removed_where_it_was_created(tmp_path: Path, swapped: str) -> None:
+    """Whatever the path leads to by then, even to something that looks like a placeholder."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "sub").mkdir(parents=True)
+    held = Placeholders(names_of("sub/.git", root=root), HeldRoot(root))
+    for place in (outside / ".git", outside / "sub" / ".git"):
+        place.mkdir(parents=True)
+        os.utime(place, (MARK_S, MARK_S))
+    (tmp_path / swapped).rename(tmp_path / "moved")
+    (tmp_path / swapped).symlink_to(outside)
+    held.release()
+    assert sorted(place.name for place in outside.iterdir()) == [".git", "sub"] and (outside / "sub/.git").is_dir()
+    assert not (tmp_path / "moved/sub/.git").exists()

@@ -1,5 +1,6 @@
 """Files that other programs execute or obey can be neither changed nor created from inside the sandbox."""
 
+import shutil
 import subprocess
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -170,3 +171,13 @@ def test_a_value_of_the_configuration_closes_nothing_else(strong: Cell) -> None:
     git(strong, "config", "alias.lg", "log main src/x --format=%s")
     strong.renew()
     assert strong.run("echo x > src/x && echo x > main/x && mv src other").returncode == 0
+
+
+def test_what_git_obeys_cannot_be_created_after_its_directory_was_removed(strong: Cell) -> None:
+    """The search for what git obeys runs once, and the user, or a checkout, may remove a directory later."""
+    git(strong, "config", "core.hooksPath", "tools/hooks")
+    (strong.root / "tools" / "hooks").mkdir(parents=True)
+    strong.renew()
+    shutil.rmtree(strong.root / "tools")
+    strong.run("mkdir -p tools/hooks; echo evil > tools/hooks/pre-commit")
+    assert not (strong.root / "tools").exists()

@@ -55,8 +55,10 @@ def guarded(
 
 def protected_places(code: "OutsideCode | None", root: Path) -> tuple[Path, ...]:
     """The places that commands must not change: code that runs outside the sandbox, Robota itself included."""
+    from robota.workspace.files.path_status import outermost_absent
+
     found = () if code is None else code.protected()
-    places = dict.fromkeys(_first_missing(place, root) for place in (*own_places(root), *found))
+    places = dict.fromkeys(outermost_absent(place, root) for place in (*own_places(root), *found))
     if len(places) > MAX_PLACES:
         places = dict.fromkeys(place if place.parent == root else place.parent for place in places)
     return tuple(place for place in places if place != root)
@@ -76,9 +78,3 @@ def own_places(root: Path) -> tuple[Path, ...]:
     own = (Path(sys.prefix), *(Path(place) for place in robota.__path__))
     real = Path(os.path.realpath(root))
     return tuple(place for place in own if place.is_relative_to(root) or place.is_relative_to(real))
-
-
-def _first_missing(place: Path, root: Path) -> Path:
-    """The place itself, or the outermost directory on the way to it that does not exist."""
-    way = [each for each in (*reversed(place.parents), place) if each.is_relative_to(root) and each != root]
-    return next((each for each in way if not os.path.lexists(each)), place)

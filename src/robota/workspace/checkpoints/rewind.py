@@ -15,6 +15,7 @@ from robota.workspace.checkpoints.restore import apply_changes, are_as_before
 from robota.workspace.checkpoints.scan import NotCaptured
 from robota.workspace.checkpoints.store import Captured, CheckpointStore, OpenStore
 from robota.workspace.checkpoints.work_lock import lock_for_restore
+from robota.workspace.files.path_status import may_be_present
 
 FINGERPRINT_LENGTH: Final = 16
 # Whether a path is selected.
@@ -57,7 +58,7 @@ def nowhere(store: CheckpointStore, target: str, paths: Sequence[str]) -> list[s
     with store.opened() as opened:
         then = opened.files(opened.completed(target))
     places = {path: _inside(store, path) for path in paths}
-    missing = {path: place for path, place in places.items() if not os.path.lexists(store.workspace / place)}
+    missing = {path: place for path, place in places.items() if not may_be_present(store.workspace / place)}
     return [
         path
         for path, place in missing.items()
@@ -102,9 +103,7 @@ def _plan(opened: OpenStore, target: str, is_chosen: Chosen) -> RestorePlan:
     details = opened.details(target)
     now = opened.capture()
     changes = _differing(opened, now, target, is_chosen)
-    overlooked = [
-        each.path for each in changes if each.before is None and os.path.lexists(opened.workspace / each.path)
-    ]
+    overlooked = [each.path for each in changes if each.before is None and may_be_present(opened.workspace / each.path)]
     is_new = now.is_new
     if overlooked:
         # Ignored but existing: it has to be saved before it is replaced.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.workspace.checkpoints.store import CheckpointStore
+from robota.workspace.files.path_status import may_be_present
 
 SCRATCH_PREFIX: Final = "robota-bisect-"
 # Caches of test tools are not needed.
@@ -29,7 +30,7 @@ def scratch_directory(store: CheckpointStore, checkpoint: str) -> Iterator[Path]
             ignored = opened.ignored_at_top()
         for name in ignored:
             place = directory / os.fsdecode(name)
-            if place.name not in NOT_LINKED and not os.path.lexists(place):
+            if place.name not in NOT_LINKED and not may_be_present(place):
                 place.symlink_to(store.workspace / os.fsdecode(name))
         yield directory
     finally:

@@ -26,6 +26,7 @@ from robota.workspace.files.change_journal import (
 from robota.workspace.files.confined_paths import directory_beneath, walk_to_directory
 from robota.workspace.files.drafts import journal_directory
 from robota.workspace.files.files import EditableFiles, FileData, LinkData
+from robota.workspace.files.path_status import may_be_present
 from robota.workspace.problems import FileProblem
 
 
@@ -149,7 +150,7 @@ def _make(files: EditableFiles, change: Change) -> _Done:
 def _write(files: EditableFiles, change: Write) -> _Done:
     directories = _missing_directories(files, change.path)
     mode = _mode(files, change.mode_of) if change.mode_of else 0
-    if change.over is None and os.path.lexists(files.resolve(change.path)):
+    if change.over is None and may_be_present(files.resolve(change.path)):
         raise FileProblem(f"{change.path!r} already exists. It was not changed.")
     try:
         files.write(change.path, change.data, over=change.over)

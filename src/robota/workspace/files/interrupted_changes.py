@@ -23,6 +23,7 @@ from robota.workspace.files.change_journal import (
 )
 from robota.workspace.files.change_set import put_back_file, remove_directories
 from robota.workspace.files.files import LocalFiles
+from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.problems import FileProblem
 
 MOST_BYTES: Final = 1 << 40
@@ -97,7 +98,7 @@ def _is_done(files: LocalFiles, change: JournaledChange) -> bool:
         case LinkMade():
             return _target(files, path) == os.fsdecode(change.target)
         case FileRemoved() | LinkRemoved():
-            return not os.path.lexists(files.root / path)
+            return presence_of(files.root / path) is Presence.ABSENT
         case _:
             assert_never(change)
 
@@ -108,7 +109,7 @@ def _is_as_before(files: LocalFiles, change: JournaledChange) -> bool:
         case FileMade() | FileRemoved():
             return _content(files, path) == change.old
         case LinkMade():
-            return not os.path.lexists(files.root / path)
+            return presence_of(files.root / path) is Presence.ABSENT
         case LinkRemoved():
             return _target(files, path) == os.fsdecode(change.target)
         case _:
@@ -138,7 +139,7 @@ def _undo_one(files: LocalFiles, change: JournaledChange) -> None:
 
 def _content(files: LocalFiles, path: str) -> bytes | None:
     """The content of the file; None if it does not exist."""
-    if not os.path.lexists(files.root / path):
+    if presence_of(files.root / path) is Presence.ABSENT:
         return None
     return files.read(path, MOST_BYTES).data
 

@@ -16,6 +16,7 @@ import msgspec
 from robota.config.durable_file import make_private_directory, read_file
 from robota.config.sealed_state import ForeignState, seal, unseal
 from robota.text.visible import printable_name
+from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.files.remove_tree import remove_tree
 from robota.workspace.git.git_directories import GitDirectories
 from robota.workspace.git.write_back import CopiedDirectory, write_back
@@ -61,7 +62,7 @@ def new_copy_directory(user_directory: Path) -> tuple[Path, int]:
         # Until it is locked, a session that starts just now may take it for an abandoned one.
         with suppress(FileNotFoundError):
             lock = _lock(place)
-            if lock is not None and os.path.lexists(place):
+            if lock is not None and presence_of(place) is Presence.PRESENT:
                 return place, lock
     raise OSError(f"no directory could be locked in {user_directory / COPIES}")
 

@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.files.path_status import may_be_present
+
 GIT: Final = ".git"
 GITDIR: Final = "gitdir:"
 MOST_BYTES: Final = 64 * 1024
@@ -31,7 +33,7 @@ def find_git_directories(root: Path) -> GitDirectories | None:
     git = root / GIT
     try:
         if stat.S_ISDIR(git.lstat().st_mode):
-            return None if (git / "commondir").exists() else GitDirectories(top=root, own=git, common=git)
+            return None if may_be_present(git / "commondir") else GitDirectories(top=root, own=git, common=git)
         kind, _, target = read_small(git).partition(GITDIR)
         own = Path(target.strip())
         if kind or not own.is_absolute() or own != Path(os.path.realpath(own)):

@@ -69,7 +69,7 @@ def _protectable(named: tuple[str, ...], root: Path) -> ObeyedFiles:
         if place == real_root:
             return ObeyedFiles(unprotectable="git takes hooks from the workspace itself")
         if place.is_relative_to(real_root):
-            places[_first_missing(place, real_root)] = None
+            places[place] = None
     return ObeyedFiles(places=tuple(places))
 
 
@@ -104,12 +104,6 @@ def _files_of_command(value: str, top: Path, env: Mapping[str, str]) -> Iterator
 
 def _without_tilde(path: str, env: Mapping[str, str]) -> str:
     return env.get("HOME", "/") + path[1:] if path.startswith("~/") else path
-
-
-def _first_missing(place: Path, root: Path) -> Path:
-    """The place itself, or the outermost parent directory that does not exist."""
-    way = [each for each in (*reversed(place.parents), place) if each.is_relative_to(root)]
-    return next((each for each in way if not os.path.lexists(each)), place)
 
 
 def _is_file(place: Path) -> bool:

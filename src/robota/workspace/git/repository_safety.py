@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.config.trust.linked_worktree import proven_repository
+from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.git.git_place import GitPlace
 
 # With the settings that `process.git_settings` adds to every command, none of these makes a read-only git run anything.
@@ -85,12 +86,11 @@ def _top(start: Path, root: Path) -> Path | None:
 
 
 def _is_there(place: Path) -> bool:
-    """Whether git would find something. Raises `OSError` for a path that is too long for us: git works inside it."""
-    try:
-        place.lstat()
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return False
-    return True
+    """Whether git would find something. Raises `_Problem` if that cannot be told."""
+    found = presence_of(place)
+    if found is Presence.UNKNOWN:
+        raise _Problem(f"{str(place)!r} cannot be looked at")
+    return found is Presence.PRESENT
 
 
 def _looks_like_a_repository(directory: Path) -> bool:

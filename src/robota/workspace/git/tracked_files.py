@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.config.trust.linked_worktree import proven_repository
+from robota.workspace.files.path_status import Presence, presence_of
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 HEADER: Final = 12
@@ -52,7 +53,7 @@ class TrackedFiles:
         git = self._root / ".git"
         if git.is_dir():
             return git
-        if not os.path.lexists(git):
+        if presence_of(git) is Presence.ABSENT:
             raise FileNotFoundError(git)
         if proven_repository(self._root) is None:
             return None

@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from robota.text.visible import printable_name
+from robota.workspace.files.path_status import may_be_present
 from robota.workspace.git.data_names import HEAD, INDEX, LFS, LOGS, MOST_BYTES, OBJECT_ID, OBJECTS, TREES, problem_with
 from robota.workspace.git.hidden_entries import without_marks
 from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index, staged_entries
@@ -241,19 +242,8 @@ def _check_submodule(path: str, top: Path, common: Path) -> None:
     """git enters submodules by itself, so a new one must be empty, or its repository out of the command's reach."""
     git = top / path / ".git"
     leads_to = os.path.realpath(git.parent / _after_gitdir(git))
-    if _may_exist(git) and not Path(leads_to).is_relative_to(common / "modules"):
+    if may_be_present(git) and not Path(leads_to).is_relative_to(common / "modules"):
         raise NotTakenOver(SUBMODULE.format(path))
-
-
-def _may_exist(place: Path) -> bool:
-    """False only if nothing is there: a path that is too long for us may be reached by git, which works inside it."""
-    try:
-        place.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _after_gitdir(git: Path) -> str:

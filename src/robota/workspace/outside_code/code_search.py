@@ -13,6 +13,7 @@ from typing import Final, assert_never
 
 import msgspec
 
+from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.outside_code.command_words import (
     MODULE_FLAG,
     TEXT_FLAG,
@@ -155,7 +156,7 @@ class _Search:
             files=_paths(outside_trees),
             trees=_paths(self._trees),
             module_directories=_paths(self._module_directories),
-            missing=_paths(each for each in self._missing if not os.path.lexists(each)),
+            missing=_paths(each for each in self._missing if presence_of(each) is not Presence.PRESENT),
             unbounded=self._unbounded,
             starts_python_modules=starts_modules,
         )
@@ -274,7 +275,7 @@ class _Search:
 
     def _note_missing(self, word: str, bases: tuple[str, ...]) -> None:
         places = [_joined(base, word) for base in bases]
-        if not any(os.path.lexists(each) for each in places):
+        if not any(presence_of(each) is Presence.PRESENT for each in places):
             self._missing.update(dict.fromkeys(each for each in places if self._is_inside(each)))
 
     def _add(self, place: str, bases: tuple[str, ...], *, is_run: bool) -> None:

@@ -13,13 +13,13 @@ import msgspec
 
 from robota.text.visible import single_line
 from robota.workspace.files.confined_paths import HeldRoot
+from robota.workspace.files.path_status import mode_of
 from robota.workspace.outside_program import find_program, run_outside
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.bubblewrap import CHANGED_MEANWHILE, NOT_RUN, wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
-from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.landlock import wrap_in_landlock
 from robota.workspace.sandbox.machine_network.socket_guard import wrap_with_network
 from robota.workspace.sandbox.session_network import JoinedNetwork

@@ -15,10 +15,10 @@ from robota.workspace.git.obeyed_files import find_obeyed_files
 from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.hard_links import hard_link_problem
 from robota.workspace.sandbox.home.access import NO_HOME, HomeAccess, find_home_access
+from robota.workspace.sandbox.placeholders import OWN_DIRECTORY
 from robota.workspace.sandbox.repositories import find_submodules
 from robota.workspace.sandbox.seccomp import Sockets
 
-OWN_DIRECTORY: Final = ".robota"
 # Never writable from inside, and not creatable either.
 PROTECTED_NAMES: Final = names_guarded_by(Guard.KEPT_FREE)
 # Hidden, because services outside obey any process that connects to their sockets: containers, systemd, the keyring.
@@ -125,18 +125,11 @@ def searched_again(border: Border) -> Border:
 
 
 def _start_up_places(root: Path, home: Path | None) -> tuple[Path, ...]:
-    """What programs run when the user logs in, if the home is in the workspace; for a missing one, what is missing."""
+    """What programs run when the user logs in, if the home is in the workspace."""
     if home is None:
         return ()
     real = Path(os.path.realpath(home))
     if not real.is_relative_to(root):
         return ()
-    places = dict.fromkeys(_first_missing(real / name, real) for name in START_UP_NAMES)
     known = frozenset(root / name for name in PROTECTED_NAMES)
-    return tuple(place for place in places if place not in known)
-
-
-def _first_missing(place: Path, home: Path) -> Path:
-    """The place itself if it exists or only it is missing; else the outermost directory that would have to be made."""
-    above = [parent for parent in place.parents if parent != home and parent.is_relative_to(home)]
-    return next((parent for parent in reversed(above) if not os.path.lexists(parent)), place)
+    return tuple(place for name in START_UP_NAMES if (place := real / name) not in known)

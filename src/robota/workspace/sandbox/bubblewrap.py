@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.files.path_status import mode_of
 from robota.workspace.git.data_copy import Mount
 from robota.workspace.outside_program import run_outside
 from robota.workspace.process.watchdog import OOM_SCORE
@@ -154,7 +155,7 @@ def _find_outside_sockets(border: Border) -> list[Path]:
     places = {os.path.realpath(name) for name in _names_of_sockets(border.socket_directories)}
     own = (border.root, *border.writable) if border.network is Network.MACHINE else ()
     seen = (place for place in sorted(places) if not _innermost(place, own) and is_visible(place, border))
-    return [Path(place) for place in seen if stat.S_ISSOCK(_mode(place))]
+    return [Path(place) for place in seen if stat.S_ISSOCK(mode_of(place))]
 
 
 def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
@@ -169,13 +170,6 @@ def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
         return set()
     skipped = b"".join(rb"(?!%b/)" % re.escape(os.fsencode(place)) for place in elsewhere)
     return {os.fsdecode(name) for name in re.findall(rb"(?m) %b(/.+)$" % skipped, data)}
-
-
-def _mode(place: str | Path) -> int:
-    try:
-        return os.lstat(place).st_mode
-    except OSError:
-        return 0
 
 
 def _home_mounts(home: HomeAccess, resources: ExitStack) -> HomeMounts:
@@ -238,7 +232,7 @@ def _covering(executable: str, border: Border, workspace: WorkspaceMounts, hidde
         else:
             words += ("--ro-bind", "/dev/null", mount.place)
     for place in hidden:
-        mode = _mode(place)
+        mode = mode_of(place)
         if stat.S_ISDIR(mode):
             empty.append(str(place))
         elif mode and not stat.S_ISLNK(mode):  # nothing can be mounted on a link

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from robota.workspace.files.path_status import mode_of
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
-from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
 from robota.workspace.sandbox.workspace_mounts import held_opening
 

@@ -4,10 +4,11 @@ This runs at every start, so nothing is imported unless there is something to re
 """
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
+from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 
 OWN_DIRECTORY: Final = ".robota"
@@ -30,13 +31,13 @@ def clear_up_after_killed(root: Path, kept_in: Path, user_directory: Path) -> li
 
 def _remove_directories(root: Path, user_directory: Path) -> None:
     with suppress(OSError):
-        names = [root / name for name in (*names_guarded_by(Guard.KEPT_FREE), *BARE_REPOSITORY)]
+        names = (*names_guarded_by(Guard.KEPT_FREE), *BARE_REPOSITORY)
         with os.scandir(root) as entries:
             there = {entry.name for entry in entries}
-        if candidates := [name for name in names if name.name in there and _is_empty(name)]:
-            _remove_placeholders(candidates, root / OWN_DIRECTORY)
+        if candidates := [name for name in names if name in there and _is_empty(root / name)]:
+            _remove_placeholders(candidates, root)
         if OWN_DIRECTORY in there and os.path.lexists(root / OWN_DIRECTORY / PLACEHOLDER_POOL):
-            _remove_pool(root / OWN_DIRECTORY)
+            _remove_pool(root)
     if not _is_empty(user_directory / TEMPORARY) and os.path.lexists(user_directory / TEMPORARY):
         _remove_private(user_directory / TEMPORARY)
 
@@ -62,17 +63,19 @@ def _undo_patches(root: Path, user_directory: Path) -> list[str]:
     return undo_interrupted_changes(root, journal_directory(user_directory, root))
 
 
-def _remove_placeholders(names: list[Path], lock_directory: Path) -> None:
+def _remove_placeholders(names: list[str], root: Path) -> None:
     from robota.workspace.sandbox.placeholders import is_placeholder, remove_abandoned
 
-    if any(is_placeholder(name) for name in names):
-        remove_abandoned(names, lock_directory)
+    if any(is_placeholder(root / name) for name in names):
+        with closing(HeldRoot(root)) as held_root:
+            remove_abandoned(names, held_root)
 
 
-def _remove_pool(directory: Path) -> None:
+def _remove_pool(root: Path) -> None:
     from robota.workspace.sandbox.placeholders import remove_pool
 
-    remove_pool(directory)
+    with closing(HeldRoot(root)) as held_root:
+        remove_pool(held_root)
 
 
 def _remove_private(parent: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.config.settings.allowed_hosts import AllowedName, NoHost, allowed_host
+from robota.workspace.files.path_status import may_be_present
 from robota.workspace.files.steering_names import STEERING_NAMES
 
 # Directories of the operating system and of package managers, and other users' homes. A command that has to write there
@@ -92,7 +93,7 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _is_repository(place: Path) -> bool:
-    return os.path.lexists(place / ".git") or all(os.path.lexists(place / name) for name in BARE_REPOSITORY)
+    return may_be_present(place / ".git") or all(may_be_present(place / name) for name in BARE_REPOSITORY)
 
 
 def _problem_with_content(place: Path) -> str | None:

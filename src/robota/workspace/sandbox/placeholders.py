@@ -13,19 +13,21 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from robota.workspace.files.confined_paths import DIRECTORY_FLAGS, HeldRoot, walk_to_directory
+from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.sandbox.shortage import raise_if_short
 
 # The modification time that identifies a placeholder: a directory that was filled or made by hand has another one.
 MARK_S: Final = 0x524F424F
-DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 TRIES: Final = 200
 PAUSE_S: Final = 0.005
-# The name of the pool in the directory with the locks, and its maximum size.
+# Robota's own directory in the workspace, which is locked. The name of the pool in it, and its maximum size.
+OWN_DIRECTORY: Final = ".robota"
 POOL: Final = "placeholders"
 MAX_POOLED: Final = 100
 
@@ -37,36 +39,54 @@ class Placeholders:
     missing names that could not be blocked, although a command could create them.
     """
 
-    def __init__(self, names: Sequence[Path], lock_directory: Path) -> None:
-        """`lock_directory`, the directory that is locked, is one of the names."""
-        self._names = [*(name for name in names if name != lock_directory), lock_directory]
-        self._lock = _shared_lock(lock_directory)
-        with _PlaceholderPool(lock_directory) as pool:
-            self.standing = frozenset(name for name in names if pool.ensure(name))
-        self.unblocked = tuple(name for name in names if name not in self.standing and _could_be_created(name))
+    def __init__(self, names: Sequence[Path], held_root: HeldRoot) -> None:
+        """The names are beneath the root, without a link on the way; one of them is Robota's own directory."""
+        own = held_root.path / OWN_DIRECTORY
+        self._names = [*(name for name in names if name != own), own]
+        with ExitStack() as opened:
+            self._top = _Top(held_root.path, os.dup(held_root.descriptor))
+            opened.callback(os.close, self._top.descriptor)
+            self._lock = _shared_lock(self._top)
+            if self._lock is not None:
+                opened.callback(os.close, self._lock)
+            with _PlaceholderPool(self._top) as pool:
+                self.standing = frozenset(name for name in names if pool.ensure(name))
+                missing = (name for name in names if name not in self.standing)
+                self.unblocked = tuple(name for name in missing if pool.could_be_created(name))
+            self._opened = opened.pop_all()
 
     def release(self) -> None:
         """Remove placeholders that are still empty, unless another command needs them. Idempotent."""
-        if self._lock is None:
-            return
         lock, self._lock = self._lock, None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with _PlaceholderPool(self._names[-1]) as pool:
+        with self._opened:
+            if lock is None or not _is_locked_by_nobody_else(lock):
+                return  # another command runs here and will clean up
+            with _PlaceholderPool(self._top) as pool:
                 for name in self._names:
                     pool.safe_remove(name, was_empty=name in self.standing)
-        except OSError:
-            pass  # another command runs here and will clean up
-        finally:
-            os.close(lock)
+
+
+class _Top(NamedTuple):
+    """The root of the workspace: its path, and a descriptor of the directory that was there when the session began."""
+
+    path: Path
+    descriptor: int
 
 
 class _PlaceholderPool:
-    """Unused placeholders; empty if the directory for the pool is itself a placeholder."""
+    """Unused placeholders, none if the directory for the pool is itself a placeholder; and where they are needed.
 
-    def __init__(self, lock_directory: Path) -> None:
-        self._directory = _open_pool(lock_directory)
+    Places are reached beneath the root without following a link: a directory on the way may be replaced by one.
+    """
+
+    def __init__(self, top: _Top) -> None:
+        self._top = top
+        self._around: dict[Path, int] = {top.path: top.descriptor}
+        self._opened = ExitStack()
+        self._directory = _open_pool(top.descriptor)
         self._names = [] if self._directory is None else os.listdir(self._directory)  # noqa: PTH208 - of a descriptor
+        if self._directory is not None:
+            self._opened.callback(os.close, self._directory)
         taken = frozenset(self._names)
         self._free_names = (name for name in map(str, range(MAX_POOLED)) if name not in taken)
 
@@ -74,71 +94,95 @@ class _PlaceholderPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._directory is not None:
-            os.close(self._directory)
+        self._opened.close()
 
     def ensure(self, place: Path) -> bool:
         """Create a placeholder if nothing exists there; returns whether it is a placeholder now."""
-        if os.path.lexists(place):
-            return is_placeholder(place)
+        try:
+            around = self._directory_of(place)
+        except OSError as error:
+            raise_if_short(error)
+            return False
+        if presence_of(place.name, around) is not Presence.ABSENT:
+            return is_placeholder(place.name, around)
         while self._directory is not None and self._names:
             name = self._names.pop()
             # Another command may have taken it, another program put a file into it, or it cannot be moved here.
             with suppress(OSError):
                 if is_placeholder(name, self._directory):
-                    os.rename(name, place, src_dir_fd=self._directory)
-                    return _is_marked(place)
-        return _make(place)
+                    os.rename(name, place.name, src_dir_fd=self._directory, dst_dir_fd=around)
+                    return _is_marked(place.name, around)
+        return _make(place.name, around)
+
+    def could_be_created(self, place: Path) -> bool:
+        """Whether a command could create a name that is not blocked: it can change the mode of our directory."""
+        try:
+            around = self._directory_of(place)
+        except PermissionError:
+            return False  # see `workspace_mounts` for directories that we cannot look into
+        except OSError as error:
+            raise_if_short(error)
+            return True  # such as a link that was put in place of a directory
+        if presence_of(place.name, around) is Presence.PRESENT:
+            return False
+        try:
+            return os.fstat(around).st_uid == os.geteuid() or os.access(".", os.W_OK, dir_fd=around)
+        except OSError:
+            return True
 
     def safe_remove(self, place: Path, *, was_empty: bool) -> None:
         """Move it to the pool, or remove it, if it is still empty; else leave it."""
         with suppress(OSError):
+            around = self._directory_of(place)
             # Whatever fills a directory takes the mark away.
-            if not (_is_marked(place) if was_empty else is_placeholder(place)):
+            if not (_is_marked(place.name, around) if was_empty else is_placeholder(place.name, around)):
                 return
-            if self._directory is None or not self._move_to_pool(place, self._directory):
-                place.rmdir()
+            if self._directory is None or not self._move_to_pool(place.name, around, self._directory):
+                os.rmdir(place.name, dir_fd=around)
 
-    def _move_to_pool(self, place: Path, directory: int) -> bool:
+    def _directory_of(self, place: Path) -> int:
+        """A descriptor of the directory that the place is in."""
+        if place.parent not in self._around:
+            descriptor = walk_to_directory(self._top.descriptor, str(place.parent.relative_to(self._top.path)))
+            self._opened.callback(os.close, descriptor)
+            self._around[place.parent] = descriptor
+        return self._around[place.parent]
+
+    def _move_to_pool(self, place: str, around: int, directory: int) -> bool:
         name = next(self._free_names, None)
         if name is None:
             return False
         try:
-            os.rename(place, name, dst_dir_fd=directory)
+            os.rename(place, name, src_dir_fd=around, dst_dir_fd=directory)
         except OSError:
             return False
         if not _is_marked(name, directory):  # another program put a file into it at this moment
-            os.rename(name, place, src_dir_fd=directory)
+            os.rename(name, place, src_dir_fd=directory, dst_dir_fd=around)
         return True
 
 
-def remove_pool(lock_directory: Path) -> None:
+def remove_pool(held_root: HeldRoot) -> None:
     """Remove the pool. A command that was about to use one of its directories creates a new one.
 
     An archive can contain a link in its place, so it is opened like the pool: what a link leads to is not touched.
     """
-    with suppress(OSError), _opened(lock_directory) as around:
+    with suppress(OSError), _opened(OWN_DIRECTORY, held_root.descriptor) as around:
         with _opened(POOL, around) as directory:
             for name in os.listdir(directory):  # noqa: PTH208 - of a descriptor
                 os.rmdir(name, dir_fd=directory)
         os.rmdir(POOL, dir_fd=around)
 
 
-def remove_abandoned(names: Sequence[Path], lock_directory: Path) -> None:
-    """Remove the names that are placeholders, unless a command that needs them is running."""
-    try:
-        lock = os.open(lock_directory, DIRECTORY_FLAGS)
-    except OSError:
-        return  # this one is always created first, so there are no others
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for name in (*(name for name in names if name != lock_directory), lock_directory):
-            if is_placeholder(name):
-                name.rmdir()
-    except OSError:
-        pass  # a command runs here and will clean up
-    finally:
-        os.close(lock)
+def remove_abandoned(names: Sequence[str], held_root: HeldRoot) -> None:
+    """Remove those names at the top of the workspace that are placeholders, unless a command that needs them runs."""
+    # Our own directory is always created first: without it, there are no others.
+    top = held_root.descriptor
+    with suppress(OSError), _opened(OWN_DIRECTORY, top) as lock:
+        if not _is_locked_by_nobody_else(lock):
+            return  # a command runs here and will clean up
+        for name in (*(name for name in names if name != OWN_DIRECTORY), OWN_DIRECTORY):
+            if is_placeholder(name, top):
+                os.rmdir(name, dir_fd=top)
 
 
 def is_placeholder(place: str | Path, directory: int | None = None) -> bool:
@@ -171,14 +215,15 @@ def _is_marked(place: str | Path, directory: int | None = None) -> bool:
         return False
 
 
-def _shared_lock(lock_directory: Path) -> int | None:
+def _shared_lock(top: _Top) -> int | None:
     """A descriptor with a shared lock; None if that is not possible: then nothing is ever removed."""
     for _ in range(TRIES):
-        _make(lock_directory)
+        _make(OWN_DIRECTORY, top.descriptor)
         try:
-            descriptor = os.open(lock_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            # The user may have put a link there: only its target is locked then, nothing is created in it.
+            descriptor = os.open(OWN_DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top.descriptor)
         except FileNotFoundError:
-            if not os.access(lock_directory.parent, os.W_OK):
+            if not os.access(".", os.W_OK, dir_fd=top.descriptor):
                 return None
             continue  # removed just now, by the last command of another process
         except OSError as error:
@@ -193,26 +238,35 @@ def _shared_lock(lock_directory: Path) -> int | None:
         except OSError:
             os.close(descriptor)
             return None
-        if _is_still(lock_directory, descriptor):
+        if _is_still(OWN_DIRECTORY, top.descriptor, descriptor):
             return descriptor
         os.close(descriptor)
     raise CommandNotStarted(
-        f"The command was not run: another program has locked {str(lock_directory)!r}. End that program, then try "
-        "again."
+        f"The command was not run: another program has locked {str(top.path / OWN_DIRECTORY)!r}. End that program, "
+        "then try again."
     )
 
 
-def _is_still(place: Path, descriptor: int) -> bool:
+def _is_locked_by_nobody_else(lock: int) -> bool:
+    """Whether the lock could be made exclusive."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_still(name: str, directory: int, descriptor: int) -> bool:
     with suppress(FileNotFoundError):
-        return os.path.samestat(place.stat(), os.fstat(descriptor))
+        return os.path.samestat(os.stat(name, dir_fd=directory), os.fstat(descriptor))
     return False
 
 
-def _open_pool(lock_directory: Path) -> int | None:
+def _open_pool(top: int) -> int | None:
     """Open the directory of the pool, creating it if necessary; None if there cannot be one."""
-    if is_placeholder(lock_directory):
+    if is_placeholder(OWN_DIRECTORY, top):
         return None
-    with suppress(OSError), _opened(lock_directory) as around:
+    with suppress(OSError), _opened(OWN_DIRECTORY, top) as around:
         with suppress(FileExistsError):
             os.mkdir(POOL, 0o755, dir_fd=around)
         return os.open(POOL, DIRECTORY_FLAGS, dir_fd=around)
@@ -229,29 +283,13 @@ def _opened(place: str | Path, directory: int | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _make(name: Path) -> bool:
+def _make(name: str, directory: int) -> bool:
     try:
-        name.mkdir(mode=0o755)
-        os.utime(name, (MARK_S, MARK_S), follow_symlinks=False)
+        os.mkdir(name, 0o755, dir_fd=directory)
+        os.utime(name, (MARK_S, MARK_S), dir_fd=directory, follow_symlinks=False)
+    except FileExistsError:
+        return is_placeholder(name, directory)
     except OSError as error:
         raise_if_short(error)
-        return is_placeholder(name)
+        return is_placeholder(name, directory)
     return True
-
-
-def _could_be_created(name: Path) -> bool:
-    """Whether a command could create a missing name, although we could not: it can change the mode of our directory."""
-    try:
-        name.lstat()
-    except FileNotFoundError:
-        pass
-    except (PermissionError, NotADirectoryError):
-        return False  # nor can we look there: see `workspace_mounts`
-    except OSError:
-        return True  # such as a path that is too long for us, but not from inside
-    else:
-        return False
-    try:
-        return name.parent.stat().st_uid == os.geteuid() or os.access(name.parent, os.W_OK)
-    except OSError:
-        return False

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.git.index_gitlinks import UnreadableIndex, read_gitlinks
 from robota.workspace.sandbox.placeholders import is_placeholder
 from robota.workspace.sandbox.shortage import raise_if_short
@@ -137,7 +138,7 @@ class _SubmoduleSearch:
 
     def _protect_missing(self, place: Path) -> None:
         """Protect `place`, a submodule or one of its parents, which is not a directory."""
-        if not os.path.lexists(place) or is_placeholder(place):
+        if presence_of(place) is Presence.ABSENT or is_placeholder(place):
             self.kept_free[place] = None
         elif not place.is_symlink():
             self.read_only[place] = None

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from robota.workspace.files.confined_paths import HeldRoot
-from robota.workspace.problems import CommandNotStarted
+from robota.workspace.problems import CommandNotStarted, RootReplaced
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand, unwrapped
 
 if TYPE_CHECKING:
@@ -173,7 +174,6 @@ class SessionSandbox:
 
     def close(self) -> None:
         """Remove the private /tmp and the network, and release the root. Idempotent."""
-        self._held_root.close()
         if self._ports is not None:
             self._ports.close()
         if self._session_network is not None:
@@ -184,18 +184,21 @@ class SessionSandbox:
             self._private_tmp = None
             self._remove_placeholder_pool()
             self._backend = self._joined = None
+        self._held_root.close()
 
     def _remove_placeholder_pool(self) -> None:
         # Runs only after a command, which has imported this already.
-        from robota.workspace.sandbox.border import OWN_DIRECTORY
         from robota.workspace.sandbox.placeholders import remove_pool
 
-        remove_pool(self._held_root.path / OWN_DIRECTORY)
+        with suppress(RootReplaced):
+            remove_pool(self._held_root)
 
     def _search_again_if_moved(self) -> None:
         """Find the protected places again if any is gone: the user may have moved it."""
+        from robota.workspace.files.path_status import may_be_present
+
         border = self.backend.border
-        if all(os.path.lexists(place) for place in border.closed_paths):
+        if all(may_be_present(place) for place in border.closed_paths):
             return
         from robota.workspace.sandbox.border import searched_again
 
@@ -208,7 +211,9 @@ class SessionSandbox:
 
     def _kept_places(self) -> tuple[Path, ...]:
         """The paths to hide, found again if one was moved; with many of them, whole directories."""
-        if self._kept is None or not all(os.path.lexists(place) for place in self._kept):
+        from robota.workspace.files.path_status import may_be_present
+
+        if self._kept is None or not all(may_be_present(place) for place in self._kept):
             from robota.workspace.sandbox.closed_paths import fit_into
 
             found, root = self._find_kept(), self._held_root.path

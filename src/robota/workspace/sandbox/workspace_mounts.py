@@ -15,8 +15,9 @@ from typing import Final, assert_never
 
 import msgspec
 
+from robota.workspace.files.path_status import outermost_absent
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.sandbox.border import OWN_DIRECTORY, Border
+from robota.workspace.sandbox.border import Border
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.repositories import SubmodulePlaces, bare_repository_names, find_submodules
 from robota.workspace.sandbox.shortage import raise_if_short
@@ -89,13 +90,14 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
     root = border.held_root.descriptor
     submodules = find_submodules(border.root)
     kept_free = (*submodules.kept_free, *bare_repository_names(border.root))
-    placeholders = Placeholders((*border.protected_names, *kept_free), border.root / OWN_DIRECTORY)
+    names = _names_to_block((*border.protected_names, *kept_free), border.root)
+    placeholders = Placeholders(names, border.held_root)
     resources.callback(placeholders.release)
     is_read_only = bool(border.unprotectable or submodules.unprotectable or placeholders.unblocked)
     # Paths are text here: this runs for every command, and `Path` takes longer than opening the files.
     wanted = dict.fromkeys(map(str, (*border.kept_from_model, *border.home.hidden, *hidden)), MountKind.HIDDEN)
     if not is_read_only:
-        wanted = {**_protected(border, submodules, placeholders.standing, kept_free), **wanted}
+        wanted = {**_protected(border, submodules, placeholders.standing, names), **wanted}
     held = resources.enter_context(ExitStack())
     tops = {border.root: root, **{place: held_opening(place, held) for place in border.writable}}
     planned: list[PlannedMount] = []
@@ -118,13 +120,19 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
     )
 
 
+def _names_to_block(names: Sequence[Path], root: Path) -> tuple[Path, ...]:
+    """The names in the workspace, by their real paths; for one whose directory is missing, that directory."""
+    at_top = (name for name in names if name.parent == root)
+    deeper = (Path(os.path.realpath(name.parent), name.name) for name in names if name.parent != root)
+    return tuple(dict.fromkeys((*at_top, *(outermost_absent(name, root) for name in deeper if root in name.parents))))
+
+
 def _protected(
-    border: Border, submodules: SubmodulePlaces, standing: frozenset[Path], kept_free: Sequence[Path]
+    border: Border, submodules: SubmodulePlaces, standing: frozenset[Path], names: Sequence[Path]
 ) -> dict[str, MountKind]:
     """The places that are protected. Of two kinds, the stricter one counts."""
-    names = (*border.protected_names, *submodules.read_only, *kept_free)
     # Nothing can be mounted on a link, so its target is protected. Not `Path.resolve`, which fails on a link to itself.
-    read_only = (os.path.realpath(name) for name in names if name not in standing)
+    read_only = (os.path.realpath(name) for name in (*names, *submodules.read_only) if name not in standing)
     return {
         **dict.fromkeys(map(str, submodules.pinned), MountKind.PIN),
         **dict.fromkeys((*read_only, *map(str, border.closed_paths)), MountKind.READ_ONLY),

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.files.path_status import mode_of
 from robota.workspace.sandbox.home.configuration_files import FileCopy, copied_configuration
 from robota.workspace.sandbox.home.credential_places import IN_A_HOME, IN_A_TOOL, NAMED_BY_VARIABLES, TELLING_NAMES
-from robota.workspace.sandbox.home.file_mode import mode_of
 from robota.workspace.sandbox.home.git_configuration import find_git_configuration
 from robota.workspace.sandbox.home.programs_on_path import (
     base_of_venv,

@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 
 from robota.secrets.named_values import names_secret
+from robota.workspace.files.path_status import mode_behind
 from robota.workspace.outside_program import find_program, run_outside
 from robota.workspace.process.environment import command_environment
 from robota.workspace.process.withheld_variables import holds_secret
 from robota.workspace.sandbox.home.configuration_files import FileCopy, names_user_in_url
-from robota.workspace.sandbox.home.file_mode import mode_behind
 
 TIMEOUT_S: Final = 5.0
 SOURCE: Final = "git's configuration, without credentials"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.sandbox.home.file_mode import mode_behind
+from robota.workspace.files.path_status import mode_behind
 
 ON_THE_PATH: Final = "on the PATH"
 # Packages of the operating system do not lead into a home.
