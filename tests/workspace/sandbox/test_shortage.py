@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import robota.workspace.process.foreground
+import robota.workspace.process.shell_trace  # noqa: F401 - imported while descriptors are left
 from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
