@@ -12,7 +12,7 @@ from robota.workspace.files.path_status import Presence, may_be_present, outermo
 DECIDING = ("workspace", "policy", "hooks")
 # These take a closed directory, and a path that is too long for a system call, for one at which nothing exists.
 GUESSING = {"lexists", "exists"}
-# Where Robota looks for its own files or for files of the system, or only decides what to show or to clean up.
+# Own files, files of the system, what only decides what to show or to clean up, and what a shell would see.
 OWN_FILES = {
     "workspace/checkpoints/packing.py",
     "workspace/checkpoints/scan.py",
@@ -25,6 +25,7 @@ OWN_FILES = {
     "workspace/sandbox/bubblewrap.py",
     "workspace/sandbox/leftovers.py",
     "workspace/search/content.py",
+    "workspace/shell/expansion.py",
 }
 
 

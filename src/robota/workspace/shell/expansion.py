@@ -5,8 +5,6 @@ import os
 import re
 from typing import Final
 
-from robota.workspace.files.path_status import may_be_present
-
 SIGNS: Final = frozenset("*?[")
 # A character class; a bracket that is never closed is a literal bracket.
 CLASS: Final = re.compile(r"\[[!^]?+\]?+[^\]/]*+\]")
@@ -40,7 +38,7 @@ def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
                 return ANYTHING
             fitting += [f"{place}/{each}" for each in names if _fits(each, wanted)]
         found = fitting
-    return tuple(path for path in found if may_be_present(path))
+    return tuple(path for path in found if os.path.lexists(path))
 
 
 def _names(directory: str) -> list[str]:
