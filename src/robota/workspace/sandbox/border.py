@@ -9,12 +9,12 @@ from typing import Final
 import msgspec
 
 from robota.workspace.files.confined_paths import HeldRoot
-from robota.workspace.files.start_up_names import START_UP_NAMES
 from robota.workspace.files.steering_names import Guard, names_guarded_by
 from robota.workspace.git.obeyed_files import find_obeyed_files
 from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.hard_links import hard_link_problem
 from robota.workspace.sandbox.home.access import NO_HOME, HomeAccess, find_home_access
+from robota.workspace.sandbox.home.start_up_names import START_UP_NAMES
 from robota.workspace.sandbox.placeholders import OWN_DIRECTORY
 from robota.workspace.sandbox.repositories import find_submodules
 from robota.workspace.sandbox.seccomp import Sockets
