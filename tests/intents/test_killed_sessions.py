@@ -11,7 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from robota.intents.intent_files import IntentFiles
+from robota.intents.recovery.late_trace import LateTrace
 from robota.intents.recovery.traced_calls import TraceBeginRecord, read_traced_log
+from robota.intents.trace_file import TraceFile, trace_lines
+from robota.intents.trace_record import decoded, ours_of
 from robota.log.chain.writer import SessionLog, wall_clock_ms
 from robota.log.kinds.calls import ToolStartRecord
 from robota.log.kinds.session import OriginRecord
@@ -98,6 +102,31 @@ def test_in_the_copy_of_a_session_only_its_own_calls_are_missing_in_the_trace(tm
             log.append(OriginRecord(source="fork", session_id=source))
     log.close()
     assert [call.begin.call_id for call in read_traced_log(log.path).untraced] == ["own", "last"]
+
+
+def test_a_file_that_leads_out_of_the_workspace_by_now_is_not_read_for_the_trace(tmp_path: Path) -> None:
+    """The hash of a file elsewhere would tell whoever reads the trace what is in it."""
+    root, secret = tmp_path / "ws", tmp_path / "secret"
+    (root / ".orchestration").mkdir(parents=True)
+    secret.write_text("secret")
+    (root / "link").symlink_to(secret)
+    (root / "made").write_text("made")
+    log = SessionLog.create(tmp_path / "log", wall_clock_ms)
+    before: dict[str, str | None] = {"link": None, "made": None, "gone": "sha256:1"}
+    log.append(
+        TraceBeginRecord(
+            task_id="task", call_id="call", tool="t", model="m", intent_id="INT-001", approval="user", before=before
+        )
+    )
+    log.append(ToolStartRecord(task_id="task", call_id="call", tool="t", input={}))
+    late = LateTrace(IntentFiles(root), log, TraceFile(root, lambda: "now"), None, lambda path, data: None)
+    assert late.catch_up()
+    log.close()
+    traced = [ours_of(decoded(line) or {}) for line in trace_lines(root)]
+    assert [(each["before_hash"], each["after_hash"] is not None) for each in traced] == [
+        (None, True),
+        ("sha256:1", False),
+    ]
 
 
 def killed_at(

@@ -7,7 +7,8 @@ saved first: from then on the changes of the call are fixed, however often and b
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from typing import Final
 
 import msgspec
 
@@ -23,6 +24,10 @@ from robota.log.kinds.calls import CheckpointRecord
 from robota.text.visible import as_utf8
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.store import CheckpointStore, OpenStore
+from robota.workspace.files.files import LocalFiles
+from robota.workspace.problems import FileProblem, Missing, NotADirectory, NotARegularFile
+
+MAX_HASHED_BYTES: Final = 64 * 1024 * 1024
 
 
 class LateTrace:
@@ -110,11 +115,17 @@ class LateTrace:
 
     def _compared_by_hash(self, begin: TraceBeginRecord, named: dict[str, str]) -> Iterator[tuple[str, TracedChange]]:
         """The changes of files of which only the hash is known, so not which lines changed."""
-        for path, name in named.items():
-            file = self._files.root / name
-            old, new = begin.before[name], content_hash(file.read_bytes()) if file.is_file() else None
-            if old != new:
-                yield path, TracedChange(path=as_utf8(path), before_hash=old, after_hash=new)
+        with closing(LocalFiles(self._files.root)) as workspace:
+            for path, name in named.items():
+                try:
+                    new = content_hash(workspace.read(name, MAX_HASHED_BYTES).data)
+                except (Missing, NotADirectory, NotARegularFile):
+                    new = None
+                except FileProblem:
+                    continue  # leads out of the workspace by now, or is too large: nothing is known about it
+                old = begin.before[name]
+                if old != new:
+                    yield path, TracedChange(path=as_utf8(path), before_hash=old, after_hash=new)
 
     def _from_top(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(self._files.root / path), os.path.realpath(self._files.top))
