@@ -91,6 +91,15 @@ def test_a_file_of_git_with_words_that_git_does_not_write_there_is_not_taken_ove
     assert not taken.exists() or taken.read_bytes() != data
 
 
+@pytest.mark.parametrize("attack", ["git replace HEAD HEAD~1", "git replace HEAD HEAD~1; git pack-refs --all"])
+def test_a_command_cannot_make_git_show_something_else_than_what_was_committed(place: Place, attack: str) -> None:
+    place.inside("echo two >> a.txt; git commit -qam two")
+    place.hook("post-commit", attack)
+    _, _, left_out = place.inside("echo three >> a.txt; git commit -qam three")
+    assert any("show something else than what was committed" in each for each in left_out)
+    assert place.git("replace", "--list") == "" and "refs/replace" not in place.git("for-each-ref")
+
+
 ATTACKS = (
     "echo '[core] fsmonitor = ./evil' >> .git/config",
     "git config core.fsmonitor ./evil",

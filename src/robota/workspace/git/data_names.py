@@ -69,6 +69,9 @@ CONTENTS: Final = {
 NO_REF: Final = re.compile(
     r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|/[./-]|\.lock(?:/|\Z)|[./]\Z|\A(?:logs/)?refs/heads/HEAD\Z"
 )
+# Such a ref makes git show another object instead of the one that was committed, to everybody who looks.
+REPLACEMENT: Final = re.compile(r"(?:logs/)?refs/replace/")
+REPLACES: Final = "{} would make git show something else than what was committed"
 SYMLINK: Final = 0o120000
 
 
@@ -76,10 +79,14 @@ def problem_with(name: str, data: bytes) -> str | None:
     """Why a file with this content must not be written back; None if it may be. Submodules are not judged here."""
     if name.startswith((f"{REFS}/", f"{LOGS}/")) and NO_REF.search(name):
         return f"{name!r} is no name of a branch or tag"
+    if REPLACEMENT.match(name):
+        return REPLACES.format(repr(name))
     if name == INDEX:
         return _problem_with_index(data)
     if name == PACKED_REFS and (odd := next(filter(_is_no_ref, PACKED_NAME.findall(data)), None)) is not None:
         return f"{PACKED_REFS} names {odd!r}, which is no name of a branch or tag"
+    if name == PACKED_REFS and b" refs/replace/" in data:
+        return REPLACES.format("'refs/replace' in packed-refs")
     if name.startswith(f"{LOGS}/"):
         pattern: re.Pattern[bytes] | None = REFLOG if LOGGED.fullmatch(name) else NOTHING
     else:
