@@ -192,3 +192,17 @@ def test_a_sandbox_that_cannot_be_built_does_not_run_the_command(tmp_path: Path)
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 126 and b"was not run" in done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+SHARED_MEMORY = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print([libc.shmget(0, 4096, 0o1600), libc.semget(0, 1, 0o1600), libc.msgget(0, 0o1600)])
+"""
+
+
+def test_memory_that_other_programs_share_is_out_of_reach(weak: Cell, tmp_path: Path) -> None:
+    """System V shared memory, semaphores and message queues belong to no file, so that Landlock does not see them."""
+    assert weak.run(f"{PYTHON} -c '{SHARED_MEMORY}'").stdout == "[-1, -1, -1]\n"
+    strong = Cell(SandboxKind.BUBBLEWRAP, tmp_path / "strong")  # which has memory of its own
+    assert "-1" not in strong.run(f"{PYTHON} -c '{SHARED_MEMORY}'").stdout

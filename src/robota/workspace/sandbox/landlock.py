@@ -35,7 +35,7 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     held = (border.held_root.descriptor, *(held_opening(place, resources) for place in border.writable))
     has_network = border.network is Network.MACHINE
     sockets = Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX
-    # Landlock restricts what files contain, not to whom they belong.
+    # Landlock restricts what files contain, not to whom they belong, nor memory that programs share.
     program = filter_program(sockets=sockets, owner=os.geteuid()) or b""
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
     terminals = () if _has_open_terminal() else (TERMINALS,)

@@ -89,6 +89,21 @@ REFUSED_CALLS: Final[dict[str, Numbers]] = {
     "clock_settime": (227, 112),
 }
 
+# Shared memory, semaphores and messages of System V, which belong to no file: other programs of the user take part.
+SYSTEM_V_CALLS: Final[dict[str, Numbers]] = {
+    "shmget": (29, 194),
+    "shmctl": (31, 195),
+    "shmat": (30, 196),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+}
+
 CLONE: Final[Numbers] = (56, 220)
 CLONE3: Final[Numbers] = (435, 435)
 IOCTL: Final[Numbers] = (16, 29)
@@ -167,8 +182,8 @@ def filter_program(
 ) -> bytes | None:
     """The filter for this machine; None for an architecture whose system call numbers we do not know.
 
-    With an `owner`, files can be given to nobody else, and their ACLs and other attributes cannot be changed: for a
-    sandbox in which files outside can be reached.
+    With an `owner`, files can be given to nobody else, their ACLs and other attributes cannot be changed, and System V
+    shared memory is closed: for a sandbox in which files and memory of others can be reached.
     """
     machine = machine or platform.machine()
     if machine not in ARCHITECTURES:
@@ -181,7 +196,8 @@ def filter_program(
     # The most frequent calls come first.
     program += _about_modes(column)
     program += [] if owner is None else _about_owners(column, owner)
-    for numbers in REFUSED_CALLS.values():
+    refused = REFUSED_CALLS if owner is None else {**REFUSED_CALLS, **SYSTEM_V_CALLS}
+    for numbers in refused.values():
         program += _judge(numbers[column], [REFUSE])
     program += _judge(CLONE[column], [LOAD_FIRST_ARGUMENT, *_refused_if_any(NEW_NAMESPACES)])
     # Its flags are in memory, which a filter cannot read; C libraries fall back to `clone`.
