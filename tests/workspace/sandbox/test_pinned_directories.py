@@ -1,15 +1,19 @@
 """What is protected or hidden stays where it is: no directory on the way to it can be moved, removed or replaced."""
 
+import asyncio
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from robota.workspace.problems import CommandNotStarted, RootReplaced
-from robota.workspace.process.wrapped_command import SandboxAccess
+from robota.workspace.process.foreground import CommandOutcome
+from robota.workspace.process.processes import LocalProcesses
+from robota.workspace.process.wrapped_command import SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from tests.workspace.sandbox.cells import PYTHON, Cell
 
@@ -95,16 +99,17 @@ def test_a_swap_while_the_sandbox_is_being_built_is_noticed(strong: Cell, swappe
     """The last moment: the command line is complete, but nothing is mounted yet. The link leads to what looks alike."""
     wrapped = strong.sandbox.wrap(["/bin/bash", "-c", "echo planted > made; echo planted > docs/made; echo ran"])
     try:
-        alike = shutil.copytree(tmp_path / swapped, strong.outside / "alike")
+        # bubblewrap follows only a link that leads somewhere in the sandbox that it is building.
+        alike = shutil.copytree(tmp_path / swapped, (strong.outside if swapped == "ws" else strong.root) / "alike")
         (tmp_path / swapped).rename(tmp_path / "gone")
-        (tmp_path / swapped).symlink_to(alike)
+        (tmp_path / swapped).symlink_to(alike if swapped == "ws" else "alike")
         done = subprocess.run(
             wrapped.argv, pass_fds=wrapped.descriptors, cwd="/", capture_output=True, text=True, check=False
         )
     finally:
         wrapped.clean_up()
-    assert done.returncode != 0 and "ran" not in done.stdout.split()
-    assert not list(strong.outside.rglob("made"))
+    assert done.returncode == 125 and "the command was not run" in done.stderr and done.stdout == ""
+    assert not list(tmp_path.rglob("made"))
 
 
 def test_what_was_swapped_for_something_else_is_not_taken_for_the_original(strong: Cell) -> None:
@@ -206,3 +211,31 @@ def test_objects_that_a_local_clone_shares_are_no_problem(strong: Cell, tmp_path
     strong.renew()
     strong.run("echo x > ordinary.txt")
     assert (strong.root / "ordinary.txt").exists()
+
+
+@pytest.mark.parametrize("swaps", [1, 2])
+def test_a_sandbox_that_was_not_built_as_planned_is_built_once_more(strong: Cell, swaps: int) -> None:
+    """Whoever replaced something in that moment may be an editor; who does it again and again is told to the user."""
+    left = iter(range(swaps))
+
+    def wrap(command: Sequence[str], cwd: Path, access: SandboxAccess) -> WrappedCommand:
+        wrapped = strong.sandbox.wrap(command, cwd, access)
+        if (number := next(left, None)) is not None:
+            (strong.root / "docs").rename(strong.root / f"gone{number}")
+            shutil.copytree(strong.root / f"gone{number}", strong.root / "docs")
+        return wrapped
+
+    async def run() -> CommandOutcome:
+        processes = LocalProcesses(wrap=wrap)
+        try:
+            return await processes.run("echo ran >> made", strong.root, 60, lambda _: None)
+        finally:
+            processes.close()
+
+    if swaps == 1:
+        assert asyncio.run(run()).exit_code == 0
+        assert (strong.root / "made").read_text() == "ran\n"
+    else:
+        with pytest.raises(CommandNotStarted, match="was not run: files that the sandbox protects"):
+            asyncio.run(run())
+        assert not (strong.root / "made").exists()

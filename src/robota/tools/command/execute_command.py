@@ -152,10 +152,11 @@ async def _ended(
     if seems_to_have_asked(ending, output):
         lines.append(f"It seems to have asked a question. {NO_INPUT}")
     was_confined = context.processes.is_sandboxed and not params.without_sandbox
-    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, outcome.refused_hosts)
+    refused = (*outcome.refused_hosts, *outcome.missed_places)
+    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, refused)
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
-    lines += (*outcome.refused_hosts, *outcome.left_out)
+    lines += (*refused, *outcome.left_out)
     if outcome.total_characters > MAX_CHARACTERS:
         lines.append(await _keep_whole(outcome, context))
     elif outcome.output_file is not None:  # long only because of text that was overwritten, such as progress bars
@@ -188,7 +189,7 @@ def _second_try(params: ExecuteCommandParams, outcome: "CommandOutcome", output:
             arguments=msgspec.to_builtins(params),
             command=params.command,
             output=output,
-            refused=outcome.refused_hosts,
+            refused=(*outcome.refused_hosts, *outcome.missed_places),
             parts=None if started is None else started_parts(params.command, started),
             root=root,
             home=home_directory(os.environ),

@@ -29,7 +29,7 @@ SHOWN_CHARACTERS: Final = 100
 
 
 class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that the sandbox stopped. `refused` are sentences about refused hosts, `parts` what was started."""
+    """A command that the sandbox stopped. `refused` says what it was refused, `parts` what was started."""
 
     arguments: dict[str, Any]
     command: str

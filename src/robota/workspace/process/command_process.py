@@ -88,6 +88,10 @@ class CommandProcess:
         """A sentence for each host that the sandbox blocked."""
         return self._wrapped.refused_hosts()
 
+    def missed_places(self, output: str) -> tuple[str, ...]:
+        """A sentence for each place that the sandbox hides and that the output of the failed command names."""
+        return self._wrapped.missed_places(output)
+
     async def write_back(self) -> tuple[str, ...]:
         """After its end: apply its changes in a copy to the original. Returns a sentence for each change left out."""
         return () if self._wrapped.write_back is None else await asyncio.to_thread(self._wrapped.write_back)

@@ -10,6 +10,7 @@ from robota.workspace.output.capture import OutputCapture, OutputPacer
 from robota.workspace.process.command_process import CommandLaunch, CommandProcess, ending_of
 from robota.workspace.process.ending import TIME_LIMITS, Ending, StopReason
 from robota.workspace.process.watchdog import MAX_STEP_S, CommandLimits, Watchdog
+from robota.workspace.process.wrapped_command import CHANGED_MEANWHILE, NOT_RUN
 
 
 class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     total_characters: int
     output_file: Path | None = None
     refused_hosts: tuple[str, ...] = ()
+    missed_places: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     started: int | None = None
 
@@ -35,6 +37,11 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     def exit_code(self) -> int | None:
         """The exit code; None if a signal ended it."""
         return self.ending.exit_code
+
+    @property
+    def is_of_a_changed_sandbox(self) -> bool:
+        """Whether the command did not run, because the workspace changed while its sandbox was being built."""
+        return self.exit_code == NOT_RUN and self.output_head.strip() == f"robota: {CHANGED_MEANWHILE}"
 
 
 class ForegroundProcess:
@@ -128,6 +135,7 @@ class ForegroundProcess:
             total_characters=text.total,
             output_file=self.capture.spool,
             refused_hosts=self.child.refused_hosts,
+            missed_places=self.child.missed_places(f"{text.head}\n{text.tail}") if code > 0 else (),
             left_out=left_out,
             started=started,
         )

@@ -1,8 +1,8 @@
 """Run the commands of a session in the foreground and the background, and end them with the session."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from robota.workspace.process.watchdog import CommandLimits
 
 MAX_IN_BACKGROUND: Final = 20
+# Something may change just while a sandbox is being built; it is built once more.
+MAX_STARTS: Final = 2
+KEEPS_CHANGING: Final = (
+    "The command was not run: files that the sandbox protects were moved or replaced twice while it was being built. "
+    "Nothing was changed by the command. End the program that does this, then try again."
+)
 
 
 class LocalProcesses:
@@ -74,16 +80,14 @@ class LocalProcesses:
         """
         if any(process.ending is None for process in self.background):
             access = msgspec.structs.replace(access, session_network=True)
-        started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
-        try:
-            if not await started.is_over(timeout_s):
-                started.time_out()
-            return await started.outcome()
-        except BaseException:
-            await started.give_up()
-            raise
-        finally:
-            self._running.discard(started)
+        for _ in range(MAX_STARTS):
+            async with self._running_command(command, cwd, on_output, unsandboxed, access, is_chain) as started:
+                if not await started.is_over(timeout_s):
+                    started.time_out()
+                outcome = await started.outcome()
+            if not outcome.is_of_a_changed_sandbox:
+                return outcome
+        raise CommandNotStarted(KEEPS_CHANGING)
 
     async def run_or_hand_over(
         self,
@@ -99,16 +103,14 @@ class LocalProcesses:
         """Like `run`, but at the time limit the command continues in the background."""
         self._require_room()
         access = msgspec.structs.replace(access, session_network=True)
-        started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
-        try:
-            if not await started.is_over(timeout_s):
-                return self._adopt(command, *started.hand_over(), started.age_s)
-            return await started.outcome()
-        except BaseException:
-            await started.give_up()
-            raise
-        finally:
-            self._running.discard(started)
+        for _ in range(MAX_STARTS):
+            async with self._running_command(command, cwd, on_output, unsandboxed, access, is_chain) as started:
+                if not await started.is_over(timeout_s):
+                    return self._adopt(command, *started.hand_over(), started.age_s)
+                outcome = await started.outcome()
+            if not outcome.is_of_a_changed_sandbox:
+                return outcome
+        raise CommandNotStarted(KEEPS_CHANGING)
 
     def start_background(self, command: str, cwd: Path) -> "BackgroundProcess":
         """Start a command in the background, with an open input."""
@@ -185,6 +187,26 @@ class LocalProcesses:
                 with suppress(OSError):  # without it, the beginning and the end of an output are still kept
                     make_private_directory(self._outputs_in)
         return self._opened_guard
+
+    @asynccontextmanager
+    async def _running_command(
+        self,
+        command: str,
+        cwd: Path,
+        on_output: Callable[[str], None],
+        unsandboxed: bool,
+        access: SandboxAccess,
+        is_chain: bool,
+    ) -> "AsyncIterator[ForegroundProcess]":
+        """Start a command; it is killed if it is left by an exception."""
+        started = self._start(command, cwd, on_output, unsandboxed, access, is_chain)
+        try:
+            yield started
+        except BaseException:
+            await started.give_up()
+            raise
+        finally:
+            self._running.discard(started)
 
     def _start(
         self,

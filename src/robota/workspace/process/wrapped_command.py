@@ -22,13 +22,19 @@ class SandboxAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_MORE_ACCESS: Final = SandboxAccess()
+# What a sandbox prints, and its exit code, if what it mounted is not what was planned.
+CHANGED_MEANWHILE: Final = (
+    "the workspace changed while the sandbox was being built, so the command was not run. Try again."
+)
+NOT_RUN: Final = 125
 
 
 class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     """The command line to start, the descriptors it needs, and `clean_up` to call when the command has ended.
 
     `on_start` is called when the process has been started and has inherited the descriptors.
-    `refused_hosts` returns a sentence for each host that the sandbox blocked. With `has_supervisor`, the process that
+    `refused_hosts` returns a sentence for each host that the sandbox blocked, `missed_places` one for each hidden place
+    that the output of a failed command names. With `has_supervisor`, the process that
     is started only supervises the sandbox: TERM to it kills the command, which itself gets no TERM. `write_back` is
     called after the end and before `clean_up`, in a thread: it applies what the command changed in a copy to the
     original, and returns a sentence for each change that it left out. `git_settings` apply to every git that it runs.
@@ -42,6 +48,7 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     is_sandboxed: bool = False
     has_supervisor: bool = False
     refused_hosts: Callable[[], tuple[str, ...]] = tuple
+    missed_places: Callable[[str], tuple[str, ...]] = lambda output: ()
     write_back: Callable[[], tuple[str, ...]] | None = None
     git_settings: Mapping[str, str] = {}
     start_script: int | None = None

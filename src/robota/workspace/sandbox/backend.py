@@ -16,9 +16,16 @@ from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.files.path_status import mode_of
 from robota.workspace.outside_program import find_program, run_outside
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand
+from robota.workspace.process.environment import command_environment
+from robota.workspace.process.wrapped_command import (
+    CHANGED_MEANWHILE,
+    NO_MORE_ACCESS,
+    NOT_RUN,
+    SandboxAccess,
+    WrappedCommand,
+)
 from robota.workspace.sandbox.border import Border, Network
-from robota.workspace.sandbox.bubblewrap import CHANGED_MEANWHILE, NOT_RUN, wrap_in_bubblewrap
+from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.landlock import wrap_in_landlock
 from robota.workspace.sandbox.machine_network.socket_guard import wrap_with_network
@@ -157,7 +164,7 @@ def probe(candidate: SandboxBackend) -> str | None:
         done = run_outside(
             wrapped.argv,
             workspace=candidate.border.root,
-            env=os.environ,
+            env=command_environment(os.environ),  # like that of a command: an exported function could shadow `exit`
             pass_fds=wrapped.descriptors,
             stdin=DEVNULL,
             capture_output=True,

@@ -18,7 +18,7 @@ from robota.workspace.files.path_status import mode_of
 from robota.workspace.git.data_copy import Mount
 from robota.workspace.outside_program import run_outside
 from robota.workspace.process.watchdog import OOM_SCORE
-from robota.workspace.process.wrapped_command import WrappedCommand
+from robota.workspace.process.wrapped_command import CHANGED_MEANWHILE, NOT_RUN, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.home.access import HomeAccess
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
@@ -55,10 +55,6 @@ COUNTING_KERNEL: Final = (5, 14)
 BASH: Final = "/bin/bash"
 # These would keep bash from reading the file that checks the mounts, or change what it means.
 CHANGING_BASH: Final = ("POSIXLY_CORRECT", "SHELLOPTS", "BASHOPTS")
-CHANGED_MEANWHILE: Final = (
-    "the workspace changed while the sandbox was being built, so the command was not run. Try again."
-)
-NOT_RUN: Final = 125
 READ_MOUNTS: Final = "IFS= read -r -d '' mounts < /proc/self/mountinfo"
 # How the kernel writes these in its list of mounts.
 ESCAPED_IN_LIST: Final = str.maketrans({mark: f"\\{ord(mark):03o}" for mark in " \t\n\\"})

@@ -157,8 +157,18 @@ class SessionSandbox:
             backend = msgspec.structs.replace(backend, border=border)
         if (self._allowed_hosts or access.hosts) and not self._network and backend.kind == "bubblewrap":
             servers = self._server_ports() if access.hosts else None
-            return self._egress_gateway(access.hosts).wrap(backend, command, cwd, access, servers)
-        return backend.wrap(command, cwd, access)
+            wrapped = self._egress_gateway(access.hosts).wrap(backend, command, cwd, access, servers)
+        else:
+            wrapped = backend.wrap(command, cwd, access)
+        return msgspec.structs.replace(wrapped, missed_places=self._missed_places)
+
+    def _missed_places(self, output: str) -> tuple[str, ...]:
+        # Imported only after a failure.
+        from robota.workspace.sandbox.bubblewrap import is_visible
+        from robota.workspace.sandbox.home.missed_places import missed_places
+
+        border = self.backend.border
+        return missed_places(output, border.home.areas, lambda place: is_visible(place, border), self._home)
 
     def _refuse_in_a_home(self) -> None:
         """Commands could change what programs run when the user logs in, and read everything that is theirs."""

@@ -1,0 +1,46 @@
+"""Which hidden places of the home a failed command missed, as far as its output names them."""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from robota.workspace.files.path_status import Presence, presence_of
+
+# What programs say about a file that is not there, or, under Landlock, closed.
+MISSING: Final = re.compile(r"(?i)no such file|not found|ENOENT|does not exist|doesn't exist|cannot (?:find|open)")
+CLOSED: Final = re.compile(r"(?i)permission denied|EACCES")
+NAMED: Final = re.compile(r"(?<![\w.~/])((?:~|\$HOME)?/[^\s'\"`:;,()\[\]<>]+)")
+MAX_LINES: Final = 2_000
+MAX_TOLD: Final = 3
+MISSED: Final = (
+    "{!r} exists, but is hidden from commands in the sandbox, like everything in the home that programs do not "
+    "usually need. Unless credentials are kept there, this lets commands read it: robota config set sandbox.readable "
+    "{} --add"
+)
+
+
+def missed_places(
+    output: str, areas: Sequence[Path], is_visible: Callable[[str], bool], home: Path | None
+) -> tuple[str, ...]:
+    """A sentence for each existing file or directory in the hidden `areas` that the output calls missing."""
+    places: dict[str, None] = {}
+    for line in output.splitlines()[-MAX_LINES:]:
+        if MISSING.search(line) or CLOSED.search(line):
+            places.update(dict.fromkeys(place for found in NAMED.findall(line) if (place := _absolute(found, home))))
+    missed = (
+        place
+        for place in places
+        if any(place.startswith(f"{area}/") for area in areas)
+        and not is_visible(place)
+        and presence_of(place) is Presence.PRESENT
+    )
+    return tuple(MISSED.format(place, place) for place in list(missed)[:MAX_TOLD])
+
+
+def _absolute(named: str, home: Path | None) -> str:
+    for sign in ("~/", "$HOME/"):
+        if named.startswith(sign):
+            return "" if home is None else os.path.normpath(home / named.removeprefix(sign))
+    return os.path.normpath(named.rstrip("."))
