@@ -1,4 +1,4 @@
-"""Builds the policy of a session, and policies for `robota policy`."""
+"""Builds the policy and the task modes of a session, and policies for `robota policy`."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
 from robota.config.settings.schema import Permissions
 from robota.policy.decide import SessionPolicy
+from robota.policy.modes.task_modes import TaskModes, known_modes
 from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_names
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 # Deeper paths count as ignored, because every directory on the way has to be checked.
 MAX_DEPTH: Final = 100
+USER_MODES: Final = "modes.yaml"
+WORKSPACE_MODES: Final = (".roomodes", ".robota/modes.yaml")
 
 
 def session_policy(
@@ -162,3 +166,22 @@ def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Ca
             sandbox.close()
 
     return works
+
+
+def task_modes(
+    launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]
+) -> tuple[TaskModes, tuple[str, ...]]:
+    """All task modes, and notices about invalid files. Raises `ConfigError` if `launch.mode` is unknown."""
+    modes = known_modes()
+    notices: tuple[str, ...] = ()
+    files = [user_directory(env) / USER_MODES]
+    if settings.trust is not None and settings.is_trusted:
+        # Only regular files of the trusted snapshot, never links.
+        files += [root / path for path in WORKSPACE_MODES if settings.trust.snapshot.data_of(path) is not None]
+    if present := [file for file in files if file.is_file()]:
+        from robota.policy.modes.mode_file import read_modes
+
+        modes, notices = read_modes(present)
+    if launch.mode is not None and launch.mode not in modes:
+        raise ConfigError(f"There is no mode {launch.mode!r}; modes are {', '.join(modes)}. Nothing was started.")
+    return TaskModes(modes), notices

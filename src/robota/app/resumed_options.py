@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.agents.worktrees.directory import lies_in_worktree
-from robota.app.modes import task_modes
+from robota.app.policy import task_modes
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.settings.schema import Completion
 from robota.log.kinds.session import SessionHeader, kept_name

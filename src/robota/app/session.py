@@ -23,9 +23,8 @@ from robota.app.intents import session_intents
 from robota.app.knowledge.instructions import session_instructions
 from robota.app.knowledge.memory import MemoryPlace, has_memory, session_memory
 from robota.app.knowledge.skills import session_knowledge
-from robota.app.modes import task_modes
 from robota.app.options import session_options
-from robota.app.policy import session_policy
+from robota.app.policy import session_policy, task_modes
 from robota.app.provider import model_access, require_known_prices, resolve_profile
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
 from robota.app.sandbox import holds_robota, kept_out, session_sandbox, withheld_variables

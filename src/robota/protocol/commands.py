@@ -29,11 +29,13 @@ class ClearTask(ClientCommand, frozen=True, kw_only=True, tag="clearTask"):
 
 
 class CancelTask(ClientCommand, frozen=True, kw_only=True, tag="cancelTask"):
-    """Interrupt the running step. The task can be resumed."""
+    """Interrupt the running step with all subtasks; the task can be resumed. `task_id` stops only that subtask."""
+
+    task_id: str | None = None
 
 
 class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
-    """An answer. `ts` names the ask; without it, the pending ask is answered.
+    """An answer. `ts` names the ask; without it, the one pending ask is answered, and refused if there are several.
 
     `answer` is the typed value. The other fields are the untyped form of the same, used if `answer` is absent: with
     a yes, `grant` names rules of the ask's suggestions, for the `grant_scope` session, project or user. An
@@ -59,13 +61,15 @@ class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalO
 class QueueMessage(ClientCommand, frozen=True, kw_only=True, tag="queueMessage"):
     """Queue a message for the next model request, or with `after_turn` for the end of the turn.
 
-    With `is_command` the text is a shell command of the user: it is run, and the model gets its output.
+    With `is_command` the text is a shell command of the user: it is run, and the model gets its output. `task_id` is
+    that of a subtask that runs beside the conversation; without it, the message is for the conversation.
     """
 
     text: str
     images: tuple[str, ...] = ()
     after_turn: bool = False
     is_command: bool = False
+    task_id: str | None = None
 
 
 class EditQueuedMessage(ClientCommand, frozen=True, kw_only=True, tag="editQueuedMessage"):
@@ -160,11 +164,13 @@ class ShowRewindDiff(ClientCommand, frozen=True, kw_only=True, tag="rewindDiff")
 class OlderRowsRequest(ClientCommand, frozen=True, kw_only=True, tag="olderRows"):
     """Request the newest rows of the task before the row `before_ts`, or the newest of all; answered with `olderRows`.
 
-    At most `limit` come, and never more than 1,000.
+    At most `limit` come, and never more than 1,000. `task_id` is that of any open task; without it, the rows are those
+    of the task that is shown.
     """
 
     before_ts: int | None = None
     limit: int = 100
+    task_id: str | None = None
 
 
 class GoBack(ClientCommand, frozen=True, kw_only=True):

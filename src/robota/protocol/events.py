@@ -45,11 +45,21 @@ class UsedPlugin(Value, frozen=True, kw_only=True):
     path: str
 
 
+class OpenTask(Value, frozen=True, kw_only=True):
+    """A task that has not ended, and the asks at which it waits."""
+
+    task_id: str
+    parent_task_id: str | None = None
+    mode: str
+    asks: tuple[Message, ...] = ()
+
+
 class SessionState(OpenValue, frozen=True, kw_only=True):
     """Everything a client needs to start drawing; `cline_messages` are the rows of the task, always present.
 
     Of a long task these are the newest rows; there are `older_rows` more before them, which the command `olderRows`
-    requests. `calls` are the ended calls that belong to these rows.
+    requests. `calls` are the ended calls that belong to these rows. While there are subtasks, `open_tasks` lists all
+    tasks, so that a client knows what each of them asks.
     """
 
     session_id: str
@@ -62,6 +72,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     older_rows: int = 0
     calls: tuple[PastCall, ...] = ()
     current_task_id: str | None = None
+    open_tasks: tuple[OpenTask, ...] = ()
     message_queue: tuple[QueuedMessage, ...] = ()
     todos: tuple[TodoItem, ...] = ()
     tools: tuple[str, ...] = ()

@@ -47,7 +47,8 @@ class Message(OpenValue, frozen=True, kw_only=True):
 class QueuedMessage(Value, frozen=True, kw_only=True):
     """A message typed while the agent was busy. It is never an approval.
 
-    It is sent with the next request, or `after_turn`. With `is_command` it is run as a shell command.
+    It is sent with the next request, or `after_turn`. With `is_command` it is run as a shell command. `task_id` is that
+    of a subtask with a queue of its own; all others are for the conversation with the user.
     """
 
     id: str
@@ -56,6 +57,7 @@ class QueuedMessage(Value, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     after_turn: bool = False
     is_command: bool = False
+    task_id: str | None = None
 
 
 class TodoItem(Value, frozen=True, kw_only=True):

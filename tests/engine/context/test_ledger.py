@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,7 +65,7 @@ def test_each_file_output_and_word_has_its_tokens_and_the_log_tells_the_same(wor
         assert by_kind[LedgerKind.OUTPUT].title == "list_files ." and by_kind[LedgerKind.OUTPUT].call_id
         assert by_kind[LedgerKind.PERSON].title == "Look at the files."
         assert (told.max_tokens, told.condense_at) == (WINDOW, 41_750)
-        assert from_log(stage) == told
+        assert from_log(stage) == msgspec.structs.replace(told, seq=0)
 
     turns = [
         reading("a.txt", {"input": 4_000, "output": 50, "cost": 0.25}),

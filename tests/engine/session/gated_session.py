@@ -31,7 +31,7 @@ class GatedModel:
     """A model that says nothing until the test calls `say`."""
 
     def __init__(self) -> None:
-        self._gates: list[asyncio.Future[str]] = []
+        self._gates: list[tuple[asyncio.Future[str], ModelRequest]] = []
         self._calls = 0
 
     @property
@@ -39,9 +39,9 @@ class GatedModel:
         """Whether a request waits for words."""
         return bool(self._gates)
 
-    def say(self, what: str) -> bool:
-        """Let the newest request go on; False if there is none."""
-        waiting = [gate for gate in self._gates if not gate.done()]
+    def say(self, what: str, prompt: str = "") -> bool:
+        """Let the newest request go on, of those that began with this prompt; False if there is none."""
+        waiting = [gate for gate, request in self._gates if not gate.done() and prompt in str(request.turns[0].content)]
         if waiting:
             waiting[-1].set_result(what)
         return bool(waiting)
@@ -50,11 +50,11 @@ class GatedModel:
         is_over = False
         while not is_over:
             gate: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-            self._gates.append(gate)
+            self._gates.append((gate, request))
             try:
                 what = await gate
             finally:
-                self._gates.remove(gate)
+                self._gates.remove((gate, request))
             chunks = self._chunks(what)
             yield chunks
             is_over = isinstance(chunks[-1], FinishChunk)
@@ -156,6 +156,11 @@ class GatedSession:
             elif isinstance(event, MessageUpdated):
                 self.tracker.updated(event.message)
 
+    async def close(self) -> None:
+        """Close the session and read its events to the end."""
+        await self.opened.close()
+        await self._reading
+
     async def settle(self) -> None:
         """Return when the event loop has nothing left to do: no callback, no thread, no timer that is due soon."""
         loop: Any = asyncio.get_running_loop()
@@ -189,9 +194,9 @@ class GatedSession:
         [receipt] = await self.submit_all(command)
         return receipt
 
-    async def model_says(self, what: str) -> None:
-        """Let the model say it, if it is asked, and wait until nothing moves any more."""
-        self.model.say(what)
+    async def model_says(self, what: str, prompt: str = "") -> None:
+        """Let the model say it, if it is asked with this prompt, and wait until nothing moves any more."""
+        self.model.say(what, prompt)
         await self.settle()
 
     @property

@@ -26,6 +26,7 @@ from robota.protocol.events import (
     TaskAborted,
     TaskAskResponded,
     TaskEnded,
+    TaskEvent,
     TaskModeSwitched,
     TaskTokenUsageUpdated,
     TaskUserMessage,
@@ -54,7 +55,13 @@ def reduce(view: ViewModel, event: Event) -> ViewModel:
     share their pages with the value before.
     """
     step = STEPS.get(type(event))
-    return view if step is None else step(view, event)
+    return view if step is None or _is_of_other_task(view, event) else step(view, event)
+
+
+def _is_of_other_task(view: ViewModel, event: Event) -> bool:
+    """Whether the event belongs to a task beside the one that is shown."""
+    shown = None if view.session is None else view.session.current_task_id
+    return shown is not None and isinstance(event, TaskEvent) and event.task_id != shown
 
 
 def windowed(view: ViewModel, pages: int) -> ViewModel:
@@ -103,7 +110,7 @@ def _older_rows(view: ViewModel, event: OlderRows) -> ViewModel:
     """Add rows that come right before the known ones; ignore others, which another client requested."""
     session = view.session
     is_before = session is not None and session.older_rows == event.older_rows + len(event.messages)
-    if session is None or not is_before or session.current_task_id != event.task_id:
+    if session is None or not is_before:
         return view
     rows = rows_of((*event.messages, *view.rows))
     session = replace(session, older_rows=event.older_rows)
@@ -214,9 +221,6 @@ def _task_aborted(view: ViewModel, event: TaskAborted) -> ViewModel:
 
 
 def _task_ended(view: ViewModel, event: TaskEnded) -> ViewModel:
-    """Mark the shown task as ended; the end of a subtask is ignored."""
-    if view.session is not None and view.session.current_task_id not in (None, event.task_id):
-        return view
     return replace(view, is_thinking=False, retry=None, writing={}, has_ended=True)
 
 

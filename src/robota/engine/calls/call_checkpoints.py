@@ -41,7 +41,7 @@ class CallCheckpoints:
         self._log = log
         self._at_work = at_work
         self._work: FileIO | None = None
-        self._is_changing = False
+        self._changing = 0  # calls that are at it, of any task
         self._open_capture = open_capture
         self._capture: Capture | None = None
         self._running: asyncio.Future[Captured] | None = None
@@ -57,13 +57,14 @@ class CallCheckpoints:
         self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
     ) -> AsyncIterator[bool]:
         """Save a checkpoint, and lock out restores while the call runs. Yields whether it was saved."""
-        self._has_changes = self._is_changing = True
+        self._has_changes = True
+        self._changing += 1
         self._remember_names(tool, call)
         try:
             yield await self._save(task_id, call, tell)
         finally:
-            self._is_changing = False
-            if self._work is not None:
+            self._changing -= 1
+            if self._work is not None and not self._changing:
                 self._work.close()
                 self._work = None
 
@@ -76,7 +77,7 @@ class CallCheckpoints:
     async def _save(self, task_id: str, call: ToolCall | None, tell: Callable[[str], None]) -> bool:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                if self._running is not None:
+                while self._running is not None and not self._running.done():
                     with suppress(Exception):
                         await asyncio.shield(self._running)
                 self._running = _in_thread(self._captured)
@@ -103,8 +104,8 @@ class CallCheckpoints:
         return True
 
     def _captured(self) -> "Captured":
-        work = self._at_work() if self._is_changing else None
-        if self._is_changing:
+        work = self._at_work() if self._changing and self._work is None else None
+        if work is not None and self._changing:
             self._work = work
         elif work is not None:  # a restore took so long that the call has ended meanwhile
             work.close()

@@ -179,6 +179,8 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     turn_denials: list[str] = msgspec.field(default_factory=list)  # likewise
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
+    parent_id: str | None = None  # the task that started this one
+    queue_id: str | None = None  # its message queue, if it does not share that of its parent
     agent_type: str | None = None  # of a subtask
     prompt_id: str | None = None  # the prompt that it works on
     waited_s: float = 0.0  # for answers of the user
@@ -336,7 +338,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         else:
             began = monotonic()
             try:
-                answer = await self.asks.wait_for_answer_or_command(row, takes_commands=takes_commands)
+                answer = await self.asks.wait(self.task_id, row, takes_commands=takes_commands)
             finally:
                 self.waited_s += monotonic() - began
         if isinstance(answer, CondenseContext):
@@ -349,7 +351,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         """The queued message that answers the ask. Messages for the end of the turn answer only the completion ask."""
         if not is_answered_by_queue(asked):
             return None
-        queued = self.queue.take(is_turn_over=isinstance(asked, CompletionAsk))
+        queued = self.queue.take(self.queue_id, is_turn_over=isinstance(asked, CompletionAsk))
         return None if queued is None else Say(text=queued.text, images=queued.images, is_command=queued.is_command)
 
     def _close_ask(self, row: Message, response: str) -> None:

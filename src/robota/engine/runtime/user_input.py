@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 
@@ -23,6 +23,9 @@ from robota.protocol.asks.ask import (
 )
 from robota.protocol.commands import CondenseContext, EditQueuedMessage, QueueMessage, Refused
 from robota.protocol.message import Message, QueuedMessage
+from robota.text.visible import single_line
+
+MAX_ASK_SHOWN: Final = 60
 
 
 def is_answered_by_queue(asked: Ask | None) -> bool:
@@ -31,11 +34,17 @@ def is_answered_by_queue(asked: Ask | None) -> bool:
 
 
 class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """An open ask. With `takes_commands` a command can interrupt it, after which it is asked again."""
+    """An open ask of a task. With `takes_commands` a command can interrupt it, after which it is asked again.
 
+    One that an earlier process left open (`only_by_ts`) is answered only by its `ts`: the offer to resume is what the
+    user sees.
+    """
+
+    task_id: str
     message: Message
     future: asyncio.Future[Answer | CondenseContext]
     takes_commands: bool = False
+    only_by_ts: bool = False
 
 
 class ResumedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +59,7 @@ class ResumedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskTable:
-    """The open asks; more than one only if tasks are nested. The first valid answer wins."""
+    """The open asks of all tasks of a session, each answered by its `ts`. The first valid answer wins."""
 
     def __init__(self) -> None:
         self._pending: dict[int, PendingAsk] = {}
@@ -67,43 +76,62 @@ class AskTable:
 
     def is_about_output(self, ts: int | None) -> bool:
         """Whether an answer to the ask `ts`, or one without a `ts`, is meant for a running command."""
-        return ts in self._about_output if ts is not None else self.newest is None and bool(self._about_output)
+        return ts in self._about_output if ts is not None else not self.open_asks and bool(self._about_output)
 
     @property
-    def newest(self) -> PendingAsk | None:
-        """The newest open ask. One whose task was interrupted is open no longer, although the task may not know yet."""
-        return next((pending for pending in reversed(self._pending.values()) if not pending.future.done()), None)
+    def open_asks(self) -> list[PendingAsk]:
+        """All open asks, in order. One whose task was interrupted is not open, although the task may not know yet."""
+        return [pending for pending in self._pending.values() if not pending.future.done()]
+
+    def newest_of(self, task_id: str) -> PendingAsk | None:
+        """The newest open ask of a task."""
+        return next((pending for pending in reversed(self.open_asks) if pending.task_id == task_id), None)
 
     @property
     def has_unread_answer(self) -> bool:
         """Whether a task has an answer, or a command instead of one, that it has not processed yet."""
         return bool(self._answered)
 
-    async def wait(self, message: Message) -> Answer:
-        """Wait for the answer to this ask. However the wait ends, the ask is then no longer answerable."""
-        answer = await self.wait_for_answer_or_command(message, takes_commands=False)
+    async def wait_by_ts(self, task_id: str, message: Message) -> Answer:
+        """Wait for an answer that names this ask, which an earlier process left open."""
+        answer = await self.wait(task_id, message, only_by_ts=True)
         assert not isinstance(answer, CondenseContext)
         return answer
 
-    async def wait_for_answer_or_command(self, message: Message, *, takes_commands: bool) -> Answer | CondenseContext:
-        """Wait for the answer, or with `takes_commands` for a command that comes instead."""
-        future: asyncio.Future[Answer | CondenseContext] = asyncio.get_running_loop().create_future()
-        self._pending[message.ts] = PendingAsk(message=message, future=future, takes_commands=takes_commands)
+    async def wait(
+        self, task_id: str, message: Message, *, takes_commands: bool = False, only_by_ts: bool = False
+    ) -> Answer | CondenseContext:
+        """Wait for the answer, or with `takes_commands` for a command that comes instead.
+
+        However the wait ends, the ask is then no longer answerable.
+        """
+        pending = PendingAsk(
+            task_id=task_id,
+            message=message,
+            future=asyncio.get_running_loop().create_future(),
+            takes_commands=takes_commands,
+            only_by_ts=only_by_ts,
+        )
+        self._pending[message.ts] = pending
         try:
-            return await future
+            return await pending.future
         finally:
             self._pending.pop(message.ts, None)
             self._answered.discard(message.ts)
 
     def find(self, ts: int | None) -> PendingAsk | Refused:
-        """The open ask `ts`, or the newest; the refusal if it is not open."""
-        pending = self.newest if ts is None else self._pending.get(ts)
-        is_open = pending is not None and not pending.future.done()
-        return (
-            pending
-            if pending is not None and is_open
-            else Refused(code="stale_ask", message=_why_stale(ts, self.newest))
-        )
+        """The open ask `ts`, or the only one that is open; the refusal if there is no such ask, or several."""
+        if ts is not None:
+            choices = [pending for pending in self.open_asks if pending.message.ts == ts]
+        else:
+            choices = [pending for pending in self.open_asks if not pending.only_by_ts]
+        match choices:
+            case [pending]:
+                return pending
+            case []:
+                return Refused(code="stale_ask", message=_why_stale(ts, self.open_asks))
+            case _:
+                return Refused(code="ambiguous_ask", message=_why_ambiguous(choices))
 
     def settle(self, pending: PendingAsk, answer: Answer | CondenseContext) -> None:
         """Hand over the answer, or the command that comes instead of one. The ask is open no longer."""
@@ -140,41 +168,57 @@ def ends_task(asked: Ask | None, answer: Answer) -> bool:
             return False
 
 
-def _why_stale(ts: int | None, newest: PendingAsk | None) -> str:
-    if ts is None or newest is None:
+def _why_stale(ts: int | None, open_asks: Sequence[PendingAsk]) -> str:
+    if ts is None or not open_asks:
         return "No question is open; the answer was ignored."
-    return f"The ask {ts} is not pending (now pending: {newest.message.ts}); the answer was ignored."
+    pending = ", ".join(str(each.message.ts) for each in open_asks)
+    return f"The ask {ts} is not pending (now pending: {pending}); the answer was ignored."
+
+
+def _why_ambiguous(choices: Sequence[PendingAsk]) -> str:
+    named = "; ".join(f"{each.message.ts}: {each.message.ask} of {each.task_id}{_quoted(each)}" for each in choices)
+    return f"{len(choices)} asks are pending, and the answer was ignored, because it has no ts. Pending: {named}."
+
+
+def _quoted(pending: PendingAsk) -> str:
+    text = single_line(pending.message.text or "", MAX_ASK_SHOWN)
+    return f" ({text})" if text else ""
 
 
 class MessageQueue:
-    """Messages typed while the agent was busy, first in, first out. Every change is logged, so it survives a crash."""
+    """Messages typed while the agent was busy, first in, first out. Every change is logged, so it survives a crash.
 
-    def __init__(self, journal: Journal, on_change: Callable[[tuple[QueuedMessage, ...]], None]) -> None:
+    A queue id is the id of a subtask that the user talks to on its own, or None for the conversation with the user: a
+    task, and the subtasks that it waits for.
+    """
+
+    def __init__(self, journal: Journal, on_change: Callable[[str | None], None]) -> None:
+        """`on_change` is called with the id of the queue that has changed."""
         self._journal = journal
         self._on_change = on_change
         self._entries: tuple[QueuedMessage, ...] = ()
         self._commands_of_log: frozenset[str] = frozenset()
 
     def restore(self, waiting: Sequence[QueuedMessage]) -> None:
-        """Restore the queue of an earlier process from the log."""
-        self._entries = tuple(waiting)
+        """Restore the queue of an earlier process from the log. Subtasks ended with it; their messages are for all."""
+        self._entries = tuple(msgspec.structs.replace(entry, task_id=None) for entry in waiting)
         self._commands_of_log = frozenset(entry.text for entry in waiting if entry.is_command)
 
     def is_from_log(self, command: str) -> bool:
         """Whether this shell command comes from the log, which anybody could have written, so it needs approval."""
         return command in self._commands_of_log
 
-    @property
-    def entries(self) -> tuple[QueuedMessage, ...]:
-        return self._entries
+    def entries(self, queue_id: str | None = None) -> tuple[QueuedMessage, ...]:
+        """The messages that wait in one queue."""
+        return tuple(entry for entry in self._entries if entry.task_id == queue_id)
 
     def find(self, id: str) -> QueuedMessage | Refused:
         """The queued message with this id; the refusal if there is none."""
-        found = next((entry for entry in self._entries if entry.id == id), None)
+        queued = next((entry for entry in self._entries if entry.id == id), None)
         message = f"There is no queued message {id}: it was already sent or removed."
-        return found or Refused(code="not_queued", message=message)
+        return queued or Refused(code="not_queued", message=message)
 
-    def add(self, message: QueueMessage) -> QueuedMessage:
+    def add(self, message: QueueMessage, queue_id: str | None = None) -> QueuedMessage:
         """Add a message at the end."""
         ts = self._journal.next_ts()
         entry = QueuedMessage(
@@ -184,8 +228,9 @@ class MessageQueue:
             images=message.images,
             after_turn=message.after_turn,
             is_command=message.is_command,
+            task_id=queue_id,
         )
-        self._set((*self._entries, entry))
+        self._set((*self._entries, entry), queue_id)
         return entry
 
     def edit(self, before: QueuedMessage, change: EditQueuedMessage) -> None:
@@ -197,23 +242,33 @@ class MessageQueue:
             images=change.images,
             after_turn=before.after_turn if change.after_turn is None else change.after_turn,
         )
-        self._set(tuple(changed if entry is before else entry for entry in self._entries))
+        self._set(tuple(changed if entry is before else entry for entry in self._entries), before.task_id)
 
     def remove(self, queued: QueuedMessage) -> None:
         """Remove a queued message."""
-        self._set(tuple(entry for entry in self._entries if entry is not queued))
+        self._set(tuple(entry for entry in self._entries if entry is not queued), queued.task_id)
 
-    def take(self, *, is_turn_over: bool = False) -> QueuedMessage | None:
+    def take(self, queue_id: str | None, *, is_turn_over: bool = False) -> QueuedMessage | None:
         """Remove and return the oldest entry that is due; `is_turn_over` also takes entries for the end of the turn."""
-        first = next((entry for entry in self._entries if is_turn_over or not entry.after_turn), None)
+        due = (entry for entry in self.entries(queue_id) if is_turn_over or not entry.after_turn)
+        first = next(due, None)
         if first is not None:
             self.remove(first)
         return first
 
-    def _set(self, entries: tuple[QueuedMessage, ...]) -> None:
+    def hand_over(self, queue_id: str, heir: str | None) -> None:
+        """Move the messages of a subtask that has ended to the queue of its parent."""
+        if self.entries(queue_id):
+            moved = (
+                msgspec.structs.replace(entry, task_id=heir) if entry.task_id == queue_id else entry
+                for entry in self._entries
+            )
+            self._set(tuple(moved), heir)
+
+    def _set(self, entries: tuple[QueuedMessage, ...], queue_id: str | None) -> None:
         self._entries = entries
         self._journal.write(QueueRecord(queue=entries))
-        self._on_change(entries)
+        self._on_change(queue_id)
 
 
 class UserInput(msgspec.Struct, frozen=True, kw_only=True):

@@ -115,7 +115,7 @@ class ContextCommands:
         """A task that waits for a prompt condenses now; any other does so before its next request."""
         if self._runner.is_over:
             return NO_TASK
-        pending = self._asks.newest
+        pending = self._asks.newest_of(task.runtime.task_id)
         if self._is_answering(task):
             return ANSWERING
         if pending is not None and pending.takes_commands:

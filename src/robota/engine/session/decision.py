@@ -89,6 +89,11 @@ def accepting(do: Callable[[], object], id: str | None = None) -> SessionChange[
     return SessionChange(make)
 
 
+def no_such_task(task_id: str) -> Refused:
+    """The refusal of a command that names a task that is not open."""
+    return Refused(code="no_such_task", message=f"There is no open task {task_id}. Nothing was changed.")
+
+
 async def _made(change: SessionChange[T]) -> T | Refused:
     try:
         return await change.make()

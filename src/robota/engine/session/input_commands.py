@@ -4,7 +4,8 @@ from typing import assert_never
 
 from robota.contracts.workspace import Processes
 from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk, is_answered_by_queue
-from robota.engine.session.decision import NO_TASK, Decision, SessionChange, accepting
+from robota.engine.session.decision import NO_TASK, Decision, SessionChange, accepting, no_such_task
+from robota.engine.session.snapshot import visible_runtime
 from robota.engine.task.runner import TaskRunner
 from robota.protocol.asks.answer import Answer, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk
@@ -40,6 +41,8 @@ class InputCommands:
         match command:
             case AskResponse():
                 return self._response(command)
+            case QueueMessage(task_id=task_id) if task_id is not None:
+                return self._message_to(task_id, command)
             case QueueMessage():
                 return self._message(command, is_starting=is_starting)
             case EditQueuedMessage() | RemoveQueuedMessage():
@@ -91,17 +94,32 @@ class InputCommands:
         """Deliver the message at once if an open ask takes it as its answer; otherwise queue it."""
         if not command.text.strip() and not command.images:
             return EMPTY_MESSAGE
-        pending = self._asks.newest
-        asked = None if pending is None else pending.message.asked
-        is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
-        if pending is not None and is_answered_by_queue(asked) and not is_for_later:
-            answer = Say(text=command.text, images=command.images, is_command=command.is_command)
-            return self.answering(pending, answer)
+        runtime = visible_runtime(self._runner)
+        if runtime is not None and (answering := self._delivering(command, runtime.task_id)) is not None:
+            return answering
         return NO_TASK if self._runner.is_over and not is_starting else self._queueing(command)
 
-    def _queueing(self, command: QueueMessage) -> SessionChange[Accepted]:
+    def _message_to(self, task_id: str, command: QueueMessage) -> Decision[Accepted]:
+        """The same for one of several tasks. A task that its parent waits for shares the queue of its parent."""
+        if not command.text.strip() and not command.images:
+            return EMPTY_MESSAGE
+        task = next((task for task in self._runner.open_tasks if task.runtime.task_id == task_id), None)
+        if task is None or self._runner.is_over:
+            return no_such_task(task_id)
+        return self._delivering(command, task_id) or self._queueing(command, task.runtime.queue_id)
+
+    def _delivering(self, command: QueueMessage, task_id: str) -> SessionChange[Accepted] | None:
+        """The message as the answer to the open ask of the task; None if it has none that takes it."""
+        pending = self._asks.newest_of(task_id)
+        asked = None if pending is None else pending.message.asked
+        is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
+        if pending is None or not is_answered_by_queue(asked) or is_for_later:
+            return None
+        return self.answering(pending, Say(text=command.text, images=command.images, is_command=command.is_command))
+
+    def _queueing(self, command: QueueMessage, queue_id: str | None = None) -> SessionChange[Accepted]:
         async def make() -> Accepted:
-            return Accepted(id=self._queue.add(command).id)
+            return Accepted(id=self._queue.add(command, queue_id).id)
 
         return SessionChange(make)
 

@@ -1,7 +1,7 @@
 """`Session`, the façade that clients use: commands go in, events come out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
@@ -11,50 +11,43 @@ import msgspec
 from robota.contracts.hook import HookContext, HookEvent
 from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
-from robota.engine.record.rows import Rows
-from robota.engine.runtime.options import Options, chosen_state, session_header
+from robota.engine.runtime.options import Options, session_header
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.user_input import AskTable, MessageQueue
-from robota.engine.session.decision import NO_TASK, Changes, Decision, SessionChange, ToolsNeeded, accepting, answered
+from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk
+from robota.engine.session.decision import (
+    NO_TASK,
+    Changes,
+    Decision,
+    SessionChange,
+    ToolsNeeded,
+    accepting,
+    answered,
+    no_such_task,
+)
+from robota.engine.session.snapshot import snapshot, visible_runtime
 from robota.engine.task.runner import TaskRunner
+from robota.engine.task.subtasks import TaskTree
 from robota.log.kinds.session import NameRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ResumeAsk
 from robota.protocol.asks.kinds import INTERACTIVE_ASKS, NOTHING_TO_DO_ASKS, RESUME_ASKS
-from robota.protocol.calls import PastCall
 from robota.protocol.commands import (
     Accepted,
-    AskResponse,
     CancelTask,
     ClearTask,
     Command,
-    CompletePrompt,
-    CondenseContext,
-    CondensePreviewRequest,
     ContextCommand,
-    ContextRequest,
-    EditQueuedMessage,
     InputCommand,
-    ListRewindPoints,
-    ListSlashCommands,
     NewTask,
     OlderRowsRequest,
-    PinTurn,
-    QueueMessage,
     Receipt,
-    RedoRewind,
     Refused,
-    RemoveQueuedMessage,
-    RestoreContext,
     RetryNow,
-    RewindTo,
-    RunSlashCommand,
+    RewindCommand,
     SetPermissionMode,
-    ShowRewindDiff,
+    SlashCommand,
     SwitchMode,
     TaskCommand,
-    TerminalOperation,
-    UndoRewind,
     UnknownCommand,
 )
 from robota.protocol.events import (
@@ -68,7 +61,6 @@ from robota.protocol.events import (
     TaskAborted,
     TokenUsage,
 )
-from robota.protocol.message import Message, QueuedMessage
 from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
@@ -115,7 +107,8 @@ class Session:
         self._gathering: ToolGathering | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
-        self._runner = TaskRunner(self._bus, self._journal, self._new_subtask, self._reopen, self._send_state)
+        self._tree = TaskTree(self._bus, self._journal, self._new_subtask, self._send_state)
+        self._runner = TaskRunner(self._tree, self._reopen)
         self._rewind: SessionRewind | None = None
         self._titling: Titling | None = None
         self._wants_title = options.settings.title_by_model and options.name is None
@@ -135,44 +128,42 @@ class Session:
         from robota.engine.session.task_factory import TaskFactory
 
         shared = (self._services, self._bus, self._journal, self._asks, self._queue, self._grants)
-        return TaskFactory(*shared, self._runner.delegate)
+        return TaskFactory(*shared, self._tree)
 
     async def submit(self, command: Command) -> Receipt:
         """Answer a command: decide, and only then change something. Whatever happens, there is a receipt."""
         return await answered(command, self._receipt(command))
 
     async def _receipt(self, command: Command) -> Receipt:
-        match command:
-            case OlderRowsRequest():
-                return await self._send_older_rows(command)
-            case ListRewindPoints() | ShowRewindDiff() | RewindTo() | UndoRewind() | RedoRewind():
-                return await self.rewind.handle(command)
-            case RunSlashCommand() | ListSlashCommands() | CompletePrompt():
-                return Refused(code="no_commands", message="This session has no slash commands.")
-            case UnknownCommand():
-                return Refused(code="unknown_command", message=f"Nothing was changed: {command.problem}.")
-            case _:
-                return await self._changes.make(lambda: self._decide(command))
+        if isinstance(command, OlderRowsRequest):
+            return await self._send_older_rows(command)
+        if isinstance(command, RewindCommand):
+            return await self.rewind.handle(command)
+        if isinstance(command, SlashCommand):
+            return Refused(code="no_commands", message="This session has no slash commands.")
+        if isinstance(command, UnknownCommand):
+            return Refused(code="unknown_command", message=f"Nothing was changed: {command.problem}.")
+        return await self._changes.make(lambda: self._decide(command))
 
     async def _decide(self, command: TaskCommand | InputCommand | ContextCommand) -> Decision[Accepted]:
         """What a command does. Nothing is changed before that is decided."""
+        if isinstance(command, InputCommand):
+            return self._input.decide(command, is_starting=self._is_gathering)
+        if isinstance(command, ContextCommand):
+            return await self.context.decide(command)
         match command:
             case NewTask():
                 return self._starting(command)
             case ClearTask():
                 return SessionChange(self._clear_task)
             case CancelTask():
-                return self._cancelling()
+                return self._cancelling(command)
             case SwitchMode():
                 return self._switching_mode(command.text)
             case SetPermissionMode():
                 return self._setting_permission_mode(command.permission_mode)
             case RetryNow():
                 return self._retrying()
-            case AskResponse() | QueueMessage() | EditQueuedMessage() | RemoveQueuedMessage() | TerminalOperation():
-                return self._input.decide(command, is_starting=self._is_gathering)
-            case CondenseContext() | ContextRequest() | CondensePreviewRequest() | RestoreContext() | PinTurn():
-                return await self.context.decide(command)
             case _:
                 assert_never(command)
 
@@ -194,7 +185,7 @@ class Session:
             await self._runner.resume(PausedTask(runtime, task, left_ms, replayed.open_subtasks, replayed.subtask_ask))
 
     def events(self) -> AsyncIterator[Event]:
-        for task in self._runner.stack:
+        for task in self._runner.open_tasks:
             task.runtime.rows.flush()
         runtime = self._visible_runtime
         usage = runtime.usage_events if runtime is not None and runtime.meter.requests else ()
@@ -202,30 +193,12 @@ class Session:
 
     def state(self) -> SessionState:
         """A snapshot of everything a client needs to start drawing."""
-        runtime, options = self._visible_runtime, self._options
-        shown = self._runner.current or self._runner.paused
-        rows = runtime.rows.newest() if runtime else ()
         return msgspec.structs.replace(
-            chosen_state(options),
-            mode=runtime.mode if runtime else options.mode,
-            cline_messages=rows,
-            older_rows=runtime.rows.count - len(rows) if runtime else 0,
-            calls=self._past_calls(runtime.rows, rows) if runtime and rows else (),
-            current_task_id=runtime.task_id if runtime else None,
-            message_queue=self._queue.entries,
-            todos=shown.todos if shown else (),
-            tools=tuple(self._services.tools.names),
-            mcp_servers=tuple(self._services.tools.servers),
+            snapshot(self._options, self._services, self._runner, self._asks),
+            message_queue=self._queue.entries(),
             log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,
-            sees_images=self._services.model.info.sees_images,
         )
-
-    def _past_calls(self, rows: Rows, shown: Sequence[Message]) -> tuple[PastCall, ...]:
-        # Imported here because a new session has no past calls.
-        from robota.engine.session.older_rows import calls_of
-
-        return calls_of(rows, shown)
 
     def usage(self) -> TokenUsage:
         """The token usage of the task so far."""
@@ -301,8 +274,9 @@ class Session:
     @property
     def is_idle(self) -> bool:
         """Whether nothing runs: there is no task, or it only waits for the next prompt."""
-        pending = self._asks.newest
-        return self._runner.is_over or (pending is not None and pending.message.ask in NOTHING_TO_DO_ASKS)
+        pending = self._shown_ask
+        waits_for_prompt = pending is not None and pending.message.ask in NOTHING_TO_DO_ASKS
+        return self._runner.is_over or (waits_for_prompt and not self._runner.runs_beside)
 
     @property
     def takes_prompt(self) -> bool:
@@ -334,7 +308,7 @@ class Session:
         self._services.files.recall(logged.files)
         if asks_again and logged.waiting_ask is not None and logged.waiting_ask.ask in INTERACTIVE_ASKS:
             await self.resume(replayed, last_ts)
-            if (offer := self._asks.newest) is not None:
+            if (offer := self._shown_ask) is not None:
                 self._asks.settle(offer, Approve())  # "resume", which asks the open question again
             return
         options = msgspec.structs.replace(self._options, mode=logged.mode or self._options.mode)
@@ -399,11 +373,16 @@ class Session:
         self._send_state()
         return Accepted()
 
-    def _cancelling(self) -> Decision[Accepted]:
+    def _cancelling(self, command: CancelTask) -> Decision[Accepted]:
+        root = self._runner.root
+        if command.task_id is not None and (root is None or command.task_id != root.runtime.task_id):
+            subtask = self._runner.find_subtask(command.task_id)
+            return no_such_task(command.task_id) if subtask is None else accepting(subtask.stop)
         if self._gathering is not None and self._is_gathering:
             return accepting(self._gathering.stop)
-        pending = self._asks.newest
-        if self._runner.is_over or (pending is not None and pending.message.ask in AT_REST_ASKS):
+        pending = self._shown_ask
+        is_at_rest = pending is not None and pending.message.ask in AT_REST_ASKS
+        if self._runner.is_over or (is_at_rest and not self._runner.runs_beside):
             return Refused(code="no_active_task", message="Nothing is running.")
         return accepting(self._runner.interrupt)
 
@@ -442,7 +421,7 @@ class Session:
 
     def _set_permission_mode(self, mode: PermissionMode) -> None:
         before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
-        for task in self._runner.stack:
+        for task in self._runner.open_tasks:
             task.runtime.permission_mode = mode
         self._journal.write(session_header(self._options))
         self._send_state()
@@ -453,8 +432,12 @@ class Session:
         """A page of older rows of the task, from memory or from the log."""
         from robota.engine.session.older_rows import page_of
 
-        runtime = self._visible_runtime
-        return NO_TASK if runtime is None else await page_of(runtime.rows, self._journal.path, request)
+        task_id, runtime = request.task_id, self._visible_runtime
+        if task_id is not None and (runtime is None or task_id != runtime.task_id):
+            runtime = next((task.runtime for task in self._runner.open_tasks if task.runtime.task_id == task_id), None)
+        if runtime is None:
+            return NO_TASK if task_id is None else no_such_task(task_id)
+        return await page_of(runtime.rows, self._journal.path, request)
 
     async def _send_older_rows(self, request: OlderRowsRequest) -> Receipt:
         found = await self.older_rows(request)
@@ -479,8 +462,8 @@ class Session:
             return Refused(code="nothing_to_retry", message="No request is waiting to be retried.")
         return accepting(task.requester.retry_now)
 
-    def _new_subtask(self, parent: "Task", order: Delegate) -> "Task":
-        return self._tasks.subtask(self._options, parent, order)
+    def _new_subtask(self, parent: "Task", order: Delegate, has_own_queue: bool) -> "Task":
+        return self._tasks.subtask(self._options, parent, order, has_own_queue)
 
     async def _reopen(self, paused: "PausedTask") -> "Task | None":
         """The paused task with its conversation; None if the person cancelled the wait for its tools."""
@@ -488,13 +471,18 @@ class Session:
 
     @property
     def _visible_runtime(self) -> "TaskRuntime | None":
-        """The runtime of the task that clients see: the running one, or the one that waits to be resumed."""
-        shown = self._runner.current or self._runner.paused
-        return None if shown is None else shown.runtime
+        return visible_runtime(self._runner)
 
-    def _queue_changed(self, queue: tuple[QueuedMessage, ...]) -> None:
+    @property
+    def _shown_ask(self) -> PendingAsk | None:
+        """The newest open ask of the task that clients are shown."""
+        runtime = self._visible_runtime
+        return None if runtime is None else self._asks.newest_of(runtime.task_id)
+
+    def _queue_changed(self, queue_id: str | None) -> None:
         task = self._runner.current
-        self._bus.emit(QueuedMessagesUpdated(task_id=task.runtime.task_id if task else "", queue=queue))
+        shown = task.runtime.task_id if task else ""
+        self._bus.emit(QueuedMessagesUpdated(task_id=queue_id or shown, queue=self._queue.entries(queue_id)))
 
     def _send_state(self) -> None:
         self._bus.emit(State(state=self.state()))

@@ -1,12 +1,11 @@
 """Creates the tasks of a session: new ones, subtasks, and tasks restored from the log."""
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from robota.config.settings.schema import Completion
-from robota.contracts.tool import Delegate, ToolResult
+from robota.contracts.tool import Delegate
 from robota.engine.context.window import Gauge, overhead_of
 from robota.engine.model.reply import CallFormat, NativeCallFormat
 from robota.engine.model.system_prompt import template
@@ -17,6 +16,7 @@ from robota.engine.runtime.options import Options, ToolFormat
 from robota.engine.runtime.services import SessionServices
 from robota.engine.runtime.task_runtime import Meter, TaskRuntime
 from robota.engine.runtime.user_input import AskTable, MessageQueue
+from robota.engine.task.subtasks import TaskTree
 from robota.engine.task.task import Task
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.events import TaskCreated
@@ -38,16 +38,16 @@ class TaskFactory:
         asks: AskTable,
         queue: MessageQueue,
         grants: list[str],
-        delegate: Callable[[Delegate], Awaitable[ToolResult]],
+        tree: TaskTree,
     ) -> None:
-        """`grants` are the permission rules granted for the session; `delegate` runs subtasks."""
+        """`grants` are the permission rules granted for the session."""
         self._services = services
         self._bus = bus
         self._journal = journal
         self._asks = asks
         self._queue = queue
         self._grants = grants
-        self._delegate = delegate
+        self._tree = tree
         services.processes.on_background = self._background_changed
 
     def new(
@@ -65,16 +65,19 @@ class TaskFactory:
         if replayed is not None:
             runtime.history = History(identity, self._journal, call_format, replayed.conversation())
             runtime.meter.context_tokens = replayed.context_tokens
-        runtime.agent_type = None if parent_id is None else options.mode
+        runtime.parent_id, runtime.agent_type = parent_id, None if parent_id is None else options.mode
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
-        task = Task(runtime, call_format, self._delegate)
+        task = Task(runtime, call_format, self._tree)
         if replayed is not None:
             task.todos = replayed.todos
             task.context.recall(replayed.context_tokens)
         return task
 
-    def subtask(self, options: Options, parent: Task, order: Delegate) -> Task:
-        """A subtask of `parent`, which counts against the parent's limits."""
+    def subtask(self, options: Options, parent: Task, order: Delegate, has_own_queue: bool) -> Task:
+        """A subtask of `parent`, which counts against the parent's limits.
+
+        One that the parent waits for is part of the conversation with the user and shares the parent's message queue.
+        """
         own = msgspec.structs.replace(
             options,
             mode=order.mode,
@@ -83,6 +86,7 @@ class TaskFactory:
             own_requests=order.own_requests,
         )
         child = self.new(own, parent_id=parent.runtime.task_id)
+        child.runtime.queue_id = child.runtime.task_id if has_own_queue else parent.runtime.queue_id
         child.runtime.prompt_id = parent.runtime.prompt_id
         child.runtime.turn_denials = [*parent.runtime.turn_denials, *order.denied]
         child.runtime.meter.spent = parent.runtime.meter.spent
@@ -121,7 +125,7 @@ class TaskFactory:
         runtime = msgspec.structs.replace(
             paused.runtime, history=history, mode=options.mode, permission_mode=options.permission_mode
         )
-        task = Task(runtime, call_format, self._delegate)
+        task = Task(runtime, call_format, self._tree)
         task.todos = replayed.todos
         task.context.recall(replayed.context_tokens)
         paused.opened = task

@@ -114,7 +114,7 @@ class PausedTask:
         """The answer to the ask that was left open; never returns if there is none."""
         if self._waiting is None:
             return await asyncio.Future()
-        answer = await self.runtime.asks.wait(self._waiting)
+        answer = await self.runtime.asks.wait_by_ts(self.runtime.task_id, self._waiting)
         return ResumeDecision(answer=answer, row=self._waiting)
 
     async def _offered(self) -> ResumeDecision:

@@ -1,20 +1,18 @@
 """Drives a task and its subtasks to their end, through interruptions and resumptions."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from robota.contracts.hook import HookEvent
-from robota.contracts.tool import Delegate, ToolResult
-from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.user_input import PendingAsk, UserInput, ends_task, input_from
 from robota.engine.task.steps import Ended, Outcome
+from robota.engine.task.subtasks import Subtask, TaskTree, bug_in_words, fire_start
 from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import ResumeAsk
-from robota.protocol.events import Notice, TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
-from robota.workspace.problems import shortage_behind
+from robota.protocol.events import Notice, TaskAborted, TaskStarted
 
 if TYPE_CHECKING:
     from robota.engine.runtime.task_runtime import TaskRuntime
@@ -23,45 +21,49 @@ if TYPE_CHECKING:
 
 RESUMPTION: Final = "[TASK RESUMPTION] The task was interrupted. Check its current state and continue."
 TURN_ENDED: Final = "The turn has ended; the conversation and completed work are kept."
-# The user gave it up, which clients see as an abort.
-ABORTED: Final = frozenset({Outcome.GIVEN_UP, Outcome.FAILED})
 
 
 class TaskRunner:
-    """Holds the stack of open tasks: the one the user started, and on top of it the subtasks it waits for.
+    """Runs the task that the user started, the root of a tree: below it are its subtasks, and theirs.
 
     The driver takes the task through interruptions to its end; the work is what it does between two of them.
     """
 
-    def __init__(
-        self,
-        bus: EventBus,
-        journal: Journal,
-        new_subtask: "Callable[[Task, Delegate], Task]",
-        reopen: "Callable[[PausedTask], Awaitable[Task | None]]",
-        on_change: Callable[[], None],
-    ) -> None:
-        """`reopen` restores a paused task, or returns None if the user cancelled the wait for its tools.
-
-        `on_change` is called whenever another task is on top of the stack.
-        """
-        self._bus = bus
-        self._journal = journal
-        self._new_subtask = new_subtask
+    def __init__(self, tree: TaskTree, reopen: "Callable[[PausedTask], Awaitable[Task | None]]") -> None:
+        """`reopen` restores a paused task, or returns None if the user cancelled the wait for its tools."""
+        self._tree = tree
         self._reopen = reopen
-        self._on_change = on_change
-        self.stack: list[Task] = []
+        self.root: Task | None = None
         self.paused: PausedTask | None = None
         self._has_begun = False
         self._is_cleared = False
-        self._is_leaving = False
         self._driver: asyncio.Task[None] | None = None
         self._work: asyncio.Task[Ended] | None = None
         self._is_interrupted = False  # before its work could begin
 
     @property
     def current(self) -> "Task | None":
-        return self.stack[-1] if self.stack else None
+        """The task that clients are shown: the root, or the subtask that it waits for."""
+        return None if self.root is None else self.root.subtasks.shown
+
+    @property
+    def open_tasks(self) -> "Iterable[Task]":
+        """The root and everything below it."""
+        return () if self.root is None else self.root.subtasks.open_tasks()
+
+    @property
+    def has_subtasks(self) -> bool:
+        """Whether a subtask runs."""
+        return self.root is not None and bool(self.root.subtasks.running)
+
+    @property
+    def runs_beside(self) -> bool:
+        """Whether a subtask runs beside the conversation with the user."""
+        return self.root is not None and self.root.subtasks.runs_beside
+
+    def find_subtask(self, task_id: str) -> Subtask | None:
+        """The running subtask of that id."""
+        return None if self.root is None else self.root.subtasks.find(task_id)
 
     @property
     def is_over(self) -> bool:
@@ -72,7 +74,8 @@ class TaskRunner:
         """Whether the task of the user ends with this answer. The parent of a subtask goes on."""
         if self.paused is not None:
             return not self.paused.goes_on_after(pending.message, answer)
-        return len(self.stack) == 1 and ends_task(pending.message.asked, answer)
+        is_of_root = self.root is not None and pending.task_id == self.root.runtime.task_id
+        return is_of_root and ends_task(pending.message.asked, answer)
 
     async def end(self) -> None:
         """Wait until the task has ended and its records are complete."""
@@ -83,20 +86,21 @@ class TaskRunner:
         """Show a task from an earlier process and ask whether to continue it. Returns once that is asked."""
         self.forget()
         self.paused = paused
-        self._on_change()
+        self._tree.on_change()
         self._drive(paused.runtime, lambda: self._until_paused_ends(paused))
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # the driver has started the asking task, and that has asked
 
     def forget(self) -> None:
         """Drop the open tasks. Nothing may be running."""
-        self.stack.clear()
-        self.paused = None
+        self.root = self.paused = None
 
     async def start(self, task: "Task", text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
         """Start a task with its prompt. Returns once it works."""
         self.forget()
-        self._open(task, text, images, is_command=is_command)
+        self.root = task
+        self._tree.on_change()
+        self._tree.begin(task, UserInput(text=text, images=images, is_command=is_command))
         self._drive(task.runtime, lambda: self._until_end(task, source="startup"))
         await asyncio.sleep(0)
 
@@ -104,8 +108,8 @@ class TaskRunner:
         """Ask, as soon as the caller waits for something, whether to continue a task that was reloaded from the log."""
         self.forget()
         self._end_subtasks(open_subtasks)
-        self.stack.append(task)
-        self._on_change()
+        self.root = task
+        self._tree.on_change()
         self._drive(task.runtime, lambda: self._until_end(task, offer=offer))
 
     def interrupt(self) -> None:
@@ -121,50 +125,10 @@ class TaskRunner:
         With `is_leaving` the session is closing: calls that were not made stay open, so that they can be made when
         the session is resumed.
         """
-        self._is_leaving = is_leaving
+        self._tree.is_leaving = is_leaving
         if self._driver is not None:
             self._driver.cancel()
             await self.end()
-
-    async def delegate(self, order: Delegate) -> ToolResult:
-        """Run a subtask while its parent waits; returns the result for the parent's model."""
-        parent = self.stack[-1]
-        parent_id = parent.runtime.task_id
-        child = self._new_subtask(parent, order)
-        child.todos = order.todos
-        child_id = child.runtime.task_id
-        self._bus.emit(TaskSpawned(task_id=parent_id, child_task_id=child_id))
-        self._bus.emit(TaskPaused(task_id=parent_id))
-        self._open(child, order.message)
-        ended = await self._worked(child, order)
-        self.stack.remove(child)
-        self._record_end(child_id, ended.outcome)
-        self._bus.emit(TaskUnpaused(task_id=parent_id))
-        self._on_change()
-        if ended.outcome is not Outcome.COMPLETED:
-            text = f"Subtask {child_id} was abandoned before it was complete. {ended.text}".rstrip()
-            return ToolResult(content=text, is_error=True)
-        parent.runtime.rows.say("subtask_result", ended.text)
-        return ToolResult(content=f"Subtask {child_id} completed.\n\nResult:\n{ended.text}")
-
-    async def _worked(self, child: "Task", order: Delegate) -> Ended:
-        """The end of a subtask, whatever happens in it: its parent goes on."""
-        try:
-            await self._fire_start(child, HookEvent.SUBAGENT_START, order.mode)
-            return await child.work()
-        except Exception as error:  # noqa: BLE001 - a bug in a subtask must not end its parent
-            reason = _describe(error)
-            child.runtime.rows.interrupt()
-            child.runtime.rows.say("error", f"{reason} The subtask has ended.")
-            return Ended(Outcome.FAILED, reason)
-
-    def _open(self, task: "Task", text: str, images: tuple[str, ...] = (), *, is_command: bool = False) -> None:
-        self.stack.append(task)
-        self._on_change()
-        self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
-        first = UserInput(text=text, images=images, is_prompt=not task.runtime.is_subtask, is_command=is_command)
-        task.runtime.rows.say("text", first.as_typed, images=images or None)
-        task.add_input(first)
 
     def _drive(self, runtime: "TaskRuntime", until_end: Callable[[], Awaitable[Outcome]]) -> None:
         self._work, self._is_interrupted = None, False
@@ -177,22 +141,22 @@ class TaskRunner:
         except asyncio.CancelledError:
             outcome = await self._stopped()
         except Exception as error:  # noqa: BLE001 - a bug must not leave a task that looks as if it were running
-            runtime.rows.say("error", f"{_describe(error)} Completed work is kept.")
+            runtime.rows.say("error", f"{bug_in_words(error)} Completed work is kept.")
             runtime.rows.change(runtime.rows.ask("resume_task", asked=ResumeAsk()), is_answered=True)
             outcome = Outcome.FAILED
         self._close_open_work()
-        if self.paused is not None and self._is_leaving:
+        if self.paused is not None and self._tree.is_leaving:
             return  # it waits on
         if self.paused is not None:
             self._end_subtasks(self.paused.open_subtasks)
-        self._record_end(runtime.task_id, outcome)
+        self._tree.record_end(runtime.task_id, outcome)
 
     async def _stopped(self) -> Outcome:
         """Stop the work; the outcome of a task that is stopped now."""
         if self._work is not None and not self._work.done():
             self._work.cancel()
             await asyncio.wait([self._work])
-        stopped = self.stack[0] if self.stack else self.paused
+        stopped = self.root or self.paused
         is_complete = stopped is not None and stopped.is_complete
         return Outcome.COMPLETED if is_complete else Outcome.INTERRUPTED
 
@@ -207,9 +171,9 @@ class TaskRunner:
             task = await self._reopen(paused)
         self._end_subtasks(paused.open_subtasks)
         self.paused = None
-        self.stack.append(task)
+        self.root = task
         paused.go_on(task, decision)
-        self._bus.emit(TaskStarted(task_id=task.runtime.task_id))
+        self._tree.bus.emit(TaskStarted(task_id=task.runtime.task_id))
         return await self._until_end(task, source="resume")
 
     async def _until_end(self, task: "Task", *, source: str = "", offer: ResumeAsk | None = None) -> Outcome:
@@ -228,7 +192,7 @@ class TaskRunner:
             source, offer = "", ResumeAsk()
             self._close_open_work()
             task.requester.close_unanswered()
-            self._bus.emit(TaskAborted(task_id=task.runtime.task_id))
+            self._tree.bus.emit(TaskAborted(task_id=task.runtime.task_id))
 
     async def _work_on(self, task: "Task", source: str) -> Ended | None:
         """Let the task work until it ends; None if the user, or a bug, interrupted it."""
@@ -242,7 +206,7 @@ class TaskRunner:
         if error is None:
             return self._work.result()
         task.runtime.rows.interrupt()
-        task.runtime.rows.say("error", f"{_describe(error)} {TURN_ENDED}")
+        task.runtime.rows.say("error", f"{bug_in_words(error)} {TURN_ENDED}")
         return None
 
     def _end_subtasks(self, open_subtasks: Sequence[str]) -> None:
@@ -251,13 +215,7 @@ class TaskRunner:
         It is only recorded: no client of this process saw them run, and one could take it for the end of its own task.
         """
         for task_id in open_subtasks:
-            self._journal.write(EndRecord(task_id=task_id, outcome=Outcome.INTERRUPTED))
-
-    def _record_end(self, task_id: str, outcome: Outcome) -> None:
-        self._journal.write(EndRecord(task_id=task_id, outcome=outcome))
-        if outcome in ABORTED:
-            self._bus.emit(TaskAborted(task_id=task_id))
-        self._bus.emit(TaskEnded(task_id=task_id, outcome=outcome))
+            self._tree.journal.write(EndRecord(task_id=task_id, outcome=Outcome.INTERRUPTED))
 
     async def _begin_session(self, task: "Task", source: str) -> None:
         """Fire SessionStart. A later task starts with an empty conversation, so hooks see it as a cleared session."""
@@ -266,25 +224,18 @@ class TaskRunner:
             source = "clear"
             await self.fire_cleared(runtime)
         elif runtime.services.model.info.notice:
-            self._bus.emit(Notice(level="info", text=runtime.services.model.info.notice))
+            self._tree.bus.emit(Notice(level="info", text=runtime.services.model.info.notice))
         self._has_begun, self._is_cleared = True, False
         about = {"source": source, "model": runtime.options.model}
         if runtime.options.name is not None:
             about["session_title"] = runtime.options.name
-        await self._fire_start(task, HookEvent.SESSION_START, source, **about)
+        await fire_start(task, HookEvent.SESSION_START, source, **about)
 
     async def fire_cleared(self, runtime: "TaskRuntime") -> None:
         """Fire SessionEnd with the reason "clear", once per cleared conversation."""
         if self._has_begun and not self._is_cleared:
             self._is_cleared = True
             await runtime.fire(HookEvent.SESSION_END, "clear", reason="clear")
-
-    async def _fire_start(self, task: "Task", event: HookEvent, target: str, **fields: str) -> None:
-        """Fire a start event. Its hooks may add context for the model, or stop the task."""
-        hook_result = await task.runtime.fire(event, target, **fields)
-        task.remind(hook_result.context)
-        if hook_result.stopped is not None:
-            task.halt(hook_result.stopped)
 
     async def _is_resumed(self, task: "Task", offer: ResumeAsk) -> bool:
         answer = await task.runtime.ask(offer)
@@ -298,19 +249,6 @@ class TaskRunner:
         return True
 
     def _close_open_work(self) -> None:
-        """After an interruption: finish streaming rows, close calls without a result, end orphaned subtasks."""
-        for open_task in self.stack:
-            open_task.runtime.rows.interrupt()
-            if not self._is_leaving:
-                open_task.runtime.history.close_calls()
-        orphans = self.stack[1:]
-        del self.stack[1:]
-        if orphans and not self._is_leaving:
-            for orphan in reversed(orphans):
-                self._record_end(orphan.runtime.task_id, Outcome.INTERRUPTED)
-        if orphans:
-            self._on_change()
-
-
-def _describe(error: BaseException) -> str:
-    return shortage_behind(error) or f"Robota failed: {type(error).__name__}: {error}. This is a bug in Robota."
+        """After an interruption. Subtasks were stopped with the work of the task that started them."""
+        if self.root is not None:
+            self._tree.close_open_work(self.root)

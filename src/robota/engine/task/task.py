@@ -28,6 +28,7 @@ from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prom
 from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts, is_used_up
 from robota.engine.runtime.user_input import UserInput, ends_task, input_from
 from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, Outcome, RunCalls, Step
+from robota.engine.task.subtasks import Subtasks, TaskTree
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk
@@ -60,12 +61,12 @@ class Task:
         self,
         runtime: TaskRuntime,
         call_format: CallFormat,
-        delegate: Callable[[Delegate], Awaitable[ToolResult]],
+        tree: TaskTree,
     ) -> None:
         self.runtime = runtime
+        self.subtasks = Subtasks(self, tree)
         self.todos: tuple[TodoItem, ...] = ()
         self.is_complete = False
-        self._delegate = delegate
         self._inputs: list[UserInput] = []
         self._pending: list[UserBlock] = []
         self._halted: str | None = None
@@ -93,7 +94,7 @@ class Task:
     def _skills(self) -> "SkillPrompts":
         from robota.engine.task.skill_prompts import SkillPrompts
 
-        return SkillPrompts(self.runtime, self._executor, self._delegate)
+        return SkillPrompts(self.runtime, self._executor, self.subtasks.delegate)
 
     def add_input(self, user_input: UserInput) -> None:
         """Queue input for the model's next turn. Prompts pass the UserPromptSubmit hooks first."""
@@ -125,14 +126,15 @@ class Task:
         self._first_calls = tuple(calls)
 
     async def work(self, begin: Callable[[], Awaitable[None]] | None = None) -> Ended:
-        """Run the task to its end; `begin` is what comes before its first step."""
-        if begin is not None:
-            await begin()
-        calls, self._first_calls = self._first_calls, ()
-        step: Step = RunCalls(calls) if calls else AskModel()
-        while not isinstance(step, Ended):
-            step = await self._advance(step)
-        return step
+        """Run the task to its end, and stop the subtasks that are left; `begin` is what comes before its first step."""
+        async with self.subtasks:
+            if begin is not None:
+                await begin()
+            calls, self._first_calls = self._first_calls, ()
+            step: Step = RunCalls(calls) if calls else AskModel()
+            while not isinstance(step, Ended):
+                step = await self._advance(step)
+            return step
 
     async def _advance(self, step: AskModel | RunCalls | HandBack | Halted) -> Step:
         match step:
@@ -335,7 +337,7 @@ class Task:
 
         False if the model has nothing to answer: hooks refused every prompt, or there were only shell commands.
         """
-        while (queued := self.runtime.queue.take()) is not None:
+        while (queued := self.runtime.queue.take(self.runtime.queue_id)) is not None:
             self.add_feedback(input_from(queued))
         inputs, self._inputs = self._inputs, []
         only_commands = all(each.is_command for each in inputs)
@@ -449,7 +451,7 @@ class Task:
             )
             if refusal is not None:
                 return refusal
-        return await self._delegate(order)
+        return await self.subtasks.delegate(order)
 
     async def _change_mode(self, change: ChangeMode, call: ToolCall) -> ToolResult:
         """Switch the mode with approval, because another mode may do other things."""
