@@ -42,7 +42,7 @@ class Writer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).parents[3],
+            cwd=Path(__file__).parents[2],
         )
         self._answer()
 
