@@ -5,6 +5,7 @@ wrote, is ignored and made again.
 """
 
 import os
+import stat
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -99,6 +100,25 @@ def drop_stale(directory: Path) -> None:
                 label = msgspec.json.decode(stream.readline(), type=DerivedLabel)
             if not Path(label.directory).exists():
                 file.unlink()
+
+
+class LogStamp(msgspec.Struct, frozen=True, array_like=True):
+    """Identifies the state of a log. It uses ctime, which programs cannot set, unlike mtime."""
+
+    size: int
+    changed_ns: int
+    inode: int
+
+
+def stamp_of(status: os.stat_result) -> LogStamp | None:
+    """The stamp of a log; None if it is not a regular file."""
+    is_file = stat.S_ISREG(status.st_mode)
+    return LogStamp(status.st_size, status.st_ctime_ns, status.st_ino) if is_file else None
+
+
+def index_key(path: Path | str) -> str:
+    """A path as text that SQLite accepts, whatever bytes it contains."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class DerivedIndex(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,6 @@
 """Lists the sessions of one or all projects with their summaries, from an index for unchanged logs."""
 
-import os
 import sqlite3
-import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,7 +12,7 @@ from robota.log.catalogue.places import SessionsPlace, session_directories
 from robota.log.catalogue.summary import SessionStatus, SummaryFold
 from robota.log.chain.growth import LogPosition, continues, last_records, records_since
 from robota.log.chain.reader import LOG_NAME
-from robota.log.derived_file import DerivedIndex, Notify
+from robota.log.derived_file import DerivedIndex, LogStamp, Notify, index_key, stamp_of
 from robota.log.errors import LogError
 from robota.log.store import PROJECT_DIRECTORY
 
@@ -27,14 +25,6 @@ INDEX: Final = DerivedIndex(
     version=4,
     schema="CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID",
 )
-
-
-class LogStamp(msgspec.Struct, frozen=True, array_like=True):
-    """Identifies the state of a log. It uses ctime, which programs cannot set, unlike mtime."""
-
-    size: int
-    changed_ns: int
-    inode: int
 
 
 class CatalogueEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -100,8 +90,8 @@ def catalogue(
     places: Sequence[SessionsPlace], user_directory: Path | None, notify: Notify
 ) -> tuple[CataloguedSession, ...]:
     """The sessions of these places, the most recently written first."""
-    found = [_Found(place, name) for place in places for name in session_directories(place)]
-    present = [each for each in found if each.stamp is not None]
+    listed = [_ListedLog(place, name) for place in places for name in session_directories(place)]
+    present = [each for each in listed if each.stamp is not None]
 
     def refreshed(connection: sqlite3.Connection) -> dict[str, CatalogueEntry]:
         return _refreshed(connection, places, present)
@@ -126,23 +116,22 @@ def glance_at(log: Path) -> SummaryFold:
     return fold
 
 
-class _Found:
+class _ListedLog:
     """A session directory and its current log; `stamp` is None without a log."""
 
     def __init__(self, place: SessionsPlace, name: str) -> None:
         self.place = place
         self.directory = place.directory / name
         self.log = self.directory / LOG_NAME
-        self.key = os.fsencode(self.directory).decode("utf-8", "backslashreplace")
+        self.key = index_key(self.directory)
         self.stamp: LogStamp | None = None
         self.modified_ms = 0
         try:
             status = self.log.lstat()
         except OSError:
             return
-        if stat.S_ISREG(status.st_mode):
-            self.stamp = LogStamp(status.st_size, status.st_ctime_ns, status.st_ino)
-            self.modified_ms = status.st_mtime_ns // 1_000_000
+        self.stamp = stamp_of(status)
+        self.modified_ms = status.st_mtime_ns // 1_000_000
 
     def catalogued(self, entry: CatalogueEntry, *, is_live: bool) -> CataloguedSession:
         assert self.stamp is not None
@@ -159,18 +148,18 @@ class _Found:
 
 
 def _refreshed(
-    connection: sqlite3.Connection, places: Sequence[SessionsPlace], found: Sequence[_Found]
+    connection: sqlite3.Connection, places: Sequence[SessionsPlace], listed: Sequence[_ListedLog]
 ) -> dict[str, CatalogueEntry]:
     """The index entries of these sessions, updated for changed logs; those of deleted logs are removed."""
     entries: dict[str, CatalogueEntry] = {}
     changed: list[tuple[str, bytes]] = []
     room = READ_AT_ONCE
-    for each in sorted(found, key=lambda each: -each.modified_ms):
-        known = _known(connection, each.key)
-        if known is not None and known.stamp == each.stamp:
-            entries[each.key] = known
+    for each in sorted(listed, key=lambda each: -each.modified_ms):
+        stored = _stored_entry(connection, each.key)
+        if stored is not None and stored.stamp == each.stamp:
+            entries[each.key] = stored
             continue
-        entries[each.key], taken = _read(each, known, max(room, READ_OF_EACH))
+        entries[each.key], taken = _read(each, stored, max(room, READ_OF_EACH))
         room -= taken
         changed.append((each.key, msgspec.msgpack.encode(entries[each.key])))
     gone = [(key,) for key in _keys_below(connection, places) if key not in entries]
@@ -182,7 +171,7 @@ def _refreshed(
     return entries
 
 
-def _known(connection: sqlite3.Connection, key: str) -> CatalogueEntry | None:
+def _stored_entry(connection: sqlite3.Connection, key: str) -> CatalogueEntry | None:
     row = connection.execute("SELECT entry FROM session WHERE path = ?", (key,)).fetchone()
     try:
         return None if row is None else msgspec.msgpack.decode(row[0], type=CatalogueEntry)
@@ -193,34 +182,34 @@ def _known(connection: sqlite3.Connection, key: str) -> CatalogueEntry | None:
 def _keys_below(connection: sqlite3.Connection, places: Iterable[SessionsPlace]) -> list[str]:
     keys: list[str] = []
     for place in places:
-        prefix = os.fsencode(place.directory).decode("utf-8", "backslashreplace") + "/"
+        prefix = index_key(place.directory) + "/"
         rows = connection.execute("SELECT path FROM session WHERE path >= ? AND path < ?", (prefix, prefix[:-1] + "0"))
         keys += [row[0] for row in rows]
     return keys
 
 
-def _read(found: _Found, known: CatalogueEntry | None, most: int) -> tuple[CatalogueEntry, int]:
+def _read(listed: _ListedLog, stored: CatalogueEntry | None, max_bytes: int) -> tuple[CatalogueEntry, int]:
     """Update the summary of a log from its last position, if it is still the same log. Also returns the bytes read."""
-    assert found.stamp is not None
+    assert listed.stamp is not None
     fold, position = SummaryFold(), LogPosition()
     start = 0
     try:
-        if known is not None and continues(found.log, known.position):
-            fold, position = known.fold, known.position
+        if stored is not None and continues(listed.log, stored.position):
+            fold, position = stored.fold, stored.position
         start = position.offset
-        for grown in records_since(found.log, position, most):
+        for grown in records_since(listed.log, position, max_bytes):
             fold.take(grown.record)
             position = grown.position
-        if found.stamp.size - start > most:
-            return CatalogueEntry(None, position, fold, _with_end(found, fold, position)), most
+        if listed.stamp.size - start > max_bytes:
+            return CatalogueEntry(None, position, fold, _with_end(listed, fold, position)), max_bytes
     except (OSError, LogError):
         pass  # Use the part before the damage; `show` and `verify` report it.
-    return CatalogueEntry(found.stamp, position, fold), found.stamp.size - start
+    return CatalogueEntry(listed.stamp, position, fold), listed.stamp.size - start
 
 
-def _with_end(found: _Found, fold: SummaryFold, position: LogPosition) -> SummaryFold:
+def _with_end(listed: _ListedLog, fold: SummaryFold, position: LogPosition) -> SummaryFold:
     """The summary with the last records of the log added, skipping those in between."""
     newest = msgspec.msgpack.decode(msgspec.msgpack.encode(fold), type=SummaryFold)
-    for record in last_records(found.log, READ_OF_EACH, position.offset):
+    for record in last_records(listed.log, READ_OF_EACH, position.offset):
         newest.take(record)
     return newest

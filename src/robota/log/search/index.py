@@ -1,6 +1,5 @@
 """The full-text index, updated from the logs; several processes may do so concurrently."""
 
-import os
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ import msgspec
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.growth import LogPosition, continues, records_since
 from robota.log.chain.reader import LOG_NAME
-from robota.log.derived_file import DerivedIndex
+from robota.log.derived_file import DerivedIndex, index_key
 from robota.log.errors import LogError
 from robota.log.search.scripts_without_spaces import with_separators
 from robota.log.search.texts import texts_of
@@ -98,7 +97,7 @@ def _is_current(log: IndexedLog | None, session: CataloguedSession) -> bool:
 
 def _indexed(connection: sqlite3.Connection, session: CataloguedSession) -> IndexedLog | None:
     row = connection.execute(
-        "SELECT id, size, modified, offset, hash, first_ts FROM log WHERE path = ?", (_key(session.directory),)
+        "SELECT id, size, modified, offset, hash, first_ts FROM log WHERE path = ?", (index_key(session.directory),)
     ).fetchone()
     if row is None:
         return None
@@ -170,10 +169,6 @@ def _remove_texts(connection: sqlite3.Connection, log_id: int) -> None:
 
 
 def _new(connection: sqlite3.Connection, session: CataloguedSession) -> IndexedLog:
-    added = connection.execute("INSERT INTO log VALUES(NULL, ?, -1, -1, 0, '', 0)", (_key(session.directory),))
+    added = connection.execute("INSERT INTO log VALUES(NULL, ?, -1, -1, 0, '', 0)", (index_key(session.directory),))
     assert added.lastrowid is not None
     return IndexedLog(id=added.lastrowid)
-
-
-def _key(directory: Path) -> str:
-    return os.fsencode(directory).decode("utf-8", "backslashreplace")

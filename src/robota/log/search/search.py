@@ -60,7 +60,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
 
 def search(
     sessions: Sequence[CataloguedSession],
-    wanted: SearchQuery,
+    query: SearchQuery,
     user_directory: Path | None,
     notify: Notify,
     progress: TellProgress = lambda done, size: None,
@@ -69,15 +69,15 @@ def search(
 
     `progress` is called with the bytes read and the total of new bytes in the logs.
     """
-    fitting = [each for each in sessions if _fits(each, wanted)]
-    query = match_expression(wanted.words)
-    if not query:
-        return tuple(FoundSession(session=each) for each in fitting[: wanted.limit])
+    fitting = [each for each in sessions if _fits(each, query)]
+    expression = match_expression(query.words)
+    if not expression:
+        return tuple(FoundSession(session=each) for each in fitting[: query.limit])
 
     def work(connection: sqlite3.Connection) -> tuple[FoundSession, ...]:
         without_removed(connection)
         by_log = brought_up_to_date(connection, fitting, progress)
-        return _matching(connection, query, by_log, wanted)
+        return _matching(connection, expression, by_log, query)
 
     return INDEX.use(user_directory, work, notify)
 
@@ -92,9 +92,9 @@ def forget_removed(user_directory: Path | None, notify: Notify) -> None:
 def match_expression(words: str) -> str:
     """The words in SQLite's syntax: all must match; "quoted words" in this order, `begin*` as a prefix."""
     terms = []
-    for found in PHRASE.finditer(without_surrogates(words)):
-        text = found["phrase"] if found["phrase"] is not None else found["word"]
-        is_beginning = found["word"] is not None and text.endswith("*")
+    for term in PHRASE.finditer(without_surrogates(words)):
+        text = term["phrase"] if term["phrase"] is not None else term["word"]
+        is_beginning = term["word"] is not None and text.endswith("*")
         text = text.rstrip("*") if is_beginning else text
         if any(character.isalnum() for character in text):
             text = with_separators(text.replace('"', "").replace("\x00", ""))
@@ -103,29 +103,29 @@ def match_expression(words: str) -> str:
 
 
 def _matching(
-    connection: sqlite3.Connection, query: str, by_log: dict[int, CataloguedSession], wanted: SearchQuery
+    connection: sqlite3.Connection, expression: str, by_log: dict[int, CataloguedSession], query: SearchQuery
 ) -> tuple[FoundSession, ...]:
     numbers: dict[int, list[int]] = {}
-    for (number,) in connection.execute("SELECT rowid FROM entry WHERE entry MATCH ? ORDER BY rank", (query,)):
+    for (number,) in connection.execute("SELECT rowid FROM entry WHERE entry MATCH ? ORDER BY rank", (expression,)):
         session = by_log.get(number >> TIME_BITS)
-        if session is None or _ts(number, session) < wanted.since_ms:
+        if session is None or _ts(number, session) < query.since_ms:
             continue
-        if number >> TIME_BITS not in numbers and len(numbers) == wanted.limit:
+        if number >> TIME_BITS not in numbers and len(numbers) == query.limit:
             continue
         numbers.setdefault(number >> TIME_BITS, []).append(number)
     return tuple(
         FoundSession(
             session=by_log[log],
-            texts=tuple(_found(connection, query, number, by_log[log]) for number in found[:SNIPPETS]),
+            texts=tuple(_passage(connection, expression, number, by_log[log]) for number in matches[:SNIPPETS]),
         )
-        for log, found in numbers.items()
+        for log, matches in numbers.items()
     )
 
 
-def _found(connection: sqlite3.Connection, query: str, number: int, session: CataloguedSession) -> FoundPassage:
+def _passage(connection: sqlite3.Connection, expression: str, number: int, session: CataloguedSession) -> FoundPassage:
     row = connection.execute(
         "SELECT kind, tool, snippet(entry, 0, ?, ?, '…', ?) FROM entry WHERE entry MATCH ? AND rowid = ?",
-        (FOUND, FOUND_END, WORDS_IN_SNIPPET, query, number),
+        (FOUND, FOUND_END, WORDS_IN_SNIPPET, expression, number),
     ).fetchone()
     kind, tool, snippet = row
     return FoundPassage(ts=_ts(number, session), kind=kind, tool=tool, snippet=without_separators(snippet))
@@ -135,16 +135,16 @@ def _ts(number: int, session: CataloguedSession) -> int:
     return session.summary.first_ts + (number & TIME_MASK)
 
 
-def _fits(session: CataloguedSession, wanted: SearchQuery) -> bool:
+def _fits(session: CataloguedSession, query: SearchQuery) -> bool:
     summary = session.summary
     return (
-        summary.last_ts >= wanted.since_ms
-        and (wanted.tool is None or wanted.tool.lower() in {tool.lower() for tool in summary.tools})
-        and (wanted.model is None or any(wanted.model.lower() in model.lower() for model in summary.models))
-        and (wanted.file is None or any(_is_file(path, session.cwd, wanted.file) for path in summary.files))
+        summary.last_ts >= query.since_ms
+        and (query.tool is None or query.tool.lower() in {tool.lower() for tool in summary.tools})
+        and (query.model is None or any(query.model.lower() in model.lower() for model in summary.models))
+        and (query.file is None or any(_is_file(path, session.cwd, query.file) for path in summary.files))
     )
 
 
-def _is_file(named: str, cwd: str, wanted: Path) -> bool:
-    """Whether the file in a call is the wanted one, which is absolute."""
-    return os.path.normpath(Path(cwd) / named) == os.path.normpath(wanted)
+def _is_file(named: str, cwd: str, file: Path) -> bool:
+    """Whether a call named this file, which is absolute."""
+    return os.path.normpath(Path(cwd) / named) == os.path.normpath(file)

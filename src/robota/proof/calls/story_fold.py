@@ -127,12 +127,12 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         return self.tasks[task_id]
 
     def _change(self, call_id: str, tool: str = "", task_id: str = "", **fields: Any) -> None:
-        known = self.calls.get(call_id)
-        if known is None:
+        story = self.calls.get(call_id)
+        if story is None:
             if len(self.calls) >= MAX_OPEN_CALLS:
                 del self.calls[next(iter(self.calls))]
-            known = CallStory(call_id=call_id, tool=tool, task_id=task_id)
-        self.calls[call_id] = msgspec.structs.replace(known, **fields)
+            story = CallStory(call_id=call_id, tool=tool, task_id=task_id)
+        self.calls[call_id] = msgspec.structs.replace(story, **fields)
 
     def _row(self, record: MessageRecord) -> None:
         row, task = record.message, self._task(record.task_id)
@@ -144,7 +144,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
             if row.ask is not None and not row.is_answered:
                 self.asks[row.ts] = row.call_id
                 self._change(row.call_id, asked_ms=row.ts)
-            shown = _shown(row)
+            shown = _shown_change(row)
             if shown is not None:
                 self.shown[row.call_id] = shown
         if row.say == "text":
@@ -253,7 +253,7 @@ def _note_request(task: _TaskNow, row: Message) -> None:
     )
 
 
-def _shown(row: Message) -> ShownChange | None:
+def _shown_change(row: Message) -> ShownChange | None:
     """The diff in a row about a file, in the format of the seed's protocol."""
     if "tool" not in (row.ask, row.say) or '"diff"' not in (row.text or ""):
         return None
@@ -264,8 +264,8 @@ def _shown(row: Message) -> ShownChange | None:
     return ShownChange(path=path, diff=diff)
 
 
-def _only(known: dict[str, T], key: str) -> dict[str, T]:
-    return {key: known[key]} if key in known else {}
+def _only(by_call: dict[str, T], call_id: str) -> dict[str, T]:
+    return {call_id: by_call[call_id]} if call_id in by_call else {}
 
 
 def _bounded(value: dict[str, Any]) -> dict[str, Any]:

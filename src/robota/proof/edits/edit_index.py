@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
@@ -11,11 +10,10 @@ from typing import Final
 
 import msgspec
 
-from robota.log.catalogue.catalogue import LogStamp
 from robota.log.catalogue.places import SessionsPlace, session_directories
 from robota.log.chain.growth import LogPosition, continues, records_since
 from robota.log.chain.reader import LOG_NAME
-from robota.log.derived_file import DerivedIndex
+from robota.log.derived_file import DerivedIndex, LogStamp, index_key, stamp_of
 from robota.log.errors import LogError
 from robota.proof.calls.call_story import CallChanges
 from robota.proof.calls.story_fold import StoryFold
@@ -54,7 +52,7 @@ class EditLog(msgspec.Struct, frozen=True, kw_only=True):
     stamp: LogStamp
     is_own: bool
     id: int | None = None
-    known: LogStamp = UNKNOWN
+    indexed_stamp: LogStamp = UNKNOWN
     position: LogPosition = LogPosition()
     fold: bytes = b""
 
@@ -75,40 +73,41 @@ def brought_up_to_date(
     `tell` gets a message if that takes a moment.
     """
     logs: dict[int, EditLog] = {}
-    known = _known(connection)
-    found = list(_found(places, known))
-    stale = sum(log.known != log.stamp for log in found)
+    indexed = _indexed_stamps(connection)
+    present = list(_present_logs(places, indexed))
+    stale = sum(log.indexed_stamp != log.stamp for log in present)
     if stale >= MANY_LOGS:
         tell(f"{stale:,} logs are not in the index yet; reading them takes a moment.")
-    for log in found:
-        current = log if log.id is not None and log.known == log.stamp else _indexed(connection, log, checkpoints)
+    for log in present:
+        current = (
+            log if log.id is not None and log.indexed_stamp == log.stamp else _indexed(connection, log, checkpoints)
+        )
         if current.id is not None:
             logs[current.id] = current
-    _forget(connection, [number for number, _ in known.values() if number not in logs])
+    _forget(connection, [number for number, _ in indexed.values() if number not in logs])
     return logs
 
 
-_Known = dict[str, tuple[int, LogStamp]]
+_IndexedStamps = dict[str, tuple[int, LogStamp]]
 
 
-def _known(connection: sqlite3.Connection) -> _Known:
+def _indexed_stamps(connection: sqlite3.Connection) -> _IndexedStamps:
     rows = connection.execute("SELECT path, id, size, changed, inode FROM log")
     return {path: (number, LogStamp(size, changed, inode)) for path, number, size, changed, inode in rows}
 
 
-def _found(places: Iterable[SessionsPlace], known: _Known) -> Iterator[EditLog]:
+def _present_logs(places: Iterable[SessionsPlace], indexed: _IndexedStamps) -> Iterator[EditLog]:
     for place in places:
         directory = str(place.directory)
         for name in session_directories(place):
             path = f"{directory}/{name}/{LOG_NAME}"
             try:
-                status = os.lstat(path)
+                now = stamp_of(os.lstat(path))
             except OSError:
                 continue
-            if stat.S_ISREG(status.st_mode):
-                number, stamp = known.get(_key(path), (None, UNKNOWN))
-                now = LogStamp(status.st_size, status.st_ctime_ns, status.st_ino)
-                yield EditLog(path=Path(path), stamp=now, is_own=name in place.own, id=number, known=stamp)
+            if now is not None:
+                number, stamp = indexed.get(index_key(path), (None, UNKNOWN))
+                yield EditLog(path=Path(path), stamp=now, is_own=name in place.own, id=number, indexed_stamp=stamp)
 
 
 def _indexed(connection: sqlite3.Connection, log: EditLog, checkpoints: OpenCheckpoints) -> EditLog:
@@ -136,8 +135,8 @@ def _indexed(connection: sqlite3.Connection, log: EditLog, checkpoints: OpenChec
         number = _write_log(connection, log, position, fold)
         if not is_going_on:
             _remove_edits(connection, number)
-        for change, found in edits:
-            _write_edits(connection, number, change, found)
+        for change, file_edits in edits:
+            _write_edits(connection, number, change, file_edits)
     return msgspec.structs.replace(log, id=number)
 
 
@@ -172,7 +171,7 @@ def _saved_or_shown(change: CallChanges, store: CheckpointReader) -> list[FileEd
 
 
 def _with_position(connection: sqlite3.Connection, log: EditLog) -> EditLog:
-    row = connection.execute("SELECT id, offset, hash, fold FROM log WHERE path = ?", (_key(log.path),)).fetchone()
+    row = connection.execute("SELECT id, offset, hash, fold FROM log WHERE path = ?", (index_key(log.path),)).fetchone()
     if row is None:
         return msgspec.structs.replace(log, id=None, position=LogPosition(), fold=b"")
     return msgspec.structs.replace(log, id=row[0], position=LogPosition(row[1], row[2]), fold=row[3])
@@ -188,7 +187,7 @@ def _write_log(connection: sqlite3.Connection, log: EditLog, position: LogPositi
             (*values, state, log.id),
         )
         return log.id
-    row = (_key(log.path), *values, state)
+    row = (index_key(log.path), *values, state)
     added = connection.execute("INSERT INTO log VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     assert added.lastrowid is not None
     return added.lastrowid
@@ -230,7 +229,3 @@ def _forget(connection: sqlite3.Connection, gone: Sequence[int]) -> None:
 def _remove_edits(connection: sqlite3.Connection, log: int) -> None:
     connection.execute("DELETE FROM line WHERE edit IN (SELECT id FROM edit WHERE log = ?)", (log,))
     connection.execute("DELETE FROM edit WHERE log = ?", (log,))
-
-
-def _key(path: Path | str) -> str:
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

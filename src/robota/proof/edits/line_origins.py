@@ -156,16 +156,16 @@ def _story(data: bytes) -> CallStory:
         return CallStory(call_id="", tool="")
 
 
-def stretches(origins: Mapping[int, LineOrigin], wanted: Iterable[int]) -> list[tuple[int, int, LineOrigin | None]]:
-    """Group the wanted lines into stretches of the same origin: first line, last line, origin."""
-    found: list[tuple[int, int, LineOrigin | None]] = []
-    for line in sorted(wanted):
+def stretches(origins: Mapping[int, LineOrigin], lines: Iterable[int]) -> list[tuple[int, int, LineOrigin | None]]:
+    """Group lines into stretches of the same origin: first line, last line, origin."""
+    grouped: list[tuple[int, int, LineOrigin | None]] = []
+    for line in sorted(lines):
         origin = origins.get(line)
-        if found and found[-1][1] == line - 1 and _same(found[-1][2], origin):
-            found[-1] = (found[-1][0], line, found[-1][2])
+        if grouped and grouped[-1][1] == line - 1 and _same(grouped[-1][2], origin):
+            grouped[-1] = (grouped[-1][0], line, grouped[-1][2])
         else:
-            found.append((line, line, origin))
-    return found
+            grouped.append((line, line, origin))
+    return grouped
 
 
 def _same(one: LineOrigin | None, other: LineOrigin | None) -> bool:

@@ -119,10 +119,10 @@ def _shared(one: str, other: str) -> int:
     return next((at for at, (here, there) in pairs if here != there), min(len(one), len(other)))
 
 
-def _around(line: str | None, place: int) -> str:
+def _around(line: str | None, position: int) -> str:
     if line is None:
         return "(no such line)"
-    start = max(0, place - SHOWN // 2)
+    start = max(0, position - SHOWN // 2)
     return repr(line[start : start + SHOWN])
 
 
@@ -139,14 +139,14 @@ def _started_calls(records: Iterable[Record], request: int) -> set[tuple[int, st
 
     Calls that a prompt made (`!command` in a skill) are left out: the prompt is replayed with their results.
     """
-    found: set[tuple[int, str]] = set()
+    started: set[tuple[int, str]] = set()
     for record in records:
         payload = payload_of(record)
         if isinstance(payload, TurnRecord) and isinstance(payload.turn, AssistantTurn):
             request += 1
         elif isinstance(payload, ToolStartRecord) and not payload.call_id.startswith(CALL_OF_PROMPT):
-            found.add((request, payload.call_id))
-    return found
+            started.add((request, payload.call_id))
+    return started
 
 
 def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], request: int) -> Iterator[Step]:
@@ -187,8 +187,8 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
 
 def task_ids(records: Iterable[Record]) -> list[str]:
     """The ids of the tasks in the order in which they started."""
-    found = (payload.task_id for record in records if isinstance(payload := payload_of(record), TaskRecord))
-    return list(dict.fromkeys(found))
+    ids = (payload.task_id for record in records if isinstance(payload := payload_of(record), TaskRecord))
+    return list(dict.fromkeys(ids))
 
 
 def _user_turn_steps(turn: UserTurn, results: dict[str, ToolResultBlock], request: int) -> Iterator[Step]:

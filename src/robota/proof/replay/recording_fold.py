@@ -70,14 +70,14 @@ ONLY_REMINDER: Final = re.compile(r"<system-reminder>\n(.*)\n</system-reminder>"
 
 def recording_of(records: Iterable[Record], artifact: Callable[[str], bytes]) -> Recording:
     """Read a recording. `artifact` reads a large text that is stored beside the log. Raises `NotReplayable`."""
-    known = _own_part(list(records))
-    payloads = [payload_of(record) for record in known]
+    own_records = _own_part(list(records))
+    payloads = [payload_of(record) for record in own_records]
     header = next((payload for payload in payloads if isinstance(payload, SessionHeader)), None)
     if header is None:
         raise NotReplayable("The log does not say which session it belongs to, so there is nothing to run again")
-    fold = _RecordingFold(Recording(header=header, records=known), artifact)
-    breaks = {each.first: each for each in breaks_in(payloads, [jump_of(record) for record in known])}
-    for number, (record, payload) in enumerate(zip(known, payloads, strict=True)):
+    fold = _RecordingFold(Recording(header=header, records=own_records), artifact)
+    breaks = {each.first: each for each in breaks_in(payloads, [jump_of(record) for record in own_records])}
+    for number, (record, payload) in enumerate(zip(own_records, payloads, strict=True)):
         if number in breaks:
             fold.begin_leg(breaks[number])
         if payload is not None:
@@ -128,11 +128,13 @@ class _RecordingFold:
         self._leg.calls = self._leg_calls
         self._recording.legs.append(self._leg)
 
-    def begin_leg(self, found: Break) -> None:
+    def begin_leg(self, interruption: Break) -> None:
         """Start a leg. Open asks of the last leg may be answered in it, and calls without a result may run."""
         self._leg.is_cut = True
         self._leg = Leg(
-            first=found.first, by_another_process=found.by_another_process, replies_before=self._recording.replies
+            first=interruption.first,
+            by_another_process=interruption.by_another_process,
+            replies_before=self._recording.replies,
         )
         self._add_leg()
         self._is_streaming, self._text_answer, self._queued = False, None, {}
@@ -167,12 +169,12 @@ class _RecordingFold:
                 self._call(payload)
 
     def recording(self) -> Recording:
-        found = self._recording
-        if not found.replies or not any(leg.prompts for leg in found.legs):
+        recording = self._recording
+        if not recording.replies or not any(leg.prompts for leg in recording.legs):
             raise NotReplayable("The log holds no prompt with an answer, so there is nothing to run again")
         is_open = any(call.result is None for calls in self._leg_calls.values() for call in calls)
         self._leg.is_cut = is_open or self._is_streaming
-        return found
+        return recording
 
     def _not_repeated(self, why: str) -> None:
         self._recording.not_repeated.append(NotRepeated(request=self._recording.replies, why=why))
@@ -187,22 +189,22 @@ class _RecordingFold:
             call.delegated = call.delegated or (call.input is not None and not call.status)
 
     def _note_request(self, record: RequestRecord) -> None:
-        found = self._recording
+        recording = self._recording
         head = RecordedHead(
             mode=self._modes.get(record.task_id, ""),
-            system=self._text(record.system),
-            specs=tuple(msgspec.json.decode(self._text(record.tools) or "[]", type=list[ToolSpec])),
-            request=found.replies,
+            system=self._content(record.system),
+            specs=tuple(msgspec.json.decode(self._content(record.tools) or "[]", type=list[ToolSpec])),
+            request=recording.replies,
         )
-        found.heads.append(head)
-        found.context_window = found.context_window or record.context_window
-        found.input_room = found.input_room or record.input_room
-        found.condense_at = found.condense_at or record.condense_at
+        recording.heads.append(head)
+        recording.context_window = recording.context_window or record.context_window
+        recording.input_room = recording.input_room or record.input_room
+        recording.condense_at = recording.condense_at or record.condense_at
 
-    def _text(self, name: str) -> str:
-        known = self._contents.get(name)
-        if known is not None:
-            return known
+    def _content(self, name: str) -> str:
+        text = self._contents.get(name)
+        if text is not None:
+            return text
         try:
             return self._artifact(name).decode("utf-8", "replace")
         except ArtifactMissing:
@@ -237,22 +239,22 @@ class _RecordingFold:
 
     def _ask(self, task_id: str, row: Message) -> None:
         """Learn from an ask whether a user was present, which limits held, and why a request failed."""
-        found, is_new = self._recording, row.ts not in self._asks
+        recording, is_new = self._recording, row.ts not in self._asks
         self._asks[row.ts] = row
         if row.is_answered and row.ts in self._unanswered:
             self._unanswered.discard(row.ts)
             # The answer had no effect, such as a yes to an edit of a file that had changed meanwhile.
             self._answer(AnswerRecord(task_id=task_id, ts=row.ts, response=YES), row)
         self._is_at_rest = row.ask in (COMPLETION, FAILED)
-        found.is_attended = found.is_attended or row.ask in INTERACTIVE_ASKS
+        recording.is_attended = recording.is_attended or row.ask in INTERACTIVE_ASKS
         match row.asked:
             case LimitAsk(limit=LimitKind.REQUESTS, count=count):
-                found.max_requests = int(count)
+                recording.max_requests = int(count)
             case LimitAsk(limit=LimitKind.COST, count=count):
-                found.max_cost = count
+                recording.max_cost = count
             case _:
                 pass
-        found.counts_mistakes = found.counts_mistakes or row.ask == MISTAKES
+        recording.counts_mistakes = recording.counts_mistakes or row.ask == MISTAKES
         if row.ask == FAILED and is_new and self._is_requested:
             self._is_requested = False
             fault = RecordedFault(message=row.text or "")
@@ -287,7 +289,7 @@ class _RecordingFold:
         if not isinstance(record, CutRecord):
             replies = len(self._leg.replies) + isinstance(record, CondenseRecord)
             put = "\n".join(block.text for block in record.put.content if isinstance(block, TextBlock))
-            self._leg.intent_reminders[replies] = found[0] if (found := INTENT_AGAIN.search(put)) else ""
+            self._leg.intent_reminders[replies] = reminder[0] if (reminder := INTENT_AGAIN.search(put)) else ""
         if isinstance(record, CondenseRecord) and record.trigger == "manual":
             replies = len(self._leg.replies)  # the summary is the next reply
             if self._is_at_rest:

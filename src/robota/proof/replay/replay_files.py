@@ -56,8 +56,8 @@ class ReplayFiles:
 
     def hold_a_key(self, call: RunCall) -> bool:
         """See `ReplayPlace.hold_a_key`."""
-        places = (self._scratch.workspace / path for path in call.paths)
-        contents = (place.read_bytes() for place in places if place.is_file() and not place.is_symlink())
+        paths = (self._scratch.workspace / path for path in call.paths)
+        contents = (path.read_bytes() for path in paths if path.is_file() and not path.is_symlink())
         return any(self._cover(content) != content for content in contents)
 
     def take_over(self, call: RunCall) -> None:
@@ -73,21 +73,21 @@ class ReplayFiles:
         paths = sorted({*recorded, *now}) if everything else sorted(call.paths)
         for path in paths:
             if recorded.get(path) != now.get(path) and not path.startswith(NOT_COMPARED):
-                found = self._difference(call, path, recorded.get(path))
-                if found is None:
+                divergence = self._difference(call, path, recorded.get(path))
+                if divergence is None:
                     continue
-                self.found.append(msgspec.structs.replace(found, request=self._requests()))
+                self.found.append(msgspec.structs.replace(divergence, request=self._requests()))
                 return
 
     def _difference(self, call: RunCall, path: str, recorded: CheckpointFile | None) -> Divergence | None:
         where = f"{path} after {call.call_id} ({call.tool})"
-        place = self._scratch.workspace / path
-        kinds = (_kind(recorded), _kind_of(place))
-        if recorded is None or not place.is_file() or place.is_symlink() or recorded.is_link:
+        file = self._scratch.workspace / path
+        kinds = (_kind(recorded), _kind_of(file))
+        if recorded is None or not file.is_file() or file.is_symlink() or recorded.is_link:
             return Divergence(kind="files", where=where, recorded=kinds[0], replayed=kinds[1])
         with self._original.opened() as store:
             then = store.contents([recorded.content]).get(recorded.content, b"")
-        now = place.read_bytes()
+        now = file.read_bytes()
         if then == now:
             return Divergence(kind="files", where=f"the mode of {where}", recorded=kinds[0], replayed=kinds[1])
         if self._cover(then) == self._cover(now):
@@ -96,8 +96,8 @@ class ReplayFiles:
 
     def _make(self, checkpoint: str, named: tuple[str, ...]) -> None:
         """Write the files of a checkpoint that differ from those in the replay workspace."""
-        wanted, now = self._states(checkpoint), self._now(named)
-        other = {path: wanted.get(path) for path in {*wanted, *now} if wanted.get(path) != now.get(path)}
+        recorded, now = self._states(checkpoint), self._now(named)
+        other = {path: recorded.get(path) for path in {*recorded, *now} if recorded.get(path) != now.get(path)}
         with self._original.opened() as store:
             contents = store.contents(sorted({file.content for file in other.values() if file is not None}))
         for path, file in sorted(other.items(), key=lambda item: (item[1] is not None, item[0])):
@@ -112,21 +112,21 @@ class ReplayFiles:
             return store.files(store.capture(named).id)
 
 
-def _put(place: Path, file: CheckpointFile | None, contents: Mapping[str, bytes]) -> None:
+def _put(path: Path, file: CheckpointFile | None, contents: Mapping[str, bytes]) -> None:
     """Write one file. No parent can be a symlink: in a checkpoint a path is either a link or a directory."""
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    place.unlink(missing_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
     if file is None:
         return
     if file.content not in contents:
-        raise CheckpointError(f"The content of {place.name} is not in the store: it was pruned")
-    place.parent.mkdir(parents=True, exist_ok=True)
+        raise CheckpointError(f"The content of {path.name} is not in the store: it was pruned")
+    path.parent.mkdir(parents=True, exist_ok=True)
     if file.is_link:
-        place.symlink_to(os.fsdecode(contents[file.content]))
+        path.symlink_to(os.fsdecode(contents[file.content]))
         return
-    place.write_bytes(contents[file.content])
-    place.chmod(0o755 if file.is_executable else 0o644)
+    path.write_bytes(contents[file.content])
+    path.chmod(0o755 if file.is_executable else 0o644)
 
 
 def _kind(file: CheckpointFile | None) -> str:
@@ -135,9 +135,9 @@ def _kind(file: CheckpointFile | None) -> str:
     return "a link" if file.is_link else "a program" if file.is_executable else "a file"
 
 
-def _kind_of(place: Path) -> str:
-    if place.is_symlink():
+def _kind_of(path: Path) -> str:
+    if path.is_symlink():
         return "a link"
-    if not place.is_file():
+    if not path.is_file():
         return "no file"
-    return "a program" if os.access(place, os.X_OK) else "a file"
+    return "a program" if os.access(path, os.X_OK) else "a file"
