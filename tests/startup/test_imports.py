@@ -111,7 +111,7 @@ def test_print_mode_imports_one_output_format(one_shot: set[str]) -> None:
     assert {
         name.rpartition(".")[2] for name in one_shot if name.startswith("robota.clients.headless.")
     } & formats == set()
-    assert "robota.clients.render.progress" not in one_shot
+    assert "robota.clients.render.line_transcript" not in one_shot
 
 
 def test_print_mode_leaves_the_slow_standard_library_alone(one_shot: set[str]) -> None:

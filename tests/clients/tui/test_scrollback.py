@@ -4,8 +4,6 @@ from msgspec.structs import replace
 
 from robota.clients.tui.scrollback import BLOCKS_KEPT, EARLIER, Scrollback
 from robota.clients.tui.theme import Palette, Role, Theme
-from robota.clients.view.model import ViewModel
-from robota.clients.view.reduce import reduce
 from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (
     ContextReduced,
@@ -26,15 +24,13 @@ SUBTASK = "task-2"
 
 
 def scrollback() -> Scrollback:
-    return Scrollback(Theme(Palette(codes={}, has_colours=False)), lambda: 80, ViewModel)
+    return Scrollback(Theme(Palette(codes={}, has_colours=False)), lambda: 80)
 
 
 def printed_of(*events: Event) -> list[str]:
     """The rows that these events leave, as the conversation takes them; without gaps."""
-    view = reduce(ViewModel(), state())
-    printed = Scrollback(Theme(Palette(codes={}, has_colours=False)), lambda: 40, lambda: view)
+    printed = Scrollback(Theme(Palette(codes={}, has_colours=False)), lambda: 40)
     for event in events:
-        view = reduce(view, event)
         printed.take(event)
     return [row for row in printed.take_rows() if row]
 

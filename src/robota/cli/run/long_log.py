@@ -67,10 +67,9 @@ def _show(tail: LogTail, env: Mapping[str, str], *, draws: bool) -> bool:
     if draws:
         from robota.clients.tui.scrollback import Scrollback
         from robota.clients.tui.theme import theme_for
-        from robota.clients.view.model import ViewModel
 
         width = os.get_terminal_size(sys.stdout.fileno()).columns
-        scrollback = Scrollback(theme_for(env), lambda: width, ViewModel)
+        scrollback = Scrollback(theme_for(env), lambda: width)
         scrollback.show_past(past)
         sys.stdout.write("\n".join([*scrollback.take_rows(), ""]))
     else:

@@ -12,7 +12,7 @@ from robota.clients.terminal.line_writer import LineWriter
 from robota.protocol.events import Notice, RetryScheduled, Sandbox, ToolEnd
 
 if TYPE_CHECKING:
-    from robota.clients.render.progress import Progress
+    from robota.clients.render.line_transcript import LineTranscript
 
 # Users do not notice a shorter pause.
 WORTH_TELLING_MS: Final = 2000
@@ -58,12 +58,12 @@ class TextPrinter:
     def _retry(self, event: RetryScheduled) -> None:
         """Report a retry: without it, a run that waits for its server seems to hang."""
         if event.delay_ms >= WORTH_TELLING_MS:
-            from robota.clients.render.progress import retry_in_words
+            from robota.clients.render.retry_text import retry_in_words
 
             self._diagnostics.prose(f"robota: {retry_in_words(event)}", indent="  ")
 
 
-def _progress(diagnostics: LineWriter) -> "Progress":
-    from robota.clients.render.progress import Progress
+def _progress(diagnostics: LineWriter) -> "LineTranscript":
+    from robota.clients.render.line_transcript import PROGRESS_EVENTS, LineTranscript
 
-    return Progress(diagnostics)
+    return LineTranscript(diagnostics, PROGRESS_EVENTS)

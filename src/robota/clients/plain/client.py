@@ -13,11 +13,12 @@ from robota.clients.answering.shell_line import shell_command
 from robota.clients.answering.yes_or_no import is_clear_yes
 from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
-from robota.clients.plain.transcript import Transcript
 from robota.clients.render.approval_lines import choice_lines, cut, reason_lines, subject_lines
 from robota.clients.render.command_text import conversation_lines
+from robota.clients.render.line_transcript import CONVERSATION_EVENTS, LineTranscript
 from robota.clients.render.past_rows import PastConversation, past_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
+from robota.clients.render.turn_usage import TurnUsage
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.editor import EditText, NotEdited
 from robota.clients.terminal.guard import StartGuard
@@ -135,9 +136,10 @@ class Conversation:
         self._is_past_shown = terminal.is_past_shown
         self._lines = LineWriter(terminal.out)
         self._view = ViewModel()
-        self._transcript = Transcript(self._lines)
+        self._printed = LineTranscript(self._lines, CONVERSATION_EVENTS)
+        self._usage = TurnUsage()
         self._still_running = StillRunning(self._lines, lambda: self._view)
-        self._handlers = (self._transcript.handlers, self._still_running.handlers)
+        self._handlers = (self._printed.handlers, self._still_running.handlers)
         self.prompter = Prompter(terminal.input, self._lines, self._queue, terminal.start_guard)
         self._asking: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[Any]] = set()
@@ -196,7 +198,7 @@ class Conversation:
 
     async def _resume(self, message: Message, prompt: str | None) -> None:
         """Show the end of the resumed conversation, and continue with the open ask."""
-        self._transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
+        self._printed.transcript.resume(self._view.session.current_task_id if self._view.session is not None else None)
         older = self._view.session.older_rows if self._view.session is not None else 0
         if not self._is_past_shown:
             past = PastConversation(rows=tuple(self._view.rows), calls=self._view.past_calls, older=older)
@@ -225,7 +227,7 @@ class Conversation:
                 if ts == self._asked_ts:
                     self._withdraw()
             case TaskTokenUsageUpdated(token_usage=used) if not self._view.agent.is_running:
-                self._transcript.usage.shown = used  # the usage before this process
+                self._usage.shown = used  # the usage before this process
             case Rewound(result=result):
                 self._show_lines(map(Line, result_lines(result)))
                 self.prompter.draft = result.draft or ""
@@ -257,14 +259,14 @@ class Conversation:
         answer = await (self._approval(asked) if isinstance(asked, ApprovalAsk) else self._talk(asked))
         self._asked = self._asked_ts = None
         if isinstance(answer, ApproveEdited | ApproveHunks) and message.call_id is not None:
-            self._transcript.show_changes_of(message.call_id)  # the user edited the call
+            self._printed.transcript.show_change_of(message.call_id)  # the user edited the call
         if isinstance(answer, Reject) and not isinstance(asked, ApprovalAsk):
             await self._take_back_queued()  # the turn is given up
         await self._submit(AskResponse(answer=answer, ts=message.ts))
 
     async def _talk(self, asked: TalkAsk) -> Answer:
         if isinstance(asked, CompletionAsk | ResumeAsk):
-            self._transcript.tell_usage(self._view, is_stopped=isinstance(asked, ResumeAsk))
+            self._tell_usage(is_stopped=isinstance(asked, ResumeAsk))
         self._lines.gap()
         for words in words_for(asked):
             self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")
@@ -275,6 +277,12 @@ class Conversation:
                 return answer
             if typed is not None and (hint := hint_for(asked)):
                 self._lines.prose(hint, DIM)
+
+    def _tell_usage(self, *, is_stopped: bool) -> None:
+        """Print the usage of the turn that has finished, or was stopped."""
+        row_of = self._usage.of_stopped_turn if is_stopped else self._usage.of_turn
+        if row := row_of(self._view.usage, self._view.context):
+            self._lines.prose(row, DIM, indent="  ")
 
     async def _approval(self, asked: ApprovalAsk) -> Answer:
         subject = subject_lines(asked)

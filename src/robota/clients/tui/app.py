@@ -95,9 +95,7 @@ class ScreenShell:
             draft=Draft(history=PromptHistory(prompts=tuple(setup.prompts))),
             colours=Colours(chosen=setup.status.appearance, may_ask_background=setup.asks_background),
         )
-        self._scrollback = Scrollback(
-            setup.theme, lambda: self.state.window.columns, lambda: self.state.view, setup.file_address
-        )
+        self._scrollback = Scrollback(setup.theme, lambda: self.state.window.columns, setup.file_address)
         self.region = self._live_region()
         self._status = StatusRunner(setup.status.run, lambda output: self.dispatch(StatusPrinted(output)))
         self._drafts: DraftKeeper | None = None

@@ -131,6 +131,7 @@ class PrintUsage(msgspec.Struct, frozen=True, kw_only=True):
     """Print the usage of a turn, if it has changed."""
 
     used: protocol.TokenUsage
+    context: protocol.ContextUpdate | None
     is_stopped: bool = False
 
 

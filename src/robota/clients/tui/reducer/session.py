@@ -121,11 +121,11 @@ def _ask(step: ScreenStep, ask: OpenAsk) -> ScreenStep:
 
             step = ask_for_approval(step, AskedApproval(approval, ask.message))
         case CompletionAsk():
-            step = step.plus(PrintUsage(used=step.state.view.usage))
+            step = _print_usage(step)
             step = take_all_back(step) if step.state.view.has_ended else step
         case asked:
             if isinstance(asked, ResumeAsk):
-                step = step.plus(PrintUsage(used=step.state.view.usage, is_stopped=True))
+                step = _print_usage(step, is_stopped=True)
                 step = take_all_back(_withdraw_approvals(step))
             for words in words_for(asked, "press Esc"):
                 step = step.tell(words, ASK_ROLES.get(words[:1], Role.PLAIN))
@@ -133,6 +133,11 @@ def _ask(step: ScreenStep, ask: OpenAsk) -> ScreenStep:
     if isinstance(ask.asked, CompletionAsk):
         return step.plus(CallUser(DONE, is_away))
     return step.plus(NoticeOnPage(QUESTION_BEHIND), CallUser(WAITING, is_away))
+
+
+def _print_usage(step: ScreenStep, *, is_stopped: bool = False) -> ScreenStep:
+    view = step.state.view
+    return step.plus(PrintUsage(used=view.usage, context=view.context, is_stopped=is_stopped))
 
 
 def _rewound(step: ScreenStep, event: Rewound | RewindPoints) -> ScreenStep:

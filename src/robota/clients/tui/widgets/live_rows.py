@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from robota.clients.render.progress import retry_in_words
+from robota.clients.render.retry_text import retry_in_words
 from robota.clients.terminal.width import columns_of, wrapped
 from robota.clients.tui.theme import Role, Theme, cut_columns
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
