@@ -12,10 +12,9 @@ import pytest
 from prompt_toolkit.key_binding.key_processor import KeyPress, _Flush
 from prompt_toolkit.keys import Keys
 
-from robota.clients.tui.app import ScreenShell
+from robota.clients.tui.app import ScreenSetup, ScreenShell
 from robota.clients.tui.flows import typing_pause
 from robota.clients.tui.key_table import Action, DraftAction, ScreenAction, SessionAction
-from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.state import QuestionDialog, ScreenState
 from robota.clients.tui.theme import DARK, Palette, Theme
 from robota.protocol.asks.answer import Approve, ApproveEdited, Reject, Say

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robota.clients.tui.app import ScreenShell
+from robota.clients.tui.app import ScreenSetup, ScreenShell
 from robota.clients.tui.flows import typing_pause
 from robota.clients.tui.flows.entered_text import blocking_ask
-from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.theme import DARK, Palette, Theme
 from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, ElicitationAsk, OfferedRules

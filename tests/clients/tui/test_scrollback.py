@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from robota.clients.tui.scrollback import BLOCKS_KEPT, EARLIER, Scrollback
+from robota.clients.tui.scrollback import EARLIER, MAX_BLOCKS, Scrollback
 from robota.clients.tui.theme import Palette, Role, Theme
 from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (
@@ -52,7 +52,7 @@ def ended(call_id: str, task_id: str = TASK) -> ToolEnd:
 
 def test_whoever_wants_to_see_all_is_told_where_the_rest_is() -> None:
     printed = scrollback()
-    for number in range(BLOCKS_KEPT):
+    for number in range(MAX_BLOCKS):
         printed.tell(f"sentence {number}", Role.DIM)
     assert printed.full_rows()[:2] == ["", "sentence 0"]
     printed.tell("one more", Role.DIM)

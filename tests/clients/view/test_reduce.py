@@ -4,10 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from robota.clients.view.model import ViewModel
+from robota.clients.view.model import PAGE_CHARS, StreamedText, ViewModel
 from robota.clients.view.reduce import NOTICES_KEPT, OUTPUT_TAIL_CHARS, reduce
 from robota.clients.view.rows import PAGE_SIZE, MessageRows, rows_of
-from robota.clients.view.streamed import PAGE_CHARS, StreamedText
 from robota.protocol.asks.kinds import KNOWN_ASKS
 from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (

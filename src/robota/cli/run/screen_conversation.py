@@ -13,11 +13,10 @@ from robota.app.session import OpenSession
 from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
 from robota.clients.terminal.width import wrapped
-from robota.clients.tui.app import converse_on_screen
+from robota.clients.tui.app import ScreenSetup, converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
 from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree
-from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.status_line import StatusSetup
 from robota.clients.tui.theme import Role, Theme, palette_for, theme_for, theme_wanted
 from robota.clients.view.model import ViewModel

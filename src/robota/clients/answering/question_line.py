@@ -1,8 +1,8 @@
 """Show asks other than approvals, and parse the typed answers. Pure."""
 
+import re
 from typing import Final, assert_never
 
-from robota.clients.answering.shell_line import shell_command
 from robota.clients.answering.yes_or_no import is_clear_no, is_clear_yes
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.ask import (
@@ -18,11 +18,19 @@ from robota.protocol.asks.ask import (
 
 # Nothing runs at these asks, so the user may run a command.
 AT_REST: Final = (CompletionAsk, ResumeAsk)
+# A Markdown image is not a command.
+SHELL_LINE: Final = r"(?s)\s*!(?!\[[^\]\n]*\]\()\s*(?P<command>\S.*)"
 NUMBER_OR_WORDS: Final = "  Type a number, or an answer of your own."
 STOPPED_ALREADY: Final = (
     "Nothing is running, and the conversation is kept. Type what to do next, or /clear to start a new conversation."
 )
 TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
+
+
+def shell_command(typed: str) -> str | None:
+    """The command line of `!command`, which the user runs directly; None if the text is not one."""
+    found = re.fullmatch(SHELL_LINE, typed) if typed.lstrip().startswith("!") else None
+    return None if found is None else found["command"].rstrip()
 
 
 def words_for(asked: TalkAsk, stop: str = "type n") -> list[str]:

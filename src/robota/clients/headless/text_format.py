@@ -58,7 +58,7 @@ class TextPrinter:
     def _retry(self, event: RetryScheduled) -> None:
         """Report a retry: without it, a run that waits for its server seems to hang."""
         if event.delay_ms >= WORTH_TELLING_MS:
-            from robota.clients.render.retry_text import retry_in_words
+            from robota.clients.view.transcript import retry_in_words
 
             self._diagnostics.prose(f"robota: {retry_in_words(event)}", indent="  ")
 

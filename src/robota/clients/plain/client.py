@@ -8,8 +8,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
-from robota.clients.answering.question_line import TalkAsk, answer_to, hint_for, words_for
-from robota.clients.answering.shell_line import shell_command
+from robota.clients.answering.question_line import TalkAsk, answer_to, hint_for, shell_command, words_for
 from robota.clients.answering.yes_or_no import is_clear_yes
 from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
@@ -18,7 +17,6 @@ from robota.clients.render.command_text import conversation_lines
 from robota.clients.render.line_transcript import CONVERSATION_EVENTS, LineTranscript
 from robota.clients.render.past_rows import PastConversation, past_lines
 from robota.clients.render.rewind_lines import preview_lines, question_about, result_lines
-from robota.clients.render.turn_usage import TurnUsage
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.editor import EditText, NotEdited
 from robota.clients.terminal.guard import StartGuard
@@ -79,11 +77,12 @@ from robota.protocol.slash_commands import (
     typed_order,
 )
 from robota.protocol.views import TerminalView
+from robota.text.visible import single_line
 
 # The Ctrl+C that ended an editor may arrive after its end.
 SIGNALS_ARE_LATE_S: Final = 0.05
 LEAVING: Final = "(press Ctrl+C again or Ctrl+D to exit)"
-QUEUED_SHOWN: Final = 200
+MAX_QUEUED_LENGTH: Final = 200
 NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
 SEE_ALL_FIRST: Final = "Not everything has been shown yet: type all to see the rest, or n to reject."
 INSTEAD: Final = "Nothing was changed. To ask for something different, type n and what should change."
@@ -137,7 +136,6 @@ class Conversation:
         self._lines = LineWriter(terminal.out)
         self._view = ViewModel()
         self._printed = LineTranscript(self._lines, CONVERSATION_EVENTS)
-        self._usage = TurnUsage()
         self._still_running = StillRunning(self._lines, lambda: self._view)
         self._handlers = (self._printed.handlers, self._still_running.handlers)
         self.prompter = Prompter(terminal.input, self._lines, self._queue, terminal.start_guard)
@@ -227,7 +225,7 @@ class Conversation:
                 if ts == self._asked_ts:
                     self._withdraw()
             case TaskTokenUsageUpdated(token_usage=used) if not self._view.agent.is_running:
-                self._usage.shown = used  # the usage before this process
+                self._printed.usage.shown = used  # the usage before this process
             case Rewound(result=result):
                 self._show_lines(map(Line, result_lines(result)))
                 self.prompter.draft = result.draft or ""
@@ -266,7 +264,7 @@ class Conversation:
 
     async def _talk(self, asked: TalkAsk) -> Answer:
         if isinstance(asked, CompletionAsk | ResumeAsk):
-            self._tell_usage(is_stopped=isinstance(asked, ResumeAsk))
+            self._printed.tell_usage(self._view, is_stopped=isinstance(asked, ResumeAsk))
         self._lines.gap()
         for words in words_for(asked):
             self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")
@@ -277,12 +275,6 @@ class Conversation:
                 return answer
             if typed is not None and (hint := hint_for(asked)):
                 self._lines.prose(hint, DIM)
-
-    def _tell_usage(self, *, is_stopped: bool) -> None:
-        """Print the usage of the turn that has finished, or was stopped."""
-        row_of = self._usage.of_stopped_turn if is_stopped else self._usage.of_turn
-        if row := row_of(self._view.usage, self._view.context):
-            self._lines.prose(row, DIM, indent="  ")
 
     async def _approval(self, asked: ApprovalAsk) -> Answer:
         subject = subject_lines(asked)
@@ -475,9 +467,7 @@ class Conversation:
         command = shell_command(line)
         receipt = await self._session.submit(QueueMessage(text=command or line, is_command=command is not None))
         if isinstance(receipt, Accepted):
-            words = " ".join(line.split())
-            preview_text = words if len(words) <= QUEUED_SHOWN else f"{words[:QUEUED_SHOWN]} …"
-            self._lines.prose(f"(queued for the agent: {preview_text})", DIM)
+            self._lines.prose(f"(queued for the agent: {single_line(line, MAX_QUEUED_LENGTH)})", DIM)
         elif receipt.code == "no_active_task":
             self._typed_ahead.append(line)  # the task has just ended, so this starts the next one
             self._put(self._next_task())

@@ -2,12 +2,11 @@
 
 from typing import Any, Final, assert_never
 
-from robota.clients.render.call_lines import STEP, result_lines, title_line
-from robota.clients.render.retry_text import retry_in_words
-from robota.clients.render.view_lines import todo_lines
+from robota.clients.render.turn_usage import TurnUsage
+from robota.clients.render.view_lines import STEP, result_lines, title_line, todo_lines
 from robota.clients.terminal.line import DIM, INSET, RED, Handlers, Line
 from robota.clients.terminal.line_writer import LineWriter
-from robota.clients.view.model import LiveTool
+from robota.clients.view.model import LiveTool, ViewModel
 from robota.clients.view.transcript import (
     AnswerFinished,
     AnswerGrew,
@@ -23,6 +22,7 @@ from robota.clients.view.transcript import (
     ReplySaid,
     RetryPlanned,
     Transcript,
+    retry_in_words,
 )
 from robota.protocol.calls import SPEAKING, CallPurpose
 from robota.protocol.events import (
@@ -61,6 +61,7 @@ class LineTranscript:
 
     def __init__(self, diagnostics: LineWriter, kinds: tuple[type[Event], ...]) -> None:
         self.transcript = Transcript()
+        self.usage = TurnUsage()
         self._diagnostics = diagnostics
         self._kinds = kinds
         self._margin = ""  # subtasks are indented
@@ -70,6 +71,12 @@ class LineTranscript:
     def handlers(self) -> Handlers:
         handlers: dict[type, Any] = dict.fromkeys(self._kinds, self._take)
         return {**handlers, Notice: self._diagnostics.notice, Sandbox: self._diagnostics.sandbox}
+
+    def tell_usage(self, view: ViewModel, *, is_stopped: bool) -> None:
+        """Print the usage of the turn that has finished, or was stopped."""
+        row_of = self.usage.of_stopped_turn if is_stopped else self.usage.of_turn
+        if row := row_of(view.usage, view.context):
+            self._diagnostics.prose(row, DIM, indent=STEP)
 
     def _take(self, event: Event) -> None:
         for entry in self.transcript.entries(event):

@@ -5,8 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.render.call_lines import result_lines, title_line
-from robota.clients.render.view_lines import todo_lines
+from robota.clients.render.view_lines import result_lines, title_line, todo_lines
 from robota.clients.terminal.line import BOLD, DIM, RED, Line
 from robota.protocol.calls import SPEAKING, CallPurpose, PastCall
 from robota.protocol.message import BACKGROUND_OUTPUT, SPOKEN, Message, TodoItem

@@ -1,4 +1,4 @@
-"""Format a view as lines: shortened for past events, complete for decisions of the user."""
+"""Format calls and views as lines: shortened for past events, complete for decisions of the user."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -6,11 +6,11 @@ from typing import Final, assert_never
 
 import msgspec
 
-from robota.clients.render.diff import TAB, short_diff, whole_diff
-from robota.clients.terminal.line import BOLD, DIM, INSET, RED, Line
+from robota.clients.terminal.line import BOLD, DIM, GREEN, INSET, RED, Line
 from robota.clients.terminal.width import columns_of, wrapped
 from robota.protocol.message import TodoItem
 from robota.protocol.views import (
+    DiffHunk,
     DiffsView,
     DiffView,
     FieldsView,
@@ -22,11 +22,35 @@ from robota.protocol.views import (
     TodoView,
     View,
 )
-from robota.text.visible import visible
+from robota.text.visible import single_line, visible
 
+SHORT_DIFF_LINES: Final = 20
+SIGNS: Final = {"add": ("+", GREEN), "remove": ("-", RED)}
+TAB: Final = frozenset("\t")  # without the newline, which would start another line
 SHORT_OUTPUT_LINES: Final = 10
+MAX_REASON_LENGTH: Final = 400
+WORTH_TELLING_MS: Final = 1000
+STEP: Final = "  "
 MAX_COLUMN_WIDTH: Final = 32
 TODO_MARKS: Final = {"completed": ("[x]", DIM), "in_progress": ("[-]", BOLD)}
+
+
+def title_line(title: str, bullet: str) -> Line:
+    """The line with the title of a call."""
+    return Line(f"{bullet} {title}", BOLD, STEP)
+
+
+def result_lines(
+    status: str, reason: str | None, view: View | None, duration_ms: int, *, of: str = ""
+) -> Iterator[Line]:
+    """The result of a call; `of` repeats its title if that is not right above."""
+    if status != "success":
+        which = f" {of}" if of else ""
+        why = f": {single_line(reason, MAX_REASON_LENGTH)}" if reason else ""
+        yield Line(f"{INSET}{status}{which}{why}", RED, INSET)
+    yield from short_view(view)
+    if duration_ms >= WORTH_TELLING_MS:
+        yield Line(f"{INSET}{duration_ms / 1000:.1f} s", DIM)
 
 
 def short_view(view: View | None) -> Iterator[Line]:
@@ -143,3 +167,30 @@ def _short_output(view: TerminalView) -> Iterator[Line]:
         yield Line(f"{INSET}exit code {view.exit_code}", RED)
     elif view.signal is not None:
         yield Line(f"{INSET}ended by {view.signal}", RED)
+
+
+def short_diff(view: DiffView) -> Iterator[Line]:
+    """The changed file, the size of the change, and its first lines."""
+    yield Line(f"{INSET}{view.path} +{view.added} -{view.removed}", DIM)
+    lines = [line for hunk in view.hunks for line in hunk.lines]
+    for line in lines[:SHORT_DIFF_LINES]:
+        sign, colour = SIGNS.get(line.kind, (" ", None))
+        yield Line(f"{INSET}{sign} {line.text}".rstrip("\r\n"), colour)
+    if len(lines) > SHORT_DIFF_LINES:
+        yield Line(f"{INSET}({len(lines) - SHORT_DIFF_LINES} more lines)", DIM)
+
+
+def whole_diff(view: DiffView, *, is_numbered: bool = False) -> Iterator[Line]:
+    """Every line of a diff, with invisible characters shown; hunks are numbered from 1 if they can be selected."""
+    yield Line(f"{INSET}{visible(view.path, TAB)}{' (new file)' if view.is_new else ''}", BOLD)
+    for number, hunk in enumerate(view.hunks, start=1):
+        mark = f"[{number}] " if is_numbered else ""
+        yield Line(f"{INSET}{mark}{_hunk_range(hunk)}", DIM)
+        for line in hunk.lines:
+            sign, colour = SIGNS.get(line.kind, (" ", None))
+            text = line.text.removesuffix("\n").removesuffix("\r")
+            yield Line(f"{INSET}{sign}{visible(text, TAB)}", colour)
+
+
+def _hunk_range(hunk: DiffHunk) -> str:
+    return f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"

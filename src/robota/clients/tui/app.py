@@ -3,13 +3,21 @@
 import asyncio
 import signal
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
+import msgspec
 from msgspec.structs import replace
 
+from robota.clients.terminal.editor import EditText
 from robota.clients.terminal.signals import signals_to
-from robota.clients.tui.attached_files import dropped_files
+from robota.clients.tui.attached_files import (
+    ClipboardReader,
+    LookAtFile,
+    dropped_files,
+    no_clipboard,
+    nothing_dropped,
+)
 from robota.clients.tui.effects import (
     After,
     AskBackground,
@@ -44,6 +52,7 @@ from robota.clients.tui.events import (
     TextEdited,
     UiEvent,
 )
+from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.flows.draft import Draft
 from robota.clients.tui.flows.entered_text import is_working
 from robota.clients.tui.flows.prompt_history import PromptHistory
@@ -54,16 +63,17 @@ from robota.clients.tui.reducer.reduce import reduce
 from robota.clients.tui.screen.keys import Keyboard, bindings_for
 from robota.clients.tui.screen.live_region import LiveRegion
 from robota.clients.tui.scrollback import Scrollback
-from robota.clients.tui.setup import ScreenSetup
 from robota.clients.tui.state import Colours, ScreenState
-from robota.clients.tui.status_line import StatusRunner
-from robota.clients.tui.theme import Role
+from robota.clients.tui.status_line import StatusRunner, StatusSetup
+from robota.clients.tui.theme import Background, Palette, Role, Theme
+from robota.protocol.appearance import Appearance
 from robota.protocol.commands import Refused, RunSlashCommand
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import CommandOption, SessionWanted
 
 if TYPE_CHECKING:
-    from robota.clients.tui.draft_keeper import DraftKeeper
+    from robota.clients.terminal.guard import StartGuard
+    from robota.clients.tui.draft_keeper import DraftKeeper, DraftStore
     from robota.clients.tui.pages.browser import BrowsedList
 
 # How often streaming text is drawn. Keys are drawn at once.
@@ -71,6 +81,29 @@ DRAW_EVERY_S: Final = 0.04
 # A Ctrl+C that ended the editor may arrive as a signal after its end.
 LATE_SIGNAL_S: Final = 0.05
 DRAFT_LEFT: Final = "What you had not sent is kept: press Up after the next start."
+
+
+class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """Appearance, an editor, the branch, and the prompts of earlier runs."""
+
+    theme: Theme
+    edit: EditText
+    git_branch: Callable[[], str]
+    prompts: Sequence[str] = ()
+    on_prompt: Callable[[str], None] = lambda prompt: None
+    left_draft: str = ""  # of a process that was killed
+    open_drafts: "Callable[[], DraftStore] | None" = None  # called when something is written
+    greeting: Sequence[str] = ()
+    is_past_shown: bool = False
+    has_vi_keys: bool = False
+    # The colours for the chosen theme and the background of the terminal, if that is known.
+    palette: Callable[[Appearance, Background | None], Palette] | None = None
+    asks_background: bool = False
+    status: StatusSetup = StatusSetup()
+    look_at_file: LookAtFile = nothing_dropped
+    read_clipboard: ClipboardReader = no_clipboard
+    file_address: FileAddress = no_links
+    start_guard: "StartGuard | None" = None
 
 
 async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:

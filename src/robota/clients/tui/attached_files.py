@@ -33,7 +33,7 @@ class NotAttached(msgspec.Struct, frozen=True):
 
 DroppedFile = AttachedImage | MentionedFile | NotAttached
 LookAtFile = Callable[[str], DroppedFile | None]
-ReadClipboard = Callable[[], Awaitable[AttachedImage | NotAttached]]
+ClipboardReader = Callable[[], Awaitable[AttachedImage | NotAttached]]
 
 
 def nothing_dropped(path: str) -> None:

@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from robota.clients.tui.painted_rows import COLOUR
+
 # A word with a slash or a suffix; a line number may follow.
 FILE_NAME: Final = (
     r"(?<![\w@:/.~-])(?P<path>(?:\.{0,2}/)?[\w.+@-]+(?:/[\w.+@-]+)+|[\w+@-][\w.+@-]*\.\w{1,10}|/[\w.+@-]+)"
     r"(?P<line>:\d+)?"
 )
 # Colour sequences and existing links are kept unchanged.
-STEERING: Final = r"(\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\.*?\x1b\]8;;\x1b\\)"
-MOST_IN_A_ROW: Final = 20
+KEPT: Final = rf"({COLOUR}|\x1b\]8;[^\x1b]*\x1b\\.*?\x1b\]8;;\x1b\\)"
+MAX_LINKS: Final = 20
 
 # The address of an existing file; None for anything else.
 FileAddress = Callable[[str], str | None]
@@ -31,7 +33,7 @@ def with_file_links(row: str, address_of: FileAddress) -> str:
     """The painted row with links on the names of existing files."""
     if address_of is no_links or not ("/" in row or "." in row):
         return row
-    left = MOST_IN_A_ROW
+    left = MAX_LINKS
 
     def linked(found: re.Match[str]) -> str:
         nonlocal left
@@ -44,5 +46,5 @@ def with_file_links(row: str, address_of: FileAddress) -> str:
             return found[0] if address is None else link(path, address) + found[0][len(path) :]
         return found[0] if address is None else link(found[0], address)
 
-    pieces = re.split(STEERING, row)
+    pieces = re.split(KEPT, row)
     return "".join(piece if piece.startswith("\x1b") else re.sub(FILE_NAME, linked, piece) for piece in pieces)

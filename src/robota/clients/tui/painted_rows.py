@@ -1,17 +1,27 @@
 """Rows with colour sequences: measure and wrap them, and highlight words in them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
+
+import msgspec
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.theme import Role, Theme
 
-COLOUR: Final = r"\x1b\[[0-9;]*m"
+COLOUR: Final = r"\x1b\[[0-9;:]*m"
 LINK: Final = r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)"
 RESET: Final = "\x1b[0m"
 # The hanging indent of wrapped rows: the indentation of the first row, and the line number and sign of a diff.
 HANGING: Final = r" *(?:\d+ [-+ ] )?"
+
+
+class PaintedCell(msgspec.Struct, frozen=True):
+    """A character with the colour sequences right before it, and all that are in effect there."""
+
+    character: str
+    sequences: str
+    colour: str
 
 
 def plain(row: str) -> str:
@@ -19,41 +29,61 @@ def plain(row: str) -> str:
     return re.sub(COLOUR, "", re.sub(LINK, "", row)) if "\x1b" in row else row
 
 
-def broken(row: str, width: int, *, keeps_words: bool = False) -> Iterator[str]:
+def cells(row: str) -> Iterator[PaintedCell]:
+    """The characters of a row without links; sequences at its end come with an empty character."""
+    sequences = colour = ""
+    for piece in re.split(f"({COLOUR})", re.sub(LINK, "", row)):
+        if piece.startswith("\x1b"):
+            sequences += piece
+            colour = "" if piece == RESET else colour + piece
+            continue
+        for character in piece:
+            yield PaintedCell(character, sequences, colour)
+            sequences = ""
+    if sequences:
+        yield PaintedCell("", sequences, colour)
+
+
+def wrap_row(row: str, width: int, *, keeps_words: bool = False) -> Iterator[str]:
     """Wrap a row to the width, with a hanging indent. Links are removed; colours continue in the next row.
 
     With `keeps_words`, it is wrapped after a space if there is one in the second half of the row.
     """
-    row = re.sub(LINK, "", row)
     text = plain(row)
     if columns_of(text) <= width:
-        yield row
+        yield re.sub(LINK, "", row)
         return
     indented = re.match(HANGING, text)
     hanging = len(indented[0]) if indented else 0
-    indent = " " * min(hanging, width // 2)
-    least = max(hanging, width // 2) if keeps_words else width  # a row broken after a space is wider than this
-    part, columns, colour = "", 0, ""
-    after_space = (0, 0, "")  # where the word begins: in the part, in columns, and the colour there
-    for piece in re.split(r"(\x1b\[[0-9;]*m)", row):
-        if piece.startswith("\x1b"):
-            colour = "" if piece == RESET else colour + piece
-            part += piece
-            continue
-        for character in piece:
-            wide = columns_of(character)
-            if columns + wide > width and part:
-                at, done, before = after_space
-                if done <= least or len(indent) + columns - done + wide > width:
-                    at, done, before = len(part), columns, colour
-                yield part[:at] + RESET if before else part[:at]
-                part, columns = indent + before + part[at:], len(indent) + columns - done
-                after_space = (0, 0, "")
-            part += character
-            columns += wide
-            if character == " ":
-                after_space = (len(part), columns, colour)
-    yield part
+    indent = min(hanging, width // 2)
+    min_columns = max(hanging, width // 2) if keeps_words else width
+    parts, start = list(cells(row)), 0
+    while start < len(parts):
+        end = _row_end(parts, start, indent, width, min_columns)
+        first, last = parts[start], parts[end - 1]
+        begin = " " * indent + first.colour if start else first.sequences
+        inner = "".join(cell.sequences + cell.character for cell in parts[start + 1 : end])
+        is_open = last.colour and end < len(parts)
+        yield begin + first.character + inner + (RESET if is_open else "")
+        start = end
+
+
+def _row_end(parts: Sequence[PaintedCell], start: int, indent: int, width: int, min_columns: int) -> int:
+    """Where the row that starts here ends: after a space, unless the row would have too few columns, or the word would
+    not fit into the next one either.
+    """
+    columns = indent if start else 0
+    after_space, columns_to_space = start, 0
+    for place in range(start, len(parts)):
+        wide = columns_of(parts[place].character)
+        if columns + wide > width and place > start:
+            word = columns - columns_to_space
+            is_word_broken = columns_to_space <= min_columns or indent + word + wide > width
+            return place if is_word_broken else after_space
+        columns += wide
+        if parts[place].character == " ":
+            after_space, columns_to_space = place + 1, columns
+    return len(parts)
 
 
 def with_words_marked(row: str, words: str, theme: Theme) -> str:

@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from robota.clients.render.turn_usage import TurnUsage
     from robota.clients.tui.markdown.answer import StreamedAnswer
 
-BLOCKS_KEPT: Final = 100
+MAX_BLOCKS: Final = 100
 EARLIER: Final = "(Earlier messages: /history, or robota sessions show)"
 HANGING: Final = "  "
 STEP: Final = "  "
-NARROWEST_ANSWER: Final = 10
+MIN_ANSWER_WIDTH: Final = 10
 # How many rows of a long prompt are shown, at its beginning and its end.
 PROMPT_BEGIN: Final = 12
 PROMPT_END: Final = 6
@@ -93,7 +93,7 @@ class Scrollback:
         self._answer_rows: list[str] = []
         self._margin = ""  # of the answer; subtasks are indented
         # One more than is shown, to know whether there were more.
-        self.blocks: deque[list[str]] = deque(maxlen=BLOCKS_KEPT + 1)
+        self.blocks: deque[list[str]] = deque(maxlen=MAX_BLOCKS + 1)
 
     def perform(self, effect: PrintEffect) -> None:
         """Print what the reducer asks for."""
@@ -225,8 +225,8 @@ class Scrollback:
 
     def full_rows(self) -> list[str]:
         """The newest blocks in full, and where to find older ones."""
-        more = [self._painted(EARLIER, Role.DIM)] if len(self.blocks) > BLOCKS_KEPT else []
-        return more + [row for block in list(self.blocks)[-BLOCKS_KEPT:] for row in block]
+        more = [self._painted(EARLIER, Role.DIM)] if len(self.blocks) > MAX_BLOCKS else []
+        return more + [row for block in list(self.blocks)[-MAX_BLOCKS:] for row in block]
 
     def block(self, rows: Iterable[str], whole: Iterable[str] | None = None, *, has_gap: bool = False) -> None:
         """Print rows; `whole` are the same rows in full, for Ctrl+O."""
@@ -287,7 +287,7 @@ class Scrollback:
 
     @property
     def _answer_width(self) -> int:
-        return max(NARROWEST_ANSWER, self._width() - len(self._margin))
+        return max(MIN_ANSWER_WIDTH, self._width() - len(self._margin))
 
     def _indent(self, rows: list[str]) -> list[str]:
         return [f"{self._margin}{row}" for row in rows] if self._margin else rows

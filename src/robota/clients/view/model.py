@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import msgspec
 
 from robota.clients.view.rows import MessageRows
-from robota.clients.view.streamed import StreamedText
 from robota.protocol.asks.ask import Ask
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.calls import CallPurpose, PastCall
@@ -22,6 +21,23 @@ from robota.protocol.state import AgentStateInfo, RequiredAction, state_of
 from robota.protocol.views import View
 
 RUNNING = "running"
+PAGE_CHARS = 2048
+
+
+class StreamedText(msgspec.Struct, frozen=True, kw_only=True):
+    """Immutable text that arrives in pieces: appending one copies the tail (at most a page), not the whole text."""
+
+    pages: tuple[str, ...] = ()
+    tail: str = ""
+
+    def plus(self, delta: str) -> "StreamedText":
+        tail = self.tail + delta
+        if len(tail) < PAGE_CHARS:
+            return StreamedText(pages=self.pages, tail=tail)
+        return StreamedText(pages=(*self.pages, tail))
+
+    def __str__(self) -> str:
+        return "".join(self.pages) + self.tail
 
 
 class LiveTool(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,9 +5,8 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, ViewModel
+from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, StreamedText, ViewModel
 from robota.clients.view.rows import PAGE_SIZE, rows_of
-from robota.clients.view.streamed import StreamedText
 from robota.protocol.calls import CallPurpose
 from robota.protocol.events import (
     BackgroundStatus,

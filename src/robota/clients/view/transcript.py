@@ -31,6 +31,14 @@ from robota.protocol.message import SPOKEN, Message, TodoItem
 
 # The protocol has codes for some errors; clients choose the text.
 ERROR_TEXTS: Final = {"MODEL_NO_ASSISTANT_MESSAGES": "The model returned an empty answer."}
+RETRY_CAUSES: Final = {
+    "rate_limit": "The model server limits the request rate",
+    "overloaded": "The model server is overloaded",
+    "server_error": "The model server failed",
+    "connection": "The model server cannot be reached",
+    "stream_cut": "The answer was cut off",
+    "empty_reply": "The model returned an empty answer",
+}
 STREAM_CUT: Final = "stream_cut"
 REDUCTIONS: Final = {
     "condensed": "conversation condensed",
@@ -291,3 +299,14 @@ class Transcript:
         if event.kind == "none":
             text = f"! No sandbox is available, so commands run only if a rule allows them: {event.reason}."
             yield Remark(text, RemarkKind.WARNING)
+
+
+def retry_in_words(event: RetryScheduled, left_s: int | None = None) -> str:
+    """Why and when a request is retried, and how often; `left_s` is the rest of the pause in seconds."""
+    cause = RETRY_CAUSES.get(event.error, event.error)
+    if event.error_status is not None:
+        status = f" (HTTP {event.error_status})"
+    else:
+        status = f" ({event.reason})" if event.reason else ""
+    pause = f"{event.delay_ms / 1000:.1f} s" if left_s is None else f"{left_s} s"
+    return f"{cause}{status}. Retrying in {pause} ({event.attempt} of {event.max_retries})."

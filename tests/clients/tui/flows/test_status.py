@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from robota.clients.terminal.width import columns_of
-from robota.clients.tui.flows.status_output import COLOUR, status_rows
+from robota.clients.tui.flows.status_output import status_rows
 from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree, status_report
+from robota.clients.tui.painted_rows import COLOUR
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.events import ContextUpdate, SessionState, State, TaskTokenUsageUpdated, TokenUsage

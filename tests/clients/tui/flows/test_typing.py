@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from robota.clients.tui.attached_files import dropped_paths
 from robota.clients.tui.flows.completion_popup import PopupEnter, popup_for, wants_completion
+from robota.clients.tui.flows.draft import moved_by_row
 from robota.clients.tui.flows.entered_text import TypeAgain, Written, is_working, meaning_of_entry
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.flows.prompt_history import PromptHistory, prompts_in
-from robota.clients.tui.flows.visual_rows import moved_by_row
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
 from robota.protocol.asks.answer import Reject, Say

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.tui.markdown.answer import StreamedAnswer
-from robota.clients.tui.markdown.blocks import LONGEST_TEXT, BlockStream, MarkdownBlock
+from robota.clients.tui.markdown.blocks import MAX_TEXT_LENGTH, BlockStream, MarkdownBlock
 from robota.clients.tui.theme import theme_for
 
 TEXT = """\
@@ -80,7 +80,7 @@ def test_what_is_drawn_again_stays_small_however_long_the_answer() -> None:
     stream = BlockStream()
     for _ in range(3000):
         stream.feed("word word ")
-        assert stream.tail is None or len(stream.tail.text) <= LONGEST_TEXT + 10
+        assert stream.tail is None or len(stream.tail.text) <= MAX_TEXT_LENGTH + 10
     stream = BlockStream()
     stream.feed("```\n")
     for number in range(3000):

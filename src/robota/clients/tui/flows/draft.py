@@ -1,10 +1,12 @@
 """The text that is being written: its history, its pastes, and the popup that completes it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 from msgspec.structs import replace
 
+from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.completion_popup import CompletionPopup
 from robota.clients.tui.flows.entered_text import Written
 from robota.clients.tui.flows.paste_chips import PasteChips
@@ -125,8 +127,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         is_unchanged = self.history.place is not None and self.text == self.history.text
         if not self.text or (is_unchanged and self.caret == len(self.text)):
             return None
-        from robota.clients.tui.flows.visual_rows import moved_by_row
-
         caret = moved_by_row(self.text, self.caret, columns, by)
         return None if caret is None else replace(self, caret=caret)
 
@@ -158,3 +158,35 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     def with_range(self) -> "Draft":
         """With a colon instead of the space after a completed file: line numbers follow."""
         return self._erased(1).inserted(":")
+
+
+def moved_by_row(text: str, caret: int, room: int, by: int) -> int | None:
+    """The caret one row above (-1) or below (1), in the same column if that row is long enough; None at the edge.
+
+    `room` is the number of columns in a row; longer lines are wrapped where the next character does not fit.
+    """
+    rows = list(pairwise([*_row_starts(text, max(1, room)), len(text) + 1]))
+    row = max(place for place, (begin, _) in enumerate(rows) if begin <= caret)
+    if not 0 <= row + by < len(rows):
+        return None
+    column = columns_of(text[rows[row][0] : caret])
+    begin, end = rows[row + by]
+    place = begin
+    while place < end - 1 and columns_of(text[begin : place + 1]) <= column:
+        place += 1
+    return place
+
+
+def _row_starts(text: str, room: int) -> Iterator[int]:
+    yield 0
+    used = 0
+    for place, character in enumerate(text):
+        if character == "\n":
+            used = 0
+            yield place + 1
+            continue
+        columns = columns_of(character)
+        if used and used + columns > room:
+            used = 0
+            yield place
+        used += columns

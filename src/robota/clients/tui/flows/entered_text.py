@@ -4,8 +4,7 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.answering.question_line import AT_REST, TalkAsk, answer_to, hint_for
-from robota.clients.answering.shell_line import shell_command
+from robota.clients.answering.question_line import AT_REST, TalkAsk, answer_to, hint_for, shell_command
 from robota.clients.view.model import OpenAsk, ViewModel
 from robota.protocol.asks.answer import Say
 from robota.protocol.asks.ask import ApprovalAsk, QuestionAsk

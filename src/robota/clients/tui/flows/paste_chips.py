@@ -10,7 +10,7 @@ from robota.clients.terminal.keys import plain_text
 
 LABEL: Final = r"\[Pasted text #(\d+) \+\d+ lines\]"
 IMAGE_LABEL: Final = r"\[Image #(\d+)\]"
-LONGEST_LINE: Final = 1000
+MAX_LINE_LENGTH: Final = 1000
 
 
 class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
     def pasted(self, text: str) -> tuple["PasteChips", str]:
         """The text to insert for a paste: the text itself, or a label if it is long or has several lines."""
         plain = plain_text(text)
-        if "\n" not in plain and len(plain) <= LONGEST_LINE:
+        if "\n" not in plain and len(plain) <= MAX_LINE_LENGTH:
             return self, plain
         number = self.last_number + 1
         lines = plain.removesuffix("\n").count("\n") + 1

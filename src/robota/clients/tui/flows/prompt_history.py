@@ -7,7 +7,7 @@ import msgspec
 
 from robota.protocol.message import Message
 
-MOST_KEPT: Final = 1000
+MAX_PROMPTS: Final = 1000
 
 
 class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +20,7 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
     def sent(self, prompt: str) -> "PromptHistory":
         """After this prompt was sent. Blank ones and repetitions of the newest are not remembered."""
         is_new = bool(prompt.strip()) and self.prompts[-1:] != (prompt,)
-        return PromptHistory(prompts=(*self.prompts, prompt)[-MOST_KEPT:] if is_new else self.prompts)
+        return PromptHistory(prompts=(*self.prompts, prompt)[-MAX_PROMPTS:] if is_new else self.prompts)
 
     def older(self, text: str) -> "PromptHistory":
         """Go to the previous prompt; `text` is the current text of the input."""

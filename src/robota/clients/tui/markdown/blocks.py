@@ -13,8 +13,8 @@ RULE: Final = r" {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$"
 UNDERLINE: Final = r" {0,3}(-+|=+)[ \t]*$"  # turns the paragraph above it into a heading
 LIST_ITEM: Final = r" ?([-*+]|\d{1,9}[.)])(\s|$)"
 # Longer blocks are drawn in parts, so that the part that is redrawn stays small.
-LONGEST_CODE: Final = 30
-LONGEST_TEXT: Final = 1500
+MAX_CODE_LINES: Final = 30
+MAX_TEXT_LENGTH: Final = 1500
 
 
 class BlockKind(Enum):
@@ -57,7 +57,7 @@ class BlockStream:
         *lines, self._partial = (self._partial + text.replace("\r", "")).split("\n")
         for line in lines:
             self._take(line)
-        if len(self._partial) > LONGEST_TEXT and not self._fence and self._kind is not BlockKind.TABLE:
+        if len(self._partial) > MAX_TEXT_LENGTH and not self._fence and self._kind is not BlockKind.TABLE:
             self._cut_partial()
         return self._given()
 
@@ -98,7 +98,7 @@ class BlockStream:
             self._fence = ""
             if self._kind is BlockKind.CODE:
                 self._end_block()
-        elif self._kind is BlockKind.CODE and len(self._lines) > LONGEST_CODE and not line.strip():
+        elif self._kind is BlockKind.CODE and len(self._lines) > MAX_CODE_LINES and not line.strip():
             fence = self._fence
             self._lines[-1] = fence
             self._end_block()
@@ -148,7 +148,7 @@ class BlockStream:
         elif not self._lines:
             self._kind = BlockKind.TABLE if line.lstrip().startswith("|") else BlockKind.TEXT
         self._lines.append(line)
-        if self._kind is BlockKind.TEXT and sum(map(len, self._lines)) > LONGEST_TEXT:
+        if self._kind is BlockKind.TEXT and sum(map(len, self._lines)) > MAX_TEXT_LENGTH:
             self._end_block()
 
     def _cut_partial(self) -> None:

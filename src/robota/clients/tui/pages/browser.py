@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.list_picker import Picked, picker_for, press_in_list
-from robota.clients.tui.painted_rows import broken, plain
+from robota.clients.tui.painted_rows import plain, wrap_row
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.lists import option_row
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 
-NARROWEST_BESIDE: Final = 110
+MIN_WIDTH_BESIDE: Final = 110
 SHARE_OF_LIST: Final = 0.4
 KEYS: Final = "Enter select  type to filter  PgUp/PgDn scroll  Esc cancel"
 
@@ -56,7 +56,7 @@ class BrowsedList:
         self._look_at_chosen()
         head, foot = self._head(width), self._theme.row([(KEYS, Role.CHOSEN)], width)
         room = max(1, height - 2)
-        if width >= NARROWEST_BESIDE:
+        if width >= MIN_WIDTH_BESIDE:
             left = int(width * SHARE_OF_LIST)
             listed = self._listed(left - 2, room)
             preview = self._preview(width - left - 1, room)
@@ -100,7 +100,7 @@ class BrowsedList:
         if found is None:
             rows = [self._theme.paint("…", Role.DIM)]
         else:
-            rows = [part for row in found for part in broken(row, width, keeps_words=True)]
+            rows = [part for row in found for part in wrap_row(row, width, keeps_words=True)]
         self._top = max(0, min(self._top, len(rows) - room))
         shown = rows[self._top : self._top + room]
         return [*shown, *[""] * (room - len(shown))]

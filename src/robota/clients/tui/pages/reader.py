@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from robota.clients.tui.flows.reading import PagerReading, press_while_reading
-from robota.clients.tui.painted_rows import broken, plain, with_words_marked
+from robota.clients.tui.painted_rows import plain, with_words_marked, wrap_row
 from robota.clients.tui.theme import Role, Theme
 
 
@@ -49,7 +49,7 @@ class Reader:
         for number, row in enumerate(self._source):
             if number in self._sections:
                 sections.append(len(rows))
-            rows += broken(row, width, keeps_words=True)
+            rows += wrap_row(row, width, keeps_words=True)
         texts = tuple(plain(row).casefold() for row in rows)
         self._reading = PagerReading(
             rows=tuple(rows),

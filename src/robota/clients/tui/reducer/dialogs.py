@@ -1,5 +1,6 @@
 """Lists, yes/no questions and the queue: open them, pass them keys, and run what the user chooses."""
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from robota.clients.tui.state import (
 from robota.clients.tui.theme import Role
 from robota.protocol.commands import SetPermissionMode
 from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.rewind import PromptPoint
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 from robota.text.visible import single_line
 
@@ -115,6 +117,23 @@ def next_permission_mode(step: ScreenStep) -> ScreenStep:
     question = ConfirmPrompt(question=BYPASS_QUESTION, no="no, return to default mode")
     # Declining continues the cycle with the default mode, so that the key does not get stuck here.
     return ask(step, question, change, Submit(SetPermissionMode(permission_mode=PermissionMode.DEFAULT)))
+
+
+def open_rewind_list(step: ScreenStep, points: Sequence[PromptPoint]) -> ScreenStep:
+    """Let the user choose the prompt to rewind to, the newest first."""
+    options = tuple(
+        CommandOption(
+            label=f"{point.number} {single_line(point.prompt, MAX_PROMPT_LABEL)}",
+            line=f"/rewind restore {point.number}",
+            detail=", ".join(point.files or ()),
+            preview=f"/rewind diff {point.number}",
+        )
+        for point in reversed(points)
+        if point.is_live
+    )
+    if not options:
+        return step.tell("There is nothing to rewind to yet.")
+    return open_list(step, CommandChoice(title="Rewind to before which prompt?", options=options), CommandOptions(()))
 
 
 # Keys and choices.

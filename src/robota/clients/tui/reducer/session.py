@@ -18,7 +18,7 @@ from robota.clients.tui.flows.entered_text import Written, blocking_ask, is_runn
 from robota.clients.tui.flows.prompt_history import prompts_in
 from robota.clients.tui.reducer.sending import send, take_all_back
 from robota.clients.tui.reducer.step import ScreenStep
-from robota.clients.tui.state import AskedApproval, CommandOptions
+from robota.clients.tui.state import AskedApproval
 from robota.clients.tui.theme import Role
 from robota.clients.view.model import OpenAsk
 from robota.clients.view.reduce import reduce, windowed
@@ -144,17 +144,13 @@ def _rewound(step: ScreenStep, event: Rewound | RewindPoints) -> ScreenStep:
     """The user may choose where to rewind to; or the session was rewound, and the prompt is in the input again."""
     from robota.clients.render.rewind_lines import result_lines
     from robota.clients.terminal.line import Line
-    from robota.clients.tui.flows.rewind_choice import rewind_choice
-    from robota.clients.tui.reducer.dialogs import open_list
+    from robota.clients.tui.reducer.dialogs import open_rewind_list
 
     if isinstance(event, Rewound):
         step = step.plus(PrintLines(tuple(map(Line, result_lines(event.result)))))
         text = event.result.draft
         return step.change(draft=step.state.draft.restored(Written(text=text))) if text else step
-    choice = rewind_choice(event.points)
-    if choice is None:
-        return step.tell("There is nothing to rewind to yet.")
-    return open_list(step, choice, CommandOptions(()))
+    return open_rewind_list(step, event.points)
 
 
 def _watch_work(step: ScreenStep) -> ScreenStep:

@@ -7,7 +7,7 @@ import msgspec
 
 from robota.clients.terminal.width import columns_of, wrapped
 from robota.clients.tui.flows.approval_keys import WITHOUT_SANDBOX, ApprovalCard, CardStep, choices
-from robota.clients.tui.painted_rows import broken
+from robota.clients.tui.painted_rows import wrap_row
 from robota.clients.tui.theme import Role, Theme, safe
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
 from robota.protocol.views import DiffView, TerminalView
@@ -214,4 +214,4 @@ def _keys(words: str, theme: Theme, width: int) -> Iterator[str]:
 def _whole(words: str, room: int) -> Iterator[str]:
     """The text wrapped between words where possible."""
     for line in wrapped(safe(words), room + 1, "").split("\n"):
-        yield from broken(line, room)
+        yield from wrap_row(line, room)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from robota.clients.render.view_lines import whole_view
-from robota.clients.tui.painted_rows import broken
+from robota.clients.tui.painted_rows import wrap_row
 from robota.clients.tui.theme import NO_COLOURS, Role, Theme
 from robota.clients.tui.widgets.diff_rows import diff_text
 from robota.protocol.asks.ask import ApprovalAsk
@@ -45,4 +45,4 @@ def subject_rows(asked: ApprovalAsk, theme: Theme) -> Iterator[str]:
 def _wrapped(asked: ApprovalAsk, rows: list[str], width: int) -> list[str]:
     """Wrap long lines of a diff next to their line numbers; lines of a command stay whole for copying."""
     is_diff = isinstance(asked.view, DiffView | DiffsView)
-    return [part for row in rows for part in broken(row, width)] if is_diff else rows
+    return [part for row in rows for part in wrap_row(row, width)] if is_diff else rows

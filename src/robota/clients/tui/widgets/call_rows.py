@@ -5,7 +5,7 @@ from typing import Final, assert_never
 
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.width import wrapped
-from robota.clients.tui.painted_rows import broken
+from robota.clients.tui.painted_rows import wrap_row
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.diff_rows import diff_text
 from robota.clients.tui.widgets.live_rows import ENDED_MARK, MARK_WIDTH, shortened, title_of
@@ -22,12 +22,13 @@ from robota.protocol.views import (
     View,
 )
 from robota.text.counted import counted
+from robota.text.visible import single_line
 
 OUTPUT_LINES: Final = 4
 # The rest of a longer line is ignored.
-LONGEST_LINE: Final = 1000
+MAX_LINE_LENGTH: Final = 1000
 WORTH_TELLING_MS: Final = 1000
-REASON_LENGTH: Final = 400
+MAX_REASON_LENGTH: Final = 400
 STATUS_ROLES: Final = {"success": Role.SUCCESS, "error": Role.ERROR}
 
 
@@ -40,7 +41,7 @@ def call_rows(call: LiveTool, theme: Theme, width: int, *, is_whole: bool = Fals
     title = theme.paint(title_of(call) if is_whole else shortened(title_of(call), room), Role.BOLD)
     yield f"{theme.paint(ENDED_MARK, role)} {title}{theme.paint(status_text, role)}{theme.paint(time, Role.DIM)}"
     if call.status != "success" and call.reason:
-        reason = wrapped(f"    {' '.join(call.reason.split())[:REASON_LENGTH]}", width, "    ")
+        reason = wrapped(f"    {single_line(call.reason, MAX_REASON_LENGTH)}", width, "    ")
         yield from (theme.paint(line, role) for line in reason.split("\n"))
     yield from view_rows(call.view, theme, width, is_whole=is_whole)
 
@@ -66,7 +67,7 @@ def view_rows(view: View | None, theme: Theme, width: int, *, is_whole: bool = F
 
 def _diff(view: DiffView, theme: Theme, width: int, is_whole: bool) -> Iterator[str]:
     rows = diff_text(view, theme, is_whole=is_whole)
-    yield from rows if is_whole else (part for row in rows for part in broken(row, width))
+    yield from rows if is_whole else (part for row in rows for part in wrap_row(row, width))
 
 
 def _output(view: TerminalView, theme: Theme, width: int, is_whole: bool) -> Iterator[str]:
@@ -79,7 +80,7 @@ def _output(view: TerminalView, theme: Theme, width: int, is_whole: bool) -> Ite
     if is_whole:
         yield from ("    " + theme.paint(line, Role.DIM) for line in shown)
     else:
-        yield from (theme.row([(f"    {line[:LONGEST_LINE]}", Role.DIM)], width) for line in shown)
+        yield from (theme.row([(f"    {line[:MAX_LINE_LENGTH]}", Role.DIM)], width) for line in shown)
     if view.timed_out:
         yield "    " + theme.paint("timed out", Role.ERROR)
     elif view.exit_code:

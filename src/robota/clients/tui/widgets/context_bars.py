@@ -9,8 +9,8 @@ from robota.clients.tui.theme import Piece, Role, Theme, cut_columns, safe
 from robota.protocol.events import ContextUpdate
 from robota.protocol.ledger import LedgerKind
 
-WIDEST: Final = 80
-WIDEST_TITLE: Final = 34
+MAX_WIDTH: Final = 80
+MAX_TITLE_WIDTH: Final = 34
 FULL: Final = "█"
 EMPTY: Final = "░"
 CONDENSING: Final = "│"
@@ -33,9 +33,9 @@ def context_rows(update: ContextUpdate, theme: Theme, width: int, *, is_whole: b
     """The picture of the window, then the largest things in it."""
     yield theme.paint(headline(update), Role.BOLD)
     if update.max_tokens:
-        yield "  " + theme.row(_window(update, theme, max(4, min(WIDEST, width - 3))), width)
+        yield "  " + theme.row(_window(update, theme, max(4, min(MAX_WIDTH, width - 3))), width)
     sums = list(ledger_sums(update.entries))
-    title = min(WIDEST_TITLE, max((columns_of(_title(each)) for each in sums), default=0))
+    title = min(MAX_TITLE_WIDTH, max((columns_of(_title(each)) for each in sums), default=0))
     most = max((each.tokens for each in sums), default=0)
     for each in sums:
         yield theme.row(_kind(each, update, title, most, width), width)
@@ -62,7 +62,7 @@ def _kind(each: LedgerSum, update: ContextUpdate, title_width: int, most: int, w
     share = f"{100 * each.tokens / update.max_tokens:5.1f} %" if update.max_tokens else ""
     gap = " " * (title_width - columns_of(title))
     front = f"{title}{gap} {each.tokens:>9,} {share} "
-    room = min(WIDEST, width) - columns_of(front) - 4
+    room = min(MAX_WIDTH, width) - columns_of(front) - 4
     yield f"  {letter} ", role
     yield front, Role.PLAIN
     if room > 0 and most:

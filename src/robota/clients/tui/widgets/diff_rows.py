@@ -14,7 +14,7 @@ from robota.text.counted import counted
 SHORT_LINES: Final = 12
 SHOWN_OF_LONGER: Final = 10
 # Longer lines are not compared word by word, nor are lines with little in common.
-LONGEST_COMPARED: Final = 500
+MAX_COMPARED_LENGTH: Final = 500
 ALIKE: Final = 0.5
 INDENT: Final = "    "
 
@@ -75,7 +75,7 @@ def _changed(lines: Sequence[DiffLine], digits: int) -> Iterator[DiffRow]:
 def _words(text: str, counterpart: str, roles: tuple[Role, Role]) -> Iterator[Piece]:
     """The line in pieces; those that are missing from the counterpart get the second role."""
     matcher = SequenceMatcher(None, text, counterpart, autojunk=False)
-    if not counterpart or len(text) + len(counterpart) > LONGEST_COMPARED or matcher.ratio() < ALIKE:
+    if not counterpart or len(text) + len(counterpart) > MAX_COMPARED_LENGTH or matcher.ratio() < ALIKE:
         yield text, roles[0]
         return
     at = 0

@@ -13,8 +13,8 @@ from robota.clients.tui.flows.queue_list import QueueList
 from robota.clients.tui.theme import Role, Theme, cut_columns
 from robota.text.visible import single_line
 
-WIDEST_LABEL: Final = 40
-LONGEST_QUEUED: Final = 300
+MAX_LABEL_WIDTH: Final = 40
+MAX_QUEUED_LENGTH: Final = 300
 ROWS_AROUND_OPTIONS: Final = 2
 
 
@@ -22,7 +22,7 @@ def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str
     """The completions that fit on the screen; a rule separates those from different sources."""
     candidates = popup.completion.candidates
     shown = [candidates[place] for place in popup.rows.visible]
-    label_width = min(WIDEST_LABEL, width // 2, max(columns_of(each.label) for each in shown) + 2)
+    label_width = min(MAX_LABEL_WIDTH, width // 2, max(columns_of(each.label) for each in shown) + 2)
     source = shown[0].source
     for place, candidate in zip(popup.rows.visible, shown, strict=True):
         if candidate.source != source:
@@ -52,7 +52,7 @@ def picker_rows(picker: ListPicker, theme: Theme, width: int, room: int) -> Iter
 def option_row(picker: ListPicker, place: int, theme: Theme, width: int) -> str:
     """One option of a list."""
     options = picker.options
-    label_width = min(WIDEST_LABEL, max((columns_of(each.label) for each in options), default=0) + 2)
+    label_width = min(MAX_LABEL_WIDTH, max((columns_of(each.label) for each in options), default=0) + 2)
     option = options[place]
     return _labelled(option.label, option.detail, label_width, place == picker.rows.index, theme, width)
 
@@ -63,7 +63,7 @@ def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Itera
     rows = replace(waiting.rows, height=min(waiting.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
     for place in rows.visible:
         entry, is_chosen = waiting.entries[place], place == rows.index
-        text = single_line(f"!{entry.text}" if entry.is_command else entry.text, LONGEST_QUEUED)
+        text = single_line(f"!{entry.text}" if entry.is_command else entry.text, MAX_QUEUED_LENGTH)
         when = "" if entry.after_turn else "  (with the next request)"
         pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (text, Role.CHOSEN if is_chosen else Role.PLAIN)]
         yield theme.row([*pieces, (when, Role.DIM)], width)

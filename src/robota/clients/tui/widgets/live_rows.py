@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from robota.clients.render.retry_text import retry_in_words
 from robota.clients.terminal.width import columns_of, wrapped
 from robota.clients.tui.theme import Role, Theme, cut_columns
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
+from robota.clients.view.transcript import retry_in_words
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import APPROVAL_ASKS
 from robota.protocol.calls import SPEAKING
