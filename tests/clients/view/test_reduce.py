@@ -120,7 +120,7 @@ def test_rows_behave_like_a_list(changes: list[int], length: int) -> None:
     assert list(reversed(rows)) == expected[::-1]
     assert rows == rows_of(expected)
     assert [rows[place] for place in range(-length, length)] == expected + expected
-    assert all(rows.place_of(ts) == ts for ts in range(length))
+    assert all(rows.index_of(ts) == ts for ts in range(length))
 
 
 def test_a_delta_leaves_the_rows_alone_and_copies_no_page_of_text() -> None:

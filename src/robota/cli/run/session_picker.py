@@ -9,7 +9,7 @@ from typing import Final
 from robota.clients.tui.pages.browser import BrowsedList
 from robota.clients.tui.pages.contents import preview_rows
 from robota.clients.tui.screen.full_screen import FullScreen
-from robota.clients.tui.screen.output import PictureOutput
+from robota.clients.tui.screen.output import FrameOutput
 from robota.clients.tui.screen.terminal_input import TerminalReports
 from robota.clients.tui.theme import theme_for
 from robota.commands.stored_sessions import newest_rows_of
@@ -25,7 +25,7 @@ async def picked_on_screen(sessions: Sequence[CataloguedSession], env: Mapping[s
     """The session that the user selects; None if they close the list."""
     theme = theme_for(env)
     by_id = {each.id: each for each in sessions}
-    screen = FullScreen(TerminalReports(), PictureOutput(sys.stdout))
+    screen = FullScreen(TerminalReports(), FrameOutput(sys.stdout))
     loading: set[asyncio.Task[None]] = set()
 
     async def load(option: CommandOption) -> None:

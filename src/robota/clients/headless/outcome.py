@@ -35,8 +35,8 @@ BROKEN_OFF: Final = (
     "The session ended unexpectedly (this is a bug in Robota). Completed work is kept; see the session log."
 )
 PARAGRAPH: Final = "\n\n"
-TO_A_PERSON: Final = "Tell it how to continue, or start a new task."
-WITHOUT_A_PERSON: Final = (
+ADVICE_FOR_USER: Final = "Tell it how to continue, or start a new task."
+ADVICE_WITHOUT_USER: Final = (
     "Completed work is kept and the session is saved: continue it with --continue, or try another model."
 )
 WRONG_COMMANDS: Final = {
@@ -89,7 +89,7 @@ def outcome_of(
         case FailureAsk():
             return _provider_failed(asked, partial)
         case QuestionAsk() | ApprovalAsk():
-            return _asks_person(asked, _stopped_by(messages), session_id)
+            return _asks_user(asked, _stopped_by(messages), session_id)
         case LimitAsk():
             return _limit_reached(asked, partial, _stopped_by(messages))
         case MistakesAsk():
@@ -174,7 +174,7 @@ def _provider_failed(asked: FailureAsk, partial: str) -> RunOutcome:
     )
 
 
-def _asks_person(asked: QuestionAsk | ApprovalAsk, why: str, session_id: str) -> RunOutcome:
+def _asks_user(asked: QuestionAsk | ApprovalAsk, why: str, session_id: str) -> RunOutcome:
     """The run ended with an ask that the user can answer later."""
     if isinstance(asked, QuestionAsk):
         return _question(asked, session_id)
@@ -209,7 +209,7 @@ def _limit_reached(asked: LimitAsk, partial: str, why: str) -> RunOutcome:
 
 def _mistakes(asked: MistakesAsk, partial: str) -> RunOutcome:
     error_text = asked.message or "The model made too many mistakes in a row. Completed work is kept."
-    error_text = error_text.replace(TO_A_PERSON, WITHOUT_A_PERSON)
+    error_text = error_text.replace(ADVICE_FOR_USER, ADVICE_WITHOUT_USER)
     repeats = asked.mistake is MistakeKind.REPEATED_CALL
     return _failed("repeated_tool_use" if repeats else "malformed_tool_use_exhausted", partial, error_text)
 
@@ -252,9 +252,9 @@ def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> str:
 
 def _last_reply(messages: Sequence[Message], prompt_ts: int | None) -> Sequence[Message]:
     """The rows after the last request, or after the prompt."""
-    for place in range(len(messages) - 1, -1, -1):
-        if messages[place].ts == prompt_ts or is_request_row(messages[place]):
-            return messages[place + 1 :]
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].ts == prompt_ts or is_request_row(messages[index]):
+            return messages[index + 1 :]
     return messages
 
 

@@ -91,8 +91,8 @@ def _bar(update: ContextUpdate, width: int) -> str:
     bar = filled.ljust(width, FREE)
     if update.condense_at is None:
         return bar
-    place = min(width - 1, round(width * update.condense_at / update.max_tokens))
-    return bar[:place] + CONDENSING + bar[place + 1 :]
+    index = min(width - 1, round(width * update.condense_at / update.max_tokens))
+    return bar[:index] + CONDENSING + bar[index + 1 :]
 
 
 def ledger_sums(entries: Sequence[LedgerEntry]) -> Iterator[LedgerSum]:

@@ -62,11 +62,11 @@ def past_lines(past: PastConversation, *, is_whole: bool = False, bullet: str = 
     items = past.items() if is_whole else past.newest_items()
     if more := past.more_before(items):
         yield Line(more, DIM)
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         if isinstance(item, PastCall):
             yield from _call(item, bullet)
             continue
-        if place or more:
+        if index or more:
             yield Line("")
         if past.is_prompt(item):
             yield from _said(item, "> ", BOLD)

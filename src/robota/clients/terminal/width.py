@@ -84,15 +84,15 @@ def letter_end(text: str, start: int) -> int:
     return end
 
 
-def _joins_letter_before(text: str, place: int) -> bool:
-    character, before = text[place], text[place - 1]
+def _joins_letter_before(text: str, index: int) -> bool:
+    character, before = text[index], text[index - 1]
     if character.isascii() or before == "\n":
         return False
     if before == ZERO_WIDTH_JOINER or character in SKIN_TONES or _columns_of_character(character) == 0:
         return True
     if character in FLAG_LETTERS:  # a pair is a flag
-        first = place
+        first = index
         while first > 0 and text[first - 1] in FLAG_LETTERS:
             first -= 1
-        return (place - first) % 2 == 1
+        return (index - first) % 2 == 1
     return False

@@ -21,11 +21,11 @@ from robota.clients.tui.attached_files import (
 from robota.clients.tui.effects import (
     After,
     AskBackground,
-    CallUser,
     CopyText,
     Effect,
     KeepPrompt,
     NoticeOnPage,
+    NotifyUser,
     OpenBrowser,
     OpenDiff,
     OpenTranscript,
@@ -290,20 +290,20 @@ class ScreenShell:
                 self._start(self._edit(text))
             case ReadClipboard():
                 self._start(self._read_clipboard())
-            case CopyText() | CallUser() | NoticeOnPage() | Paint() | AskBackground():
+            case CopyText() | NotifyUser() | NoticeOnPage() | Paint() | AskBackground():
                 self._use_terminal(effect)
             case _:
                 self._scrollback.perform(effect)
 
-    def _use_terminal(self, effect: CopyText | CallUser | NoticeOnPage | Paint | AskBackground) -> None:
+    def _use_terminal(self, effect: CopyText | NotifyUser | NoticeOnPage | Paint | AskBackground) -> None:
         region = self.region
         match effect:
             case CopyText(text):
                 region.output.copy(text)
-            case CallUser(text, is_away):
+            case NotifyUser(text, is_away):
                 is_focused = region.reports.is_focused
                 if is_focused is False or (is_focused is None and is_away):
-                    region.output.call_person(text)
+                    region.output.notify_user(text)
             case NoticeOnPage(text):
                 region.full_screen.tell(self._theme.row([(text, Role.WARNING)], region.window.columns))
             case Paint(appearance, background):

@@ -198,7 +198,7 @@ class KeepPrompt(msgspec.Struct, frozen=True):
     text: str
 
 
-class CallUser(msgspec.Struct, frozen=True):
+class NotifyUser(msgspec.Struct, frozen=True):
     """Notify a user who looks elsewhere. `is_away` if no key was pressed for a while."""
 
     text: str
@@ -252,7 +252,7 @@ Effect = (
     | ReadClipboard
     | CopyText
     | KeepPrompt
-    | CallUser
+    | NotifyUser
     | Paint
     | AskBackground
     | After

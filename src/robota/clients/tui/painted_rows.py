@@ -74,15 +74,15 @@ def _row_end(parts: Sequence[PaintedCell], start: int, indent: int, width: int, 
     """
     columns = indent if start else 0
     after_space, columns_to_space = start, 0
-    for place in range(start, len(parts)):
-        wide = columns_of(parts[place].character)
-        if columns + wide > width and place > start:
+    for index in range(start, len(parts)):
+        wide = columns_of(parts[index].character)
+        if columns + wide > width and index > start:
             word = columns - columns_to_space
             is_word_broken = columns_to_space <= min_columns or indent + word + wide > width
-            return place if is_word_broken else after_space
+            return index if is_word_broken else after_space
         columns += wide
-        if parts[place].character == " ":
-            after_space, columns_to_space = place + 1, columns
+        if parts[index].character == " ":
+            after_space, columns_to_space = index + 1, columns
     return len(parts)
 
 

@@ -241,7 +241,7 @@ class Scrollback:
 
     def show_prompt(self, text: str) -> None:
         """Show a text of the user; of a long paste only its beginning and end."""
-        whole = self._painted_words(f"> {_indented(text)}", Role.PERSON)
+        whole = self._painted_words(f"> {_indented(text)}", Role.USER)
         left_out = len(whole) - PROMPT_BEGIN - PROMPT_END
         if left_out <= 1:
             self.block(whole, has_gap=True)

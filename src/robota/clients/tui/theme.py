@@ -28,7 +28,7 @@ class Role(Enum):
     PLAIN = auto()
     DIM = auto()
     BOLD = auto()
-    PERSON = auto()  # text of the user
+    USER = auto()  # text of the user
     ACTIVE = auto()  # something that is running
     SUCCESS = auto()
     WARNING = auto()  # also decisions of the user
@@ -46,7 +46,7 @@ Piece = tuple[str, Role]
 WITHOUT_COLOURS: Final = {
     Role.DIM: "2",
     Role.BOLD: "1",
-    Role.PERSON: "1",
+    Role.USER: "1",
     Role.ACTIVE: "1",
     Role.ERROR: "1",
     Role.CHOSEN: "7",
@@ -70,7 +70,7 @@ LIGHT: Final = {**DARK, Role.DIM: "90", Role.ACTIVE: "34"}
 # Nothing is dim, and colours are bright or bold.
 CONTRAST_DARK: Final = {
     Role.BOLD: "1",
-    Role.PERSON: "1",
+    Role.USER: "1",
     Role.ACTIVE: "96;1",
     Role.SUCCESS: "92;1",
     Role.WARNING: "93;1",

@@ -130,11 +130,11 @@ def _message_created(view: ViewModel, event: MessageCreated) -> ViewModel:
 
 def _message_updated(view: ViewModel, event: MessageUpdated) -> ViewModel:
     message = event.message
-    place = view.rows.place_of(message.ts)
-    if place is None:
+    index = view.rows.index_of(message.ts)
+    if index is None:
         return _message_created(view, MessageCreated(task_id=event.task_id, message=message))
-    before = view.rows[place]
-    rows = view.rows.replaced(place, message)
+    before = view.rows[index]
+    rows = view.rows.replaced(index, message)
     request = view.request
     if is_request_row(before) or is_request_row(message):
         request = next((row for row in reversed(rows) if is_request_row(row)), None)
@@ -149,11 +149,11 @@ def _message_updated(view: ViewModel, event: MessageUpdated) -> ViewModel:
 
 def _delta(view: ViewModel, event: PartialMessage | TextDelta) -> ViewModel:
     """Add text to a streaming row; ignored if the row is unknown or finished."""
-    place = view.rows.place_of(event.ts)
-    if place is None or view.rows[place].partial is not True:
+    index = view.rows.index_of(event.ts)
+    if index is None or view.rows[index].partial is not True:
         return view
     streams = {**view.streams, event.ts: view.streams.get(event.ts, NO_TEXT).plus(event.delta)}
-    tool = view.tools.get(view.rows[place].call_id or "")
+    tool = view.tools.get(view.rows[index].call_id or "")
     if tool is None:
         return replace(view, streams=streams)
     tool = replace(tool, output=(tool.output + event.delta)[-OUTPUT_TAIL_CHARS:])
@@ -270,7 +270,7 @@ def _background(view: ViewModel, event: BackgroundTasks) -> ViewModel:
     return replace(view, background=event.tasks)
 
 
-def _person_spoke(view: ViewModel, event: TaskUserMessage) -> ViewModel:
+def _user_spoke(view: ViewModel, event: TaskUserMessage) -> ViewModel:
     """A message of the user marks background processes that completed as seen."""
     ended = (task.id for task in view.background if task.status is BackgroundStatus.COMPLETED)
     return replace(view, seen_background=view.seen_background.union(ended))
@@ -302,5 +302,5 @@ STEPS: Final[dict[type, Callable[[ViewModel, Any], ViewModel]]] = {
     Notice: _notice,
     Sandbox: _sandbox,
     BackgroundTasks: _background,
-    TaskUserMessage: _person_spoke,
+    TaskUserMessage: _user_spoke,
 }

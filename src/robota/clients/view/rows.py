@@ -32,23 +32,23 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
         for page in reversed(self.pages):
             yield from reversed(page)
 
-    def __getitem__(self, place: int) -> Message:
-        at = place + len(self) if place < 0 else place
+    def __getitem__(self, index: int) -> Message:
+        at = index + len(self) if index < 0 else index
         if not 0 <= at < len(self):
-            raise IndexError(f"row {place} of {len(self)}")
+            raise IndexError(f"row {index} of {len(self)}")
         page, within = divmod(at, PAGE_SIZE)
         return self.pages[page][within] if page < len(self.pages) else self.tail[within]
 
     def last(self) -> Message | None:
         return self[-1] if len(self) else None
 
-    def place_of(self, ts: int) -> int | None:
+    def index_of(self, ts: int) -> int | None:
         """The index of the newest row with this `ts`; searched from the end, because only new rows change."""
-        place = len(self)
+        index = len(self)
         for row in reversed(self):
-            place -= 1
+            index -= 1
             if row.ts == ts:
-                return place
+                return index
         return None
 
     def appended(self, message: Message) -> "MessageRows":
@@ -61,8 +61,8 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
         """The newest full pages, at most `pages`, and the rows after them."""
         return MessageRows(pages=self.pages[-pages:], tail=self.tail)
 
-    def replaced(self, place: int, message: Message) -> "MessageRows":
-        page, within = divmod(place, PAGE_SIZE)
+    def replaced(self, index: int, message: Message) -> "MessageRows":
+        page, within = divmod(index, PAGE_SIZE)
         if page == len(self.pages):
             return MessageRows(pages=self.pages, tail=_with(self.tail, within, message))
         changed = _with(self.pages[page], within, message)

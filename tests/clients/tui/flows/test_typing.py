@@ -57,10 +57,10 @@ def test_no_change_of_an_earlier_prompt_is_lost(steps: list[str], sent: list[str
         history = history.sent(prompt)
     text = ""
     for step in steps:
-        if step == "newer" and history.place is None:
+        if step == "newer" and history.position is None:
             continue  # there is nothing after what is being written
         if step in ("older", "newer"):
-            known = {*history.prompts, history.draft if history.place is not None else "", text}
+            known = {*history.prompts, history.draft if history.position is not None else "", text}
             history = history.older(text) if step == "older" else history.newer(text)
             text = history.text
             assert {each for each in known if each.strip()} <= {*history.prompts, history.draft, text}
@@ -78,10 +78,10 @@ def test_no_way_through_the_history_loses_the_draft(keys: list[str], draft: str,
         if key == "older":
             history = history.older(text)
             text = history.text
-        elif history.place is not None:
+        elif history.position is not None:
             history = history.newer(history.text)
             text = history.text
-    while history.place is not None:
+    while history.position is not None:
         history = history.newer(history.text)
         text = history.text
     assert text == draft

@@ -114,7 +114,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     def newer(self) -> "Draft":
         """With the next prompt, and after the newest the text that was being written."""
-        if self.history.place is None:
+        if self.history.position is None:
             return self
         history = self.history.newer(self.text)
         return replace(self, history=history).put(history.text)
@@ -124,7 +124,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
         `columns` is the width of a row.
         """
-        is_unchanged = self.history.place is not None and self.text == self.history.text
+        is_unchanged = self.history.position is not None and self.text == self.history.text
         if not self.text or (is_unchanged and self.caret == len(self.text)):
             return None
         caret = moved_by_row(self.text, self.caret, columns, by)
@@ -166,27 +166,27 @@ def moved_by_row(text: str, caret: int, room: int, by: int) -> int | None:
     `room` is the number of columns in a row; longer lines are wrapped where the next character does not fit.
     """
     rows = list(pairwise([*_row_starts(text, max(1, room)), len(text) + 1]))
-    row = max(place for place, (begin, _) in enumerate(rows) if begin <= caret)
+    row = max(index for index, (begin, _) in enumerate(rows) if begin <= caret)
     if not 0 <= row + by < len(rows):
         return None
     column = columns_of(text[rows[row][0] : caret])
     begin, end = rows[row + by]
-    place = begin
-    while place < end - 1 and columns_of(text[begin : place + 1]) <= column:
-        place += 1
-    return place
+    index = begin
+    while index < end - 1 and columns_of(text[begin : index + 1]) <= column:
+        index += 1
+    return index
 
 
 def _row_starts(text: str, room: int) -> Iterator[int]:
     yield 0
     used = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         if character == "\n":
             used = 0
-            yield place + 1
+            yield index + 1
             continue
         columns = columns_of(character)
         if used and used + columns > room:
             used = 0
-            yield place
+            yield index
         used += columns

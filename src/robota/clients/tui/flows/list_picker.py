@@ -36,7 +36,7 @@ class Picked(msgspec.Struct, frozen=True):
 def picker_for(choice: CommandChoice, words: str = "") -> ListPicker:
     """The list filtered by the words; the first row is selected, or the current value."""
     options = matching_options(choice, words)
-    now = next((place for place, option in enumerate(options) if option.is_current), 0)
+    now = next((index for index, option in enumerate(options) if option.is_current), 0)
     rows = Selection(count=len(options), index=now if not words else 0, height=ROWS_SHOWN)
     return ListPicker(choice=choice, words=words, rows=rows)
 

@@ -11,10 +11,10 @@ MAX_PROMPTS: Final = 1000
 
 
 class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """`place` counts from the oldest; None means the text that is being written, kept in `draft` meanwhile."""
+    """`position` counts from the oldest; None means the text that is being written, kept in `draft` meanwhile."""
 
     prompts: tuple[str, ...] = ()
-    place: int | None = None
+    position: int | None = None
     draft: str = ""
 
     def sent(self, prompt: str) -> "PromptHistory":
@@ -26,29 +26,29 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
         """Go to the previous prompt; `text` is the current text of the input."""
         if not self.prompts:
             return msgspec.structs.replace(self, draft=text)
-        if self.place is None:
-            return msgspec.structs.replace(self, place=len(self.prompts) - 1, draft=text)
+        if self.position is None:
+            return msgspec.structs.replace(self, position=len(self.prompts) - 1, draft=text)
         kept = self._with_changed(text)
-        return msgspec.structs.replace(kept, place=max(0, self.place - 1))
+        return msgspec.structs.replace(kept, position=max(0, self.position - 1))
 
     def newer(self, text: str) -> "PromptHistory":
         """Go to the next prompt, and after the newest to the text that was being written."""
-        if self.place is None:
+        if self.position is None:
             return self
-        kept, place = self._with_changed(text), self.place + 1
-        return msgspec.structs.replace(kept, place=place if place < len(kept.prompts) else None)
+        kept, position = self._with_changed(text), self.position + 1
+        return msgspec.structs.replace(kept, position=position if position < len(kept.prompts) else None)
 
     def _with_changed(self, text: str) -> "PromptHistory":
         """A prompt of the history that was changed and not sent becomes the text that is being written."""
         if text == self.text or not text.strip():
             return self
         kept = self.sent(self.draft)
-        return PromptHistory(prompts=kept.prompts, place=self.place, draft=text)
+        return PromptHistory(prompts=kept.prompts, position=self.position, draft=text)
 
     @property
     def text(self) -> str:
         """The text to show in the input."""
-        return self.draft if self.place is None else self.prompts[self.place]
+        return self.draft if self.position is None else self.prompts[self.position]
 
     def matching(self, words: str) -> tuple[str, ...]:
         """The prompts with these words in them, the newest first, each once."""

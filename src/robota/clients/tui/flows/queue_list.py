@@ -49,24 +49,24 @@ def with_entries(shown: QueueList, entries: tuple[QueuedMessage, ...]) -> QueueL
     """The list after the queue has changed, the same words chosen if they still wait; None if nothing does."""
     if not entries:
         return None
-    place = shown.rows.index or 0
-    chosen = shown.entries[place].id
-    found = next((number for number, entry in enumerate(entries) if entry.id == chosen), min(place, len(entries) - 1))
+    index = shown.rows.index or 0
+    chosen = shown.entries[index].id
+    found = next((number for number, entry in enumerate(entries) if entry.id == chosen), min(index, len(entries) - 1))
     return replace(shown, entries=entries, rows=replace(shown.rows, count=len(entries), index=found))
 
 
 def press_in_queue(shown: QueueList, key: str) -> QueueList | QueueChange | QueueLeft:
     """The list after a key, or the action of the key. Other typed text goes to the input."""
-    place = shown.rows.index or 0
+    index = shown.rows.index or 0
     match key:
         case "up":
             return replace(shown, rows=shown.rows.moved(-1))
-        case "down" if place + 1 < len(shown.entries):
+        case "down" if index + 1 < len(shown.entries):
             return replace(shown, rows=shown.rows.moved(1))
         case "down" | "escape":
             return QueueLeft()
         case _ if key in KEYS:
-            return QueueChange(KEYS[key], shown.entries[place])
+            return QueueChange(KEYS[key], shown.entries[index])
         case "space":
             return QueueLeft(" ")
         case _ if len(key) == 1 and key.isprintable():

@@ -56,20 +56,20 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
         """Go to the next or previous row with the searched words, wrapping around."""
         wanted, count = self.words.casefold(), len(self.texts)
         begin = self.top if self.found_at is None else self.found_at
-        places = ((begin + step * distance) % count for distance in range(1, count + 1)) if wanted else ()
-        for place in places:
-            if wanted in self.texts[place]:
-                is_seen = self.top <= place < self.top + self.height
-                return replace(self if is_seen else self.moved_to(place), found_at=place, is_missing=False)
+        indexes = ((begin + step * distance) % count for distance in range(1, count + 1)) if wanted else ()
+        for index in indexes:
+            if wanted in self.texts[index]:
+                is_seen = self.top <= index < self.top + self.height
+                return replace(self if is_seen else self.moved_to(index), found_at=index, is_missing=False)
         return replace(self, is_missing=bool(wanted))
 
     def at_section(self, step: int) -> "PagerReading":
         """At the beginning of the next section, or of the one before."""
         if step > 0:
-            place = next((place for place in self.sections if place > self.top), None)
+            index = next((index for index in self.sections if index > self.top), None)
         else:
-            place = next((place for place in reversed(self.sections) if place < self.top), None)
-        return self if place is None else self.moved_to(place)
+            index = next((index for index in reversed(self.sections) if index < self.top), None)
+        return self if index is None else self.moved_to(index)
 
 
 def press_while_reading(reading: PagerReading, key: str) -> PagerReading | None:

@@ -20,10 +20,10 @@ from rich.theme import Theme as RichTheme
 
 from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
 from robota.clients.tui.markdown.blocks import MarkdownBlock
+from robota.clients.tui.painted_rows import plain
 from robota.clients.tui.theme import Theme
 from robota.text.visible import BIDI, CONTROL_CODES, LINES_AND_TABS, TAGS, without_surrogates
 
-COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 SHOWN_CONTROLS: Final = {ord(each): f"‹U+{ord(each):04X}›" for each in (CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS}
 WEB: Final = re.compile(r"https?://|mailto:")
 STYLES: Final = {
@@ -80,8 +80,8 @@ class NumberedItem(ListItem):
         width = len(str(last_number)) + 2
         style = console.get_style("markdown.item.number", default="none")
         lines = console.render_lines(self.elements, options.update(width=options.max_width - width), style=self.style)
-        for place, line in enumerate(lines):
-            yield Segment(f"{number}. ".rjust(width) if place == 0 else " " * width, style)
+        for index, line in enumerate(lines):
+            yield Segment(f"{number}. ".rjust(width) if index == 0 else " " * width, style)
             yield from line
             yield Segment("\n")
 
@@ -230,5 +230,5 @@ class MarkdownRenderer:
         with console.capture() as capture:
             console.print(content)
         lines = [line.rstrip(" ") for line in capture.get().split("\n")]
-        written = [place for place, line in enumerate(lines) if COLOURS.sub("", line).strip()]
+        written = [index for index, line in enumerate(lines) if plain(line).strip()]
         return lines[written[0] : written[-1] + 1] if written else []

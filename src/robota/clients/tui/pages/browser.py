@@ -68,8 +68,8 @@ class BrowsedList:
         return [head, *body, foot]
 
     def _chosen(self) -> CommandOption | None:
-        options, place = self._picker.options, self._picker.rows.index
-        return options[place] if place is not None and place < len(options) else None
+        options, index = self._picker.options, self._picker.rows.index
+        return options[index] if index is not None and index < len(options) else None
 
     def _look_at_chosen(self) -> None:
         chosen = self._chosen()
@@ -89,7 +89,7 @@ class BrowsedList:
             rows = [self._theme.row([("  No matches.", Role.DIM)], width)]
         else:
             shown = replace(picker.rows, height=room)
-            rows = [option_row(picker, place, self._theme, width) for place in shown.visible]
+            rows = [option_row(picker, index, self._theme, width) for index in shown.visible]
         return [*rows, *[""] * (room - len(rows))]
 
     def _preview(self, width: int, room: int) -> list[str]:

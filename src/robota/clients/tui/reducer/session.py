@@ -5,9 +5,9 @@ from typing import Final
 from robota.clients.answering.question_line import words_for
 from robota.clients.tui.effects import (
     After,
-    CallUser,
     NoteUsage,
     NoticeOnPage,
+    NotifyUser,
     PrintEvent,
     PrintLines,
     PrintPast,
@@ -131,8 +131,8 @@ def _ask(step: ScreenStep, ask: OpenAsk) -> ScreenStep:
                 step = step.tell(words, ASK_ROLES.get(words[:1], Role.PLAIN))
     is_away = step.state.now - step.state.last_key_at > AWAY_S
     if isinstance(ask.asked, CompletionAsk):
-        return step.plus(CallUser(DONE, is_away))
-    return step.plus(NoticeOnPage(QUESTION_BEHIND), CallUser(WAITING, is_away))
+        return step.plus(NotifyUser(DONE, is_away))
+    return step.plus(NoticeOnPage(QUESTION_BEHIND), NotifyUser(WAITING, is_away))
 
 
 def _print_usage(step: ScreenStep, *, is_stopped: bool = False) -> ScreenStep:

@@ -10,7 +10,7 @@ from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 
-from robota.clients.tui.screen.output import PictureOutput
+from robota.clients.tui.screen.output import FrameOutput
 from robota.clients.tui.screen.terminal_input import TerminalInput, TerminalReports
 
 ESCAPE_S: Final = 0.05
@@ -47,7 +47,7 @@ class ScreenPage(Protocol):
 class FullScreen:
     """Shows one page after another."""
 
-    def __init__(self, reports: TerminalReports, output: PictureOutput) -> None:
+    def __init__(self, reports: TerminalReports, output: FrameOutput) -> None:
         self._reports = reports
         self._output = output
         self._application: Application[None] | None = None

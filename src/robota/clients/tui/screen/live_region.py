@@ -41,7 +41,7 @@ from prompt_toolkit.layout.screen import Char
 
 from robota.clients.tui.live_view import SIGN_WIDTH, Frame, max_input_rows
 from robota.clients.tui.screen.full_screen import FullScreen, ScreenPage
-from robota.clients.tui.screen.output import PictureOutput
+from robota.clients.tui.screen.output import FrameOutput
 from robota.clients.tui.screen.terminal_input import ASK_FOR_BACKGROUND, TerminalInput, TerminalReports
 from robota.clients.tui.state import Window as WindowSize
 from robota.clients.tui.theme import TAB_WIDTH, Background
@@ -73,7 +73,7 @@ class LiveRegion:
         self._modes_before: list[Any] = []
         self._printed: list[str] = []
         self._frame = Frame(above=(), below=(), sign="")
-        self.output = PictureOutput(sys.stdout)
+        self.output = FrameOutput(sys.stdout)
         self.reports = TerminalReports()
         self.full_screen = FullScreen(self.reports, self.output)
         self._input = Buffer(multiline=True)
@@ -102,8 +102,8 @@ class LiveRegion:
         )
         self._application.ttimeoutlen = ESCAPE_S
         self._application.timeoutlen = ESCAPE_S
-        self._application.before_render += lambda _: self._begin_picture()
-        self._application.after_render += lambda _: self._picture_drawn()
+        self._application.before_render += lambda _: self._begin_frame()
+        self._application.after_render += lambda _: self._frame_drawn()
 
     @property
     def window(self) -> WindowSize:
@@ -183,7 +183,7 @@ class LiveRegion:
         async with self.lent():
             await self.full_screen.show(page)
 
-    def _begin_picture(self) -> None:
+    def _begin_frame(self) -> None:
         """Start a frame: hold the output, print finished rows, and erase rows that are no longer needed."""
         self.output.hold()
         # Before everything else in the frame.
@@ -199,7 +199,7 @@ class LiveRegion:
         if self._printed:
             self._write_printed()
 
-    def _picture_drawn(self) -> None:
+    def _frame_drawn(self) -> None:
         self.output.release(self._drawn())
         if self._guard is None and self._start_guard is not None:  # not before the first screen, which it would delay
             self._guard = self._start_guard(self._modes_before)
@@ -253,8 +253,8 @@ def _columns_written(row: Mapping[int, Char]) -> int:
 def _rows_window(rows: Callable[[], Sequence[str]]) -> Window:
     def text() -> StyleAndTextTuples:
         fragments: StyleAndTextTuples = []
-        for place, row in enumerate(rows()):
-            fragments += [("", "\n"), *_fragments(row)] if place else _fragments(row)
+        for index, row in enumerate(rows()):
+            fragments += [("", "\n"), *_fragments(row)] if index else _fragments(row)
         return fragments
 
     return Window(FormattedTextControl(text), height=lambda: Dimension.exact(len(rows())), wrap_lines=False)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 # Terminals that support synchronized output draw everything in between at once; others ignore the sequences.
-PICTURE_BEGINS: Final = "\x1b[?2026h"
-PICTURE_ENDS: Final = "\x1b[?2026l"
+FRAME_BEGINS: Final = "\x1b[?2026h"
+FRAME_ENDS: Final = "\x1b[?2026l"
 # Variables of terminals that rewrap long lines when the window becomes narrower.
 REFLOWING: Final = frozenset(
     {
@@ -47,7 +47,7 @@ TELL_NO_FOCUS: Final = "\x1b[?1004l"
 USUAL_SIZE: Final = Size(rows=24, columns=80)
 
 
-class PictureOutput(Vt100_Output):
+class FrameOutput(Vt100_Output):
     """Buffers output until a frame is complete, and writes it at once."""
 
     def __init__(self, stdout: TextIO) -> None:
@@ -61,7 +61,7 @@ class PictureOutput(Vt100_Output):
             int
         ] = ()  # the columns of each row down to the cursor, and of the last one those before it
 
-    def call_person(self, words: str) -> None:
+    def notify_user(self, words: str) -> None:
         """Notify a user who looks elsewhere: with a notification of the terminal if it supports that, else the bell."""
         env = os.environ
         message = MESSAGES.get(env.get("TERM_PROGRAM", "")) or MESSAGES.get(env.get("TERM", ""))
@@ -144,8 +144,8 @@ class PictureOutput(Vt100_Output):
         """Flush the buffer, unless a frame is incomplete."""
         if self._is_held or not self._buffer:
             return
-        self._buffer.insert(0, PICTURE_BEGINS)
-        self._buffer.append(PICTURE_ENDS)
+        self._buffer.insert(0, FRAME_BEGINS)
+        self._buffer.append(FRAME_ENDS)
         super().flush()
         if self._is_guard_to_know:
             self._tell_guard()  # not before the terminal has got the sequences that release it

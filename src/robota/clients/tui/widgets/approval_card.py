@@ -121,7 +121,7 @@ def _short_answers(card: ApprovalCard, room: int) -> str:
     A sign marks the one that an arrow has chosen, because Enter gives that answer.
     """
     answers = choices(card)
-    signs = [">" if place == card.rows.index else "" for place in range(len(answers))]
+    signs = [">" if index == card.rows.index else "" for index in range(len(answers))]
     without = [answer.key for answer in reversed(answers) if answer.key not in ("y", "n")]
     for count in range(len(without) + 1):
         told = (each.key if each.key in without[:count] else f"{each.key} {each.short}" for each in answers)
@@ -133,15 +133,15 @@ def _short_answers(card: ApprovalCard, room: int) -> str:
 
 def _low_title(card: ApprovalCard) -> str:
     """The selected row, or the subject."""
-    place = card.rows.index or 0
+    index = card.rows.index or 0
     match card.step:
         case CardStep.ANSWERS:
             leaves_sandbox = card.asked.verdict.rule == WITHOUT_SANDBOX
             return f"Past the sandbox: {card.asked.title}" if leaves_sandbox else card.asked.title
         case CardStep.RULES:
-            return " ".join(card.asked.verdict.suggestions[place].rules)
+            return " ".join(card.asked.verdict.suggestions[index].rules)
         case CardStep.HUNKS:
-            return f"{'[x]' if place in card.chosen else '[ ]'} change {place + 1}"
+            return f"{'[x]' if index in card.chosen else '[ ]'} change {index + 1}"
         case never:
             assert_never(never)
 
@@ -174,12 +174,12 @@ def _reasons(verdict: ApprovalVerdict, theme: Theme, width: int) -> Iterator[str
 def _step_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
     match card.step:
         case CardStep.ANSWERS:
-            for place, choice in enumerate(choices(card)):
-                yield from _choice(choice.key, choice.words, place == card.rows.index, theme, width)
+            for index, choice in enumerate(choices(card)):
+                yield from _choice(choice.key, choice.words, index == card.rows.index, theme, width)
         case CardStep.RULES:
-            for place, offered in enumerate(card.asked.verdict.suggestions):
+            for index, offered in enumerate(card.asked.verdict.suggestions):
                 words = f"{' '.join(offered.rules)}  ({offered.covers})"
-                yield from _choice("", words, place == card.rows.index, theme, width)
+                yield from _choice("", words, index == card.rows.index, theme, width)
             yield from _keys("s this session   p this project   u all your projects   b back", theme, width)
         case CardStep.HUNKS:
             yield from _hunk_rows(card, theme, width)
@@ -189,12 +189,12 @@ def _step_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
 
 def _hunk_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
     view = card.asked.view
-    for place in card.rows.visible:
-        box = "[x]" if place in card.chosen else "[ ]"
-        hunk = view.hunks[place] if isinstance(view, DiffView) and place < len(view.hunks) else None
+    for index in card.rows.visible:
+        box = "[x]" if index in card.chosen else "[ ]"
+        hunk = view.hunks[index] if isinstance(view, DiffView) and index < len(view.hunks) else None
         where = "" if hunk is None else f" from line {hunk.new_start}"
-        words = f"{box} change {place + 1}{where}"
-        yield from _choice(str(place + 1), words, place == card.rows.index, theme, width)
+        words = f"{box} change {index + 1}{where}"
+        yield from _choice(str(index + 1), words, index == card.rows.index, theme, width)
     yield from _keys(f"Space or number toggles   y approves {len(card.chosen)}   b back", theme, width)
 
 

@@ -65,8 +65,8 @@ def _changed(lines: Sequence[DiffLine], digits: int) -> Iterator[DiffRow]:
         (removed, added, "-", (Role.REMOVED, Role.REMOVED_WORDS)),
         (added, removed, "+", (Role.ADDED, Role.ADDED_WORDS)),
     ):
-        for place, line in enumerate(own):
-            counterpart = _text(others[place]) if paired else ""
+        for index, line in enumerate(own):
+            counterpart = _text(others[index]) if paired else ""
             number = line.old_line if sign == "-" else line.new_line
             pieces = ((f"{sign} ", roles[0]), *_words(_text(line), counterpart, roles))
             yield DiffRow(gutter=f"{number or '':>{digits}} ", pieces=pieces)

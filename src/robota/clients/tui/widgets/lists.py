@@ -21,16 +21,16 @@ ROWS_AROUND_OPTIONS: Final = 2
 def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str]:
     """The completions that fit on the screen; a rule separates those from different sources."""
     candidates = popup.completion.candidates
-    shown = [candidates[place] for place in popup.rows.visible]
+    shown = [candidates[index] for index in popup.rows.visible]
     label_width = min(MAX_LABEL_WIDTH, width // 2, max(columns_of(each.label) for each in shown) + 2)
     source = shown[0].source
-    for place, candidate in zip(popup.rows.visible, shown, strict=True):
+    for index, candidate in zip(popup.rows.visible, shown, strict=True):
         if candidate.source != source:
             source = candidate.source
             yield theme.row([(f"  ── {source or ''}", Role.DIM)], width)
         # The description of a command is more useful than the last of its arguments.
         label = cut_columns(candidate.label, label_width - 2) if candidate.description else candidate.label
-        yield _labelled(label, candidate.description, label_width, place == popup.rows.index, theme, width)
+        yield _labelled(label, candidate.description, label_width, index == popup.rows.index, theme, width)
     if len(shown) < len(candidates):
         yield theme.row([(f"  {(popup.rows.index or 0) + 1} of {len(candidates)}", Role.DIM)], width)
 
@@ -43,26 +43,26 @@ def picker_rows(picker: ListPicker, theme: Theme, width: int, room: int) -> Iter
     if not options:
         yield theme.row([("  No matches.", Role.DIM)], width)
     rows = replace(picker.rows, height=min(picker.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
-    for place in rows.visible:
-        yield option_row(picker, place, theme, width)
+    for index in rows.visible:
+        yield option_row(picker, index, theme, width)
     if room > ROWS_AROUND_OPTIONS:
         yield theme.row([("  Enter select   type to filter   Esc cancel", Role.DIM)], width)
 
 
-def option_row(picker: ListPicker, place: int, theme: Theme, width: int) -> str:
+def option_row(picker: ListPicker, index: int, theme: Theme, width: int) -> str:
     """One option of a list."""
     options = picker.options
     label_width = min(MAX_LABEL_WIDTH, max((columns_of(each.label) for each in options), default=0) + 2)
-    option = options[place]
-    return _labelled(option.label, option.detail, label_width, place == picker.rows.index, theme, width)
+    option = options[index]
+    return _labelled(option.label, option.detail, label_width, index == picker.rows.index, theme, width)
 
 
 def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Iterator[str]:
     """The queued messages, and the keys that change them."""
     yield theme.row([("Queued messages", Role.BOLD)], width)
     rows = replace(waiting.rows, height=min(waiting.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
-    for place in rows.visible:
-        entry, is_chosen = waiting.entries[place], place == rows.index
+    for index in rows.visible:
+        entry, is_chosen = waiting.entries[index], index == rows.index
         text = single_line(f"!{entry.text}" if entry.is_command else entry.text, MAX_QUEUED_LENGTH)
         when = "" if entry.after_turn else "  (with the next request)"
         pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (text, Role.CHOSEN if is_chosen else Role.PLAIN)]
@@ -80,8 +80,8 @@ def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int, *, takes_keys:
     if not takes_keys:
         yield theme.row([("  …", Role.DIM)], width)
         return
-    for place, (key, words) in enumerate((("y", prompt.yes), ("n", prompt.no))):
-        is_chosen = place == prompt.rows.index
+    for index, (key, words) in enumerate((("y", prompt.yes), ("n", prompt.no))):
+        is_chosen = index == prompt.rows.index
         pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (f"{key} ", Role.ACTIVE)]
         yield theme.row([*pieces, (words, Role.CHOSEN if is_chosen else Role.PLAIN)], width)
 

@@ -126,7 +126,7 @@ def title_of(tool: LiveTool) -> str:
 
 def _todos(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
     """The plan from the last completed item on; for a long plan, the part in progress."""
-    current = next((place for place, todo in enumerate(view.todos) if todo.status != "completed"), 0)
+    current = next((index for index, todo in enumerate(view.todos) if todo.status != "completed"), 0)
     first = max(0, min(current - 1, len(view.todos) - TODO_ROWS))
     done = sum(todo.status == "completed" for todo in view.todos)
     yield theme.row([(f"Plan ({done} of {len(view.todos)} done)", Role.DIM)], width)
