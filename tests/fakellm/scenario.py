@@ -27,6 +27,8 @@ SHELL_TOOLS: Final = [
 FINISH_TOOLS: Final = ["attemptcompletion", "finish", "submitandexit", "taskcomplete"]
 # One client ends by a shell command that echoes this.
 FINISH_COMMAND: Final = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+# Robota asks for a summary at the end of a conversation, with all tools.
+SUMMARY_WANTED: Final = "<condense_request>"
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 CUT_TEXT: Final = ("This ", "is cu", "t sho", "rt he")
 WIRE_FAULTS: Final = ("cut", "eof", "stall", "badsse")
@@ -54,7 +56,9 @@ class Scenario:
         workspace.make(self.length if self.name == "loop" else 3)
 
     def is_main(self, request: Request) -> bool:
-        return self.main == "all" or bool(request.asked.tools)
+        said = request.body.get("messages") or request.body.get("input") or request.body.get("contents") or ()
+        is_summary = SUMMARY_WANTED in str(said[-1:])
+        return self.main == "all" or (bool(request.asked.tools) and not is_summary)
 
     def answer(self, request: Request) -> Reply:
         if not self.is_main(request):

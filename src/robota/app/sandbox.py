@@ -8,6 +8,7 @@ from typing import Final
 import robota
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
+from robota.contracts.workspace import CommandReach
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.named_values import referenced_variables
 from robota.workspace.process.withheld_variables import WithheldVariables
@@ -29,6 +30,16 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
         network=values.sandbox.network,
         allowed_hosts=values.sandbox.allowed_hosts,
     )
+
+
+def command_reach(kind: str | None, settings: Settings) -> CommandReach:
+    """What commands can reach in a sandbox of this kind; None before the first command has detected it."""
+    wanted = settings.values.sandbox
+    if kind in ("off", "none"):
+        return CommandReach(lacks_sandbox=kind == "none")
+    if wanted.allowed_hosts:
+        return CommandReach(is_sandboxed=True, hosts=() if kind == "landlock" else tuple(wanted.allowed_hosts))
+    return CommandReach(is_sandboxed=True, hosts=None if wanted.network else ())
 
 
 def holds_robota(root: Path) -> bool:

@@ -27,12 +27,13 @@ from robota.app.options import session_options
 from robota.app.policy import session_policy, task_modes
 from robota.app.provider import model_access, require_known_prices, resolve_profile
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
-from robota.app.sandbox import holds_robota, kept_out, session_sandbox, withheld_variables
+from robota.app.sandbox import command_reach, holds_robota, kept_out, session_sandbox, withheld_variables
 from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.paths import user_directory
 from robota.config.profiles.profile import Profile
 from robota.config.settings.load import Settings
+from robota.contracts.workspace import KnownReach
 from robota.engine.runtime.options import Options
 from robota.engine.runtime.services import ModelAccess, SessionServices
 from robota.engine.session.session import Session
@@ -52,7 +53,7 @@ from robota.workspace.sandbox.leftovers import TEMPORARY, clear_up_after_killed
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
-    from robota.contracts.knowledge import CallTool, ExpandMentions, MentionedText
+    from robota.contracts.knowledge import CallTool, ExpandMentions, KnowledgeService, MentionedText
     from robota.contracts.workspace import Files
     from robota.engine.runtime.options import StyleOptions
     from robota.extensions.mcp.servers import McpServers
@@ -324,13 +325,13 @@ def _mentions(
     return expand
 
 
-def _report_sandbox(session: Session, parts: SessionParts, log: SessionLog) -> None:
+def _report_sandbox(session: Session, parts: SessionParts, reach: KnownReach, log: SessionLog) -> None:
     """Let the clients know what the sandbox finds out."""
     settings, sandbox = parts.settings, parts.sandbox
     if sandbox is None:
         session.report_sandbox("off", "the settings or the permission mode say so")
         return
-    sandbox.on_detected(partial(_tell_about_sandbox, session, settings))
+    sandbox.on_detected(partial(_tell_about_sandbox, session, settings, reach))
     sandbox.on_reached(_host_logger(log))
     sandbox.on_left_over(session.warn)
     sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
@@ -359,8 +360,7 @@ def _build(
     processes, files = _processes(parts, user_directory(env)), _files(parts, user_directory(env), undo)
     checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
     intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)
-    variables = {"CLAUDE_SESSION_ID": new.id, "CLAUDE_MODEL": options.model}
-    knowledge = session_knowledge(settings, parts.plugins, parts.root, env, variables, attended=options.launch.attended)
+    knowledge = _knowledge(parts, new.id, env)
     place = MemoryPlace(root=parts.root, kept_in=parts.kept_in)
     memory = session_memory(settings, place, env, redactor, new.id, attended=options.launch.attended)
     may_propose = memory is not None and has_memory(place, env)
@@ -378,6 +378,7 @@ def _build(
         rewind=session_rewinder(settings.values.checkpoints, files.held_root, env, new.log),
         files=files,
         processes=processes,
+        reach=KnownReach(command_reach(None if parts.sandbox else "off", settings)),
         knowledge=knowledge,
         prompts=server_prompts(parts.servers),
         instructions=instructions,
@@ -386,7 +387,7 @@ def _build(
     )
     session = Session(options, services := replace_services(services))
     instructions.on_undecided(session.warn)
-    _report_sandbox(session, parts, new.log)
+    _report_sandbox(session, parts, services.reach, new.log)
     return OpenSession(
         session=session,
         log=new.log,
@@ -405,12 +406,19 @@ def _build(
     )
 
 
+def _knowledge(parts: SessionParts, session_id: str, env: Mapping[str, str]) -> "KnowledgeService | None":
+    variables = {"CLAUDE_SESSION_ID": session_id, "CLAUDE_MODEL": parts.options.model}
+    is_attended = parts.options.launch.attended
+    return session_knowledge(parts.settings, parts.plugins, parts.root, env, variables, attended=is_attended)
+
+
 def _begin_programs(parts: SessionParts) -> tuple[str, ...]:
     """Compare the files that programs outside the sandbox run, before the agent can change anything."""
     return () if parts.code is None else parts.code.begin()
 
 
-def _tell_about_sandbox(session: Session, settings: Settings, kind: str, reason: str) -> None:
+def _tell_about_sandbox(session: Session, settings: Settings, reach: KnownReach, kind: str, reason: str) -> None:
+    reach.now = command_reach(kind, settings)
     session.report_sandbox(kind, reason, kept_out(kind, settings))
     if kind == "bubblewrap" and reason:  # clients show the reason only where there is no sandbox
         session.warn(f"Sandbox: {reason}.")

@@ -47,3 +47,8 @@ def known_home(env: Mapping[str, str]) -> Path | None:
         return home_directory(env)
     except ConfigError:
         return None
+
+
+def repository_top(directory: Path) -> Path | None:
+    """The nearest directory at or above this one that has a `.git`, found without git; None if there is none."""
+    return next((place for place in (directory, *directory.parents) if os.path.lexists(place / ".git")), None)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from robota.workspace.files.files import EditableFiles, FileData
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess
 
@@ -14,6 +16,24 @@ if TYPE_CHECKING:
     from robota.workspace.process.background import BackgroundProcess
     from robota.workspace.process.foreground import CommandOutcome
     from robota.workspace.process.session_ports import SessionPorts
+
+
+class CommandReach(msgspec.Struct, frozen=True, kw_only=True):
+    """What commands can reach.
+
+    `hosts` are those that sandboxed commands may connect to, None if the whole network is open to them.
+    """
+
+    is_sandboxed: bool = False
+    lacks_sandbox: bool = False  # one is wanted, but none works on this machine
+    hosts: tuple[str, ...] | None = None
+
+
+class KnownReach:
+    """What is known by `now` of what commands can reach: the sandbox is detected by the first command."""
+
+    def __init__(self, reach: CommandReach) -> None:
+        self.now = reach
 
 
 class Files(EditableFiles, Protocol):

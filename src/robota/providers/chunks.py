@@ -35,7 +35,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     `turns` is the whole conversation; turns are immutable and the same objects come back in the next
     request, so that a wire format can encode each of them once. `tools` is empty for a model whose tools are
-    described in the system prompt.
+    described in the system prompt. `cache_key` is the same for all requests that are likely to begin alike.
     """
 
     model: str
@@ -43,6 +43,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_output_tokens: int | None = None
+    cache_key: str | None = None
 
 
 class TextChunk(msgspec.Struct, frozen=True):

@@ -8,8 +8,9 @@ import pytest
 from robota.log.chain.growth import records_of
 from robota.log.kinds.conversation import CondenseRecord
 from robota.log.record import payload_as
-from robota.protocol.commands import CancelTask
+from robota.protocol.commands import CancelTask, SetPermissionMode
 from robota.protocol.events import ContextReduced, ContextUpdate, MessageCreated, TaskTokenUsageUpdated
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.state import AgentState
 from tests.engine.context.context_stage import (
     DONE,
@@ -35,7 +36,8 @@ def test_nearly_full_is_condensed_before_the_next_request(workspace: Path) -> No
         await stage.start("Rewrite the parser.\nKeep the tests.")
         await stage.until_ask("completion_result")
         summarising, after = stage.asked[-2:]
-        assert summarising.tools == () and "<summary>" in summarising.system
+        assert (summarising.system, summarising.tools) == (after.system, after.tools)
+        assert "<condense_request>" in words(summarising.turns[-1:])
         check_sendable(summarising.turns)
         check_sendable(after.turns)
         first, reply, results = after.turns
@@ -241,3 +243,61 @@ def test_the_xml_form_is_condensed_too(workspace: Path) -> None:
 
     turns = [xml("a.txt"), xml("b.txt", usage=NEARLY_FULL), SUMMARY, DONE]
     play_in_small_window(workspace, turns, story, profile_options={"toolFormat": "xml"})
+
+
+def test_planted_facts_survive_two_condensations(workspace: Path) -> None:
+    """What the engine keeps does not depend on the model; what only a summary has is asked to be carried over."""
+    write_files(workspace, "a.txt", "b.txt", "c.txt", "d.txt")
+    wish = "Rewrite the parser. The rules:\n1. Keep `lex()` as it is.\n2. Never touch ünïcode.py.\n3. Port 8417."
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start(wish)
+        await stage.until_ask("completion_result")
+        first, second = [each for each in stage.asked if "<condense_request>" in words(each.turns[-1:])]
+        assert "Carry over every fact" not in words(first.turns) and "## Environment" in words(first.turns)
+        assert "Carry over every fact" in words(second.turns[-1:])
+        assert "make check-fast works" in words(second.turns[:1]), "the earlier summary is there to be carried over"
+        last = words(stage.asked[-1].turns[:1])
+        assert wish in last and "[x] read\n[-] write" in last and "- new.txt" in last
+        assert "make check-fast works, 3 tests fail" in last and last.count(wish) == 1
+
+    one = {**SUMMARY, "text": "<summary>make check-fast works.</summary>"}
+    two = {**SUMMARY, "text": "<summary>make check-fast works, 3 tests fail.</summary>"}
+    turns = [
+        *(TODOS, EDIT, reading("a.txt"), reading("b.txt", NEARLY_FULL), one),
+        *(reading("c.txt"), reading("d.txt", NEARLY_FULL), two, DONE),
+    ]
+    play_in_small_window(workspace, turns, story, permission_mode="bypassPermissions")
+
+
+def test_the_permission_mode_is_told_again_beside_the_summary(workspace: Path) -> None:
+    """The reminder of it goes with the turns that are condensed, and the system prompt says how it was before."""
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        await stage.submit(SetPermissionMode(permission_mode=PermissionMode.PLAN))
+        await stage.answer("messageResponse", "and now plan")
+        await stage.until_ask("completion_result")
+        assert "- Permission mode: plan. " in words(stage.asked[1].turns[-1:])
+        assert "- Permission mode: plan. " in words(stage.asked[-1].turns[:1])
+        assert words(stage.asked[-1].turns).count("- Permission mode: ") == 1
+
+    turns = [{"text": "Hi."}, reading("a.txt"), reading("b.txt", NEARLY_FULL), SUMMARY, DONE]
+    play_in_small_window(workspace, turns, story)
+
+
+def test_a_model_that_calls_a_tool_instead_of_summarising_is_asked_without_tools(workspace: Path) -> None:
+    write_files(workspace, "a.txt", "b.txt")
+
+    async def story(stage: ContextStage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        *_, with_tools, without, after = stage.asked
+        assert with_tools.tools and not without.tools and "[call " in words(without.turns)
+        assert "The parser was rewritten." in words(after.turns[:1])
+
+    instead = {"calls": [call("read_file", path="a.txt")]}
+    turns = [reading("a.txt"), reading("b.txt", NEARLY_FULL), instead, SUMMARY, DONE]
+    play_in_small_window(workspace, turns, story)

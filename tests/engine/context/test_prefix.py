@@ -12,7 +12,7 @@ import pytest
 
 from robota.app.session import open_session
 from robota.config.launch_options import LaunchOptions
-from robota.protocol.commands import CondenseContext, Refused, RestoreContext
+from robota.protocol.commands import CondenseContext, Refused, RestoreContext, SetPermissionMode, SwitchMode
 from robota.protocol.events import ContextReduced, State
 from robota.protocol.permission_mode import PermissionMode
 from tests.engine.stage import Stage
@@ -142,3 +142,53 @@ def test_a_resumed_session_goes_on_with_the_same_bytes(tmp_path: Path, dialect: 
     bodies = play(tmp_path, dialect, script, first, second)
     assert len(bodies) == len(script)
     assert all(begins_with(body, before) for before, body in pairwise(bodies))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_change_of_mode_or_permissions_is_appended(tmp_path: Path, dialect: str) -> None:
+    """A mode that can do less refuses calls; its tools stay in the request."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start("Look at everything.")
+        await stage.until_ask("completion_result")
+        for command in (
+            SetPermissionMode(permission_mode=PermissionMode.PLAN),
+            SwitchMode(text="ask"),
+            SetPermissionMode(permission_mode=PermissionMode.DEFAULT),
+            SwitchMode(text="code"),
+        ):
+            await stage.submit(command)
+            await stage.answer("messageResponse", "Go on.")
+            await stage.until_ask("completion_result")
+
+    script = [*(step(number) for number in (1, 2)), *[{"text": "Seen."}] * 5]
+    bodies = play(tmp_path, dialect, script, story)
+    assert len(bodies) == len(script)
+    assert all(begins_with(body, before) for before, body in pairwise(bodies))
+    assert b"Permission mode: plan. " in bodies[3] and b"Refused in this mode: " in bodies[4]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_request_for_a_summary_begins_like_the_conversation(tmp_path: Path, dialect: str) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("Look at everything.")
+        await stage.until_ask("completion_result")
+        await stage.submit(CondenseContext(text="the second file"))
+        await stage.until_ask("completion_result")
+
+    play(tmp_path, dialect, [*(step(number) for number in (1, 2, 3)), {"text": "Seen."}], story)
+    *_, before, asked = [MARK.sub(b"", path.read_bytes()) for path in sorted((tmp_path / "bodies").iterdir())]
+    assert begins_with(asked, before)
+    assert b"condense_request" in asked and b"Above all, the summary must keep this: the second file" in asked
+
+
+def test_all_requests_of_a_session_name_the_same_cache(tmp_path: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("Look at everything.")
+        await stage.until_ask("completion_result")
+        await stage.submit(CondenseContext())
+        await stage.until_ask("completion_result")
+
+    play(tmp_path, "responses", [*(step(number) for number in (1, 2, 3)), {"text": "Seen."}], story)
+    sent = [json.loads(path.read_bytes()) for path in sorted((tmp_path / "bodies").iterdir())]
+    assert len(sent) == 5 and len({body["prompt_cache_key"] for body in sent}) == 1

@@ -32,7 +32,7 @@ def test_all_of_it_at_the_start_and_nothing_while_nothing_changes(workspace: Pat
         await stage.answer("messageResponse", "again")
         await stage.until_ask("completion_result")
         first, *later = environment_details(stage)
-        assert "# Git Branch\nmain" in first and "# Current Mode\ncode, with the model scripted" in first
+        assert "# Git Branch\nmain" in first
         assert "src/app.py" in first and "# Current Time\n20" in first and "hidden.txt" not in first
         assert (workspace / ".robota").is_dir() and ".robota/" not in first, (
             "what we keep there is no file of the project"
@@ -102,6 +102,6 @@ def test_settings_choose_what_is_told(robota: Robota) -> None:
     assert robota("-p", "hello").code == 0
     [log] = robota.workspace.glob(".robota/sessions/*/log.jsonl")
     text = log.read_text()
-    assert "# Git Status" in text and "… and 1 more" in text and "(There are more; list_files shows them.)" in text
+    assert "# Git Status" in text and "… and 1 more" in text and "(There are more. Use list_files to see them.)" in text
     assert "# Current Time" not in text
     assert "environment_details" in text

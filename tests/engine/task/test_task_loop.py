@@ -305,7 +305,7 @@ def test_a_cut_reply_is_continued_and_read_as_one(workspace: Path) -> None:
 
     turns = [
         {"text": "The answer is for", "finish": "max_tokens"},
-        {"expect": {"user": "cut at the output limit"}, "text": "ty-two."},
+        {"expect": {"user": "cut off at the output limit"}, "text": "ty-two."},
     ]
     play(workspace, turns, story)
 

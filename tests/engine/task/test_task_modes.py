@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+from robota.engine.model.system_prompt import STATE_NOW
 from robota.log.chain.reader import load
 from robota.log.replay.requests import recorded_requests
-from robota.protocol.commands import Accepted, SwitchMode
+from robota.protocol.commands import Accepted, SetPermissionMode, SwitchMode
+from robota.protocol.conversation import TextBlock
 from robota.protocol.events import TaskModeSwitched
+from robota.protocol.permission_mode import PermissionMode
 from tests.engine.stage import Stage, call, play, tool_results
 
 QUESTION = call(
@@ -22,8 +25,16 @@ def heads(stage: Stage) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def test_a_person_switches_the_mode_and_the_model_gets_role_and_tools_of_it(workspace: Path) -> None:
-    """With `/mode architect`."""
+def reminders(stage: Stage) -> list[str]:
+    """What the model was told of changes of the session."""
+    task = stage.logged().current
+    assert task is not None
+    blocks = [block for turn in task.conversation().turns for block in turn.content]
+    return [block.text for block in blocks if isinstance(block, TextBlock) and STATE_NOW in block.text]
+
+
+def test_a_mode_that_can_do_less_keeps_the_prompt_and_is_told_in_a_reminder(workspace: Path) -> None:
+    """With `/mode architect`: the provider's cache holds, and what the mode lacks is refused when it is called."""
 
     async def story(stage: Stage) -> None:
         await stage.start("hello")
@@ -31,14 +42,82 @@ def test_a_person_switches_the_mode_and_the_model_gets_role_and_tools_of_it(work
         assert isinstance(await stage.submit(SwitchMode(text="architect")), Accepted)
         await stage.answer("messageResponse", "plan it")
         await stage.until_ask("completion_result")
-        (code, code_tools), (architect, architect_tools) = heads(stage)
-        assert "software engineer" in code and "You are in the mode code" in code
-        assert "technical lead" in architect and "You are in the mode architect" in architect
-        assert "execute_command" in code_tools and "execute_command" not in architect_tools
-        assert "To plan and design" in code and "- debug: " in code
+        assert isinstance(await stage.submit(SwitchMode(text="code")), Accepted)
+        await stage.answer("messageResponse", "build it")
+        await stage.until_ask("completion_result")
+        [(system, tools)] = heads(stage)
+        assert "You write, change and test code." in system and "- Mode: code\n" in system
+        assert "architect (Plan and design before anything is built)" in system and "execute_command" in tools
+        away, back = reminders(stage)
+        assert "- Mode: architect\n" in away and "You explore the code" in away and "Markdown files only" in away
+        assert "Refused in this mode: execute_command, read_command_output, background_process." in away
+        assert "- Mode: code\n" in back and "Refused" not in back and "Permission mode" not in away + back
+        [refused] = tool_results(stage)
+        assert refused.is_error and "not available in Architect mode" in refused.content
 
-    turns = [{"text": "Hi."}, {"expect": {"user": "switched the task to architect mode"}, "text": "A plan."}]
+    turns = [
+        {"text": "Hi."},
+        {"expect": {"user": "Mode: architect"}, "calls": [call("execute_command", command="ls")]},
+        {"text": "A plan."},
+        {"text": "Built."},
+    ]
     play(workspace, turns, story)
+
+
+def test_a_mode_that_can_do_more_gets_its_own_prompt_and_tools(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("hello")
+        await stage.until_ask("completion_result")
+        assert isinstance(await stage.submit(SwitchMode(text="code")), Accepted)
+        await stage.answer("messageResponse", "build it")
+        await stage.until_ask("completion_result")
+        (ask, ask_tools), (code, code_tools) = heads(stage)
+        assert "- Mode: ask\n" in ask and "- Mode: code\n" in code
+        assert "execute_command" in code_tools and "execute_command" not in ask_tools
+        [told] = reminders(stage)
+        assert "- Mode: code\n" in told and "Refused" not in told
+
+    play(workspace, [{"text": "Hi."}, {"text": "Built."}], story, mode="ask")
+
+
+def test_a_permission_mode_is_told_when_it_changes_and_only_then(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("hello")
+        await stage.until_ask("completion_result")
+        for mode in (PermissionMode.PLAN, PermissionMode.PLAN, PermissionMode.DEFAULT, PermissionMode.DEFAULT):
+            await stage.submit(SetPermissionMode(permission_mode=mode))
+            await stage.answer("messageResponse", "go on")
+            await stage.until_ask("completion_result")
+        [(system, _)] = heads(stage)
+        assert "- Permission mode: default. " in system
+        plan, default = reminders(stage)
+        assert "- Permission mode: plan. " in plan and "- Permission mode: default. " in default
+        assert "Mode: code" not in plan + default
+
+    play(workspace, [{"text": "Hi."}] * 5, story)
+
+
+def test_a_resumed_task_is_told_what_is_no_longer_as_it_was_told(workspace: Path) -> None:
+    """The new prompt says how it is now, but a reminder further down says how it was."""
+
+    async def first(stage: Stage) -> None:
+        await stage.start("hello")
+        await stage.until_ask("completion_result")
+        await stage.submit(SetPermissionMode(permission_mode=PermissionMode.ACCEPT_EDITS))
+        await stage.answer("messageResponse", "go on")
+        await stage.until_ask("completion_result")
+
+    async def again(stage: Stage) -> None:
+        await stage.opened.resume()
+        await stage.until_ask("resume_completed_task")
+        await stage.answer("messageResponse", "and on")
+        await stage.until_ask("completion_result")
+        *_, told = reminders(stage)
+        assert "- Permission mode: plan. " in told
+
+    play(workspace, [{"text": "Hi."}] * 2, first)
+    [session] = [path for path in (workspace / ".robota/sessions").iterdir() if path.is_dir()]
+    play(workspace, [{"text": "Hi."}], again, resumes=session, permission_mode="plan")
 
 
 def test_a_suggestion_with_a_mode_switches_to_it(workspace: Path) -> None:
@@ -53,7 +132,7 @@ def test_a_suggestion_with_a_mode_switches_to_it(workspace: Path) -> None:
         switched = [(event.previous_mode, event.mode) for event in stage.events_of(TaskModeSwitched)]
         assert switched == [("code", "architect")]
         assert "architect mode" in tool_results(stage)[0].content
-        assert "technical lead" in heads(stage)[-1][0]
+        assert "You explore the code" in reminders(stage)[-1]
 
     play(workspace, [{"calls": [QUESTION]}, {"text": "ok"}], story)
 

@@ -315,7 +315,7 @@ def test_it_is_identical_and_another_byte_of_the_prompt_is_named(workspace: Path
     def plant(record: dict[str, Any]) -> None:
         if record["kind"] == "content":
             text = record["payload"]["text"]
-            record["payload"]["text"] = text.replace("Text inside files", "Text inside fires")
+            record["payload"]["text"] = text.replace("Text in files", "Text in fires")
 
     rewritten(session, plant)
     found = replayed(workspace, session).divergence

@@ -78,8 +78,6 @@ def test_a_skill_that_runs_as_a_task_of_its_own(workspace: Path, by: str) -> Non
 
 
 SURROUNDED: dict[str, tuple[str, str, str]] = {
-    "the mode": ("code, with the model", "Code, with the model", "(# Current Mode), line 1"),
-    "the model": ("with the model scripted", "with the model scriptee", "(# Current Mode), line 1"),
     "a file": ("\\nb.txt\\n", "\\nb.txT\\n", "(# Workspace Files), line 1"),
     "the time": ("# Current Time\\n2", "# Current Time\\n1", "(# Current Time), line 1, character 1"),
     "the project's instructions": ("Be brief here", "Be Brief here", "/AGENTS.md says, line 1"),

@@ -17,6 +17,8 @@ from robota.engine.context.span import (
     pinned_pairs,
     shortened_results,
 )
+from robota.engine.context.summary import SUMMARY_HEADING
+from robota.engine.model.system_prompt import state_beside_prompt
 from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
@@ -165,7 +167,7 @@ class Reducer:
         span = all_but_last_exchange(pieces, recorded, round(LAST_EXCHANGE_SHARE * room), self._pinned)
         if span is None:
             raise CannotCondense("everything is pinned.")
-        put = self._replacement(span, f"# Summary of the conversation so far\n\n{summary}", room)
+        put = self._replacement(span, f"{SUMMARY_HEADING}\n\n{summary}", room)
         if characters_of(put) >= span.characters:
             raise CannotCondense("the summary is longer than what it would replace.")
         return CondenseRecord(
@@ -211,7 +213,9 @@ class Reducer:
         hooks = self._runtime.services.hooks.context
         again = "" if hooks is None else hooks.after_shortening(self._runtime.task_id)
         introduction = f"{introduction}\n\n{again}" if again else introduction
-        return summary_turn(user_messages(span.turns), user_text_room(room), introduction, self._todos(), self._files)
+        state = state_beside_prompt(self._runtime)
+        messages = user_messages(span.turns)
+        return summary_turn(messages, user_text_room(room), introduction, self._todos(), self._files, state)
 
     def _sizes(self, before: int) -> Sizes:
         tokens = self._gauge.tokens(before)

@@ -133,9 +133,9 @@ def bounded(messages: Sequence[str], room: int) -> list[str]:
 
 
 def summary_turn(
-    user: UserMessages, room: int, introduction: str, todos: Sequence[TodoItem], files: TouchedFiles
+    user: UserMessages, room: int, introduction: str, todos: Sequence[TodoItem], files: TouchedFiles, state: str
 ) -> UserTurn:
-    """The turn that replaces removed ones: user text, `introduction`, todo list and files."""
+    """The turn that replaces removed ones: user text, `introduction`, todo list, files, and changes of the session."""
     content: list[UserBlock] = []
     if user.messages:
         content = [reminder(USER_TEXT_FOLLOWS), *user.images]
@@ -148,7 +148,8 @@ def summary_turn(
         _listed("Files read so far", files.read),
         GO_ON,
     )
-    return UserTurn(content=(*content, reminder("\n\n".join(section for section in sections if section))))
+    summary = reminder("\n\n".join(section for section in sections if section))
+    return UserTurn(content=(*content, summary, *([reminder(state)] if state else ())))
 
 
 def reminder(text: str) -> TextBlock:

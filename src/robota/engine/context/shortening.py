@@ -106,7 +106,7 @@ class Shortening:
             raise CannotCondense(f"a hook blocked it: {veto}")
         characters = self._reducer.characters_for(room)
         instructions = "\n".join(part for part in (focus, hook_result.context) if part)
-        summary = await self._summariser.summarise(runtime.history.turns, characters, instructions)
+        summary = await self._summariser.summarise(characters, instructions)
         condense_id = f"condense-{row.ts}"
         sizes = self._reducer.condense(condense_id, trigger, summary, characters)
         details = {

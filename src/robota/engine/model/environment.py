@@ -3,11 +3,12 @@
 import asyncio
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from robota.config.paths import repository_top
 from robota.config.settings.schema import EnvironmentSettings
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.text.visible import printable_name, single_line
@@ -21,9 +22,9 @@ ENVIRONMENT_END: Final = "</environment_details>"
 # Seconds after which the time is sent again.
 TIME_STEP_S: Final = 600
 FILES_NAMED: Final = 50
-# Our own directory is not listed among the files of a project.
-OWN_DIRECTORY: Final = ".robota/"
-MODIFIED: Final = "Not as you last read or wrote them; read them again before you rely on them:"
+# Not listed among the files of a project.
+HIDDEN_DIRECTORIES: Final = (".robota/", ".git/")
+MODIFIED: Final = "Changed since you last read or wrote them. Read them again before you rely on them:"
 LONGEST_NAME: Final = 500
 MOST_HEAD_BYTES: Final = 4096
 _ELEMENT: Final = re.compile(r"<(?=\s*/?\s*(?:environment_details|system-reminder)\b)", re.IGNORECASE)
@@ -39,6 +40,8 @@ class Environment:
         self._sent: dict[str, str] = {}
         self._sent_time_s: float | None = None
         self._known_changes: Mapping[str, tuple[int, ...]] = {}
+        self._reductions: Sequence[str] = ()
+        self._has_begun = False
 
     async def changes(self) -> str:
         """The details that changed since the last time, as a text for the next turn; empty if nothing changed."""
@@ -46,9 +49,14 @@ class Environment:
         if not options.enabled:
             return ""
         is_first_turn = self._runtime.history.recorded == 0
-        if not is_first_turn and not self._sent:
+        if not is_first_turn and not self._has_begun:
             # In a resumed task, the resumption note already lists the changed files.
             self._known_changes = self._runtime.services.files.changed_by_others()
+        self._has_begun = True
+        if (reductions := tuple(self._runtime.history.undoable)) != self._reductions:
+            # What was sent before may have been removed with the turns that had it.
+            self._reductions = reductions
+            self._sent.clear()
         sections = [*self._changed_files(), *self._changed_sections(await self._state(options)), *self._time(options)]
         if is_first_turn and options.workspace_files:
             sections += await self._workspace_files(options.workspace_files)
@@ -66,7 +74,6 @@ class Environment:
             "Git Branch": _branch(runtime.options.cwd),
             "Git Status": await _git_status(runtime.options.cwd, options.git_status_files),
             "Current Cost": f"${cost:.4f}" if options.cost and cost else "",
-            "Current Mode": f"{runtime.mode}, with the model {runtime.options.model}",
         }
 
     def _changed_sections(self, state: Mapping[str, str]) -> Iterator[Section]:
@@ -98,10 +105,11 @@ class Environment:
         except FileProblem:
             # Such as an unreadable ignore file, which is reported when a file is read.
             return []
-        entries = [entry for entry in listing.entries if not entry.startswith(OWN_DIRECTORY)]
-        if not entries:
+        hidden = self._runtime.services.files.is_secret
+        entries = [entry for entry in listing.entries if not entry.startswith(HIDDEN_DIRECTORIES) and not hidden(entry)]
+        if not entries and not listing.truncated:
             return []
-        more = ["(There are more; list_files shows them.)"] if listing.truncated else []
+        more = ["(There are more. Use list_files to see them.)"] if listing.truncated else []
         return [("Workspace Files", "\n".join((*map(printable_name, entries), *more)))]
 
 
@@ -121,14 +129,15 @@ def _process_line(process: "BackgroundProcess") -> str:
 
 def _branch(root: Path) -> str:
     """The branch that HEAD names, read from its file alone; empty if that is not possible."""
-    if (root / ".git").is_symlink() or not (root / ".git").exists():
+    top = repository_top(root)
+    if top is None or (top / ".git").is_symlink():
         return ""
-    own = root / ".git"
+    own = top / ".git"
     if own.is_file():
         # A worktree, which is rare.
         from robota.workspace.git.git_directories import find_git_directories
 
-        found = find_git_directories(root)
+        found = find_git_directories(top)
         if found is None:
             return ""
         own = found.own

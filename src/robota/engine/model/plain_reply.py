@@ -1,6 +1,8 @@
-"""A request outside the conversation, without tools, of which only the text counts."""
+"""A request beside the conversation, of which only the text counts."""
 
 from typing import assert_never
+
+import msgspec
 
 from robota.engine.model.reply import ReplyLength
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -17,8 +19,15 @@ from robota.providers.chunks import (
 from robota.providers.fault import FaultKind, ProviderFault
 
 
-async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> str:
-    """The text of the reply. Its cost is counted for the task, also if the request fails.
+class PlainReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The text of a reply, and whether the model called tools, which are not run."""
+
+    text: str
+    has_calls: bool
+
+
+async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> PlainReply:
+    """The reply. Its cost is counted for the task, also if the request fails.
 
     Raises `ProviderFault`.
     """
@@ -38,7 +47,7 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> str:
                     case FinishChunk():
                         finish = chunk.reason
                     case ThinkingChunk() | CallStartChunk() | CallArgumentsChunk():
-                        pass  # no words, and no tools were offered
+                        pass
                     case _:
                         assert_never(chunk)
     finally:
@@ -50,4 +59,4 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> str:
             await close()
     if finish is None:
         raise ProviderFault(FaultKind.STREAM_CUT, "The answer ended before it was complete.")
-    return "".join(texts)
+    return PlainReply(text="".join(texts), has_calls=finish == "tool_use")

@@ -9,8 +9,17 @@ from typing import Any, Final, Protocol, TypeVar
 
 from robota.contracts.tool import ToolCall
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
-from robota.engine.model.system_prompt import ModePrompt, mode_prompt
-from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.model.system_prompt import (
+    MODE,
+    ModePrompt,
+    mode_change,
+    mode_prompt,
+    situation,
+    state_text,
+    suits_mode,
+    told_state,
+)
+from robota.engine.runtime.task_runtime import TaskHead, TaskRuntime
 from robota.engine.runtime.user_input import ends_turn
 from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import FailureAsk, Fault
@@ -74,7 +83,7 @@ class Requester:
     ) -> None:
         self._runtime = runtime
         self._call_format = call_format
-        self._head = head
+        self._use(head)
         self._request_retry = request_retry
         self._context = context
         self._services = runtime.services
@@ -83,6 +92,8 @@ class Requester:
         self._bus = runtime.bus
         self._meter = runtime.meter
         self._is_unanswered = False
+        self._told: dict[str, str] | None = None
+        self._state_key: tuple[object, ...] = ()
         self._recorded_contents: tuple[str, str, tuple[ToolSpec, ...]] | None = None
         self._new_id: Iterator[str] = (f"call_{number}" for number in count(self._history.last_call_number + 1))
 
@@ -94,6 +105,39 @@ class Requester:
     def retry_now(self) -> None:
         """End the pause before the next retry."""
         self._request_retry.retry_now()
+
+    def state_changes(self) -> str:
+        """Adapt the prompt to the present mode; returns what changed since the model was last told, as text for it.
+
+        The prompt is built again only if nothing was sent yet, or if it lacks something that the mode needs: what
+        stays the same is cached by the provider.
+        """
+        runtime = self._runtime
+        key = (runtime.mode, runtime.permission_mode, runtime.services.reach.now)
+        if key == self._state_key:
+            return ""
+        self._state_key = key
+        is_new = self._history.recorded == 0
+        if is_new or not suits_mode(self._head, runtime):
+            self._told = None if is_new else self._state_told
+            self._use(mode_prompt(runtime, self._call_format))
+        told, now = self._state_told, situation(runtime)
+        changed = {label: text for label, text in now.items() if told.get(label) != text}
+        self._told = {**told, **now}
+        if not changed:
+            return ""
+        about_mode = mode_change(runtime, self._head.specs) if MODE in changed else ""
+        return f"{state_text(changed)}\n\n{about_mode}".strip()
+
+    def _use(self, head: ModePrompt) -> None:
+        self._head = head
+        tools = self._call_format.offered(head.specs)
+        self._runtime.head = TaskHead(system=head.system, tools=tools, state=head.situation)
+
+    @property
+    def _state_told(self) -> dict[str, str]:
+        """What the model knows of the state of the session, from the prompt and from reminders."""
+        return {**self._head.situation, **told_state(self._history.turns)} if self._told is None else self._told
 
     async def reply(self) -> Reply:
         """The next reply, complete and not empty."""
@@ -119,8 +163,6 @@ class Requester:
         self._is_unanswered = False
 
     async def _attempt(self) -> Reply:
-        if self._head.mode != self._runtime.mode:
-            self._head = mode_prompt(self._runtime, self._call_format)
         self._record_contents()
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
         text_reader = self._call_format.reader(self._head.specs, self._new_id)
@@ -155,7 +197,7 @@ class Requester:
     @property
     def contents(self) -> tuple[str, str, tuple[ToolSpec, ...]]:
         """The model, system prompt and tools of a request: all but the turns."""
-        return self._request_retry.model, self._head.system, self._call_format.offered(self._head.specs)
+        return self._request_retry.model, self._runtime.head.system, self._runtime.head.tools
 
     def _record_contents(self) -> None:
         """Log the model, system prompt and tools, if they changed since the last request."""
@@ -172,10 +214,11 @@ class Requester:
     async def _read(self, reader: ReplyReader) -> None:
         request = ModelRequest(
             model=self._request_retry.model,
-            system=self._head.system,
+            system=self._runtime.head.system,
             turns=self._history.outgoing(),
-            tools=self._call_format.offered(self._head.specs),
+            tools=self._runtime.head.tools,
             max_output_tokens=self._services.model.info.max_output_tokens,
+            cache_key=self._runtime.options.session_id,
         )
         stream = self._services.model.provider.stream(request)
         try:

@@ -1,30 +1,68 @@
-"""The system prompt. Built once per mode of a task and then left alone, so that the provider's prompt cache holds."""
+"""The system prompt and tools of a task. Kept as long as they fit, so that the provider's prompt cache holds.
 
-import os
+In the template, a line that begins with `{?edit run}` is for sessions in which both conditions hold, `{?!attended}` for
+those in which that one does not. A section of which no line is left goes with its heading.
+
+The state of the session may change while a task runs; reminders tell the model, and the prompt stays as it was.
+"""
+
+import re
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from robota.config.paths import repository_top
 from robota.config.settings.schema import Completion
-from robota.contracts.services import ModeService
+from robota.contracts.tool import AnyTool, ToolGroup, ToolRole
+from robota.contracts.workspace import CommandReach
 from robota.engine.model.reply import CallFormat
 from robota.engine.runtime.options import Options
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.calls import CallPurpose
+from robota.protocol.conversation import TextBlock, Turn, UserTurn
+from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ToolSpec
+from robota.text.visible import printable_name
+from robota.workspace.process.wrapped_command import COMMAND_SHELL
 
-ENDING: Final = {
-    Completion.IMPLICIT: "When the task is done, or when you need the person, reply without calling a tool. "
-    "That reply is your answer.",
-    Completion.EXPLICIT: "Every reply must call a tool. When the task is done, call attempt_completion with the "
-    "result; if you need the person, call ask_followup_question.",
+CONDITION: Final = re.compile(r"\{\?([a-z! ]+)\}")
+HEADING: Final = "# "
+
+MODE: Final = "Mode"
+PERMISSIONS: Final = "Permission mode"
+COMMANDS: Final = "Commands"
+STATE_NOW: Final = "Session state now:"
+REMINDER_OF_STATE: Final = f"<system-reminder>\n{STATE_NOW}\n"
+MAX_HOSTS_NAMED: Final = 10
+_LINE: Final = re.compile(rf"^- ({MODE}|{PERMISSIONS}|{COMMANDS}): (.*)$", re.MULTILINE)
+
+APPROVAL: Final = {
+    True: "Other calls need the user's approval.",
+    False: "Other calls are refused, unless a rule of the user allows them.",
+}
+PERMISSION_TEXTS: Final = {
+    PermissionMode.PLAN: "plan. Read and look only; anything that changes something is refused. "
+    "Answer with a plan, which is carried out once the user has left plan mode.",
+    PermissionMode.DEFAULT: "default. Reading runs freely. {approval}",
+    PermissionMode.ACCEPT_EDITS: "acceptEdits. Reading, and edits in the working directory, run freely. {approval}",
+    PermissionMode.BYPASS: "bypassPermissions. Calls run without approval, unless a rule forbids them.",
 }
 
-# Begins the lines of the template that an output style takes the place of, unless it keeps them.
-FOR_CODING: Final = "-! "
+ENDING: Final = {
+    Completion.IMPLICIT: "A reply without a tool call ends your turn and is your answer.",
+    Completion.EXPLICIT: "Every reply must call a tool. When the task is done, call attempt_completion.",
+}
+# For a subtask and an unattended run, by whether somebody can answer.
+ASKING: Final = {
+    True: "Ask the user only if you cannot go on without an answer.",
+    False: "You cannot ask anybody.",
+}
+QUESTIONS: Final = "A question ends it until somebody answers: ask only if nothing useful can be done otherwise."
 
 NO_TOOL_USED: Final = (
     "[ERROR] You did not use a tool in your previous response. Please call a tool now: attempt_completion if the task "
@@ -33,44 +71,63 @@ NO_TOOL_USED: Final = (
 )
 
 REPLY_CUT: Final = (
-    "[Your reply was cut at the output limit. Go on exactly where it stopped; repeat nothing. A tool call that was cut "
-    "must be written again in full, in smaller pieces if it is long.]"
+    "[Your reply was cut off at the output limit. Continue exactly where it stopped; repeat nothing. Write a tool call "
+    "that was cut off again in full, in smaller pieces if it is long.]"
 )
 
 
 class ModePrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes with every request of a task while it is in a mode: the system prompt, and the tools of the mode."""
+    """What goes with every request of a task: the system prompt, the tools, and the state that the prompt describes."""
 
     mode: str
     system: str
     specs: tuple[ToolSpec, ...]
+    situation: Mapping[str, str]
 
 
 def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     """For the mode that the task is in now."""
     services, options = runtime.services, runtime.options
-    modes = services.modes
-    specs = _offered(runtime)
+    offered = _offered(runtime)
+    names = {tool.name for tool in offered}
+    specs = tuple(spec for spec in services.tools.specs if spec.name in names)
+    state = situation(runtime)
     own = options.launch.system_prompt
-    base = own if own is not None else _default(options, runtime.mode, modes)
-    skills = "" if services.knowledge is None else services.knowledge.prompt_section
-    instruction_section = "" if services.instructions is None else services.instructions.prompt_section(runtime.mode)
+    base = own if own is not None else _default(runtime, offered, state)
     memory_section = "" if services.memory is None else services.memory.prompt_section(runtime.task_id)
     hook_section = "" if services.hooks.context is None else services.hooks.context.prompt_section()
     parts = (
         base,
         _style(options),
         hook_section,
-        instruction_section,
+        _instructions(runtime),
         memory_section,
-        skills,
+        "" if services.knowledge is None else services.knowledge.prompt_section,
         call_format.instructions(specs),
         options.append_system_prompt or "",
     )
-    return ModePrompt(mode=runtime.mode, system="\n\n".join(part for part in parts if part), specs=specs)
+    system = "\n\n".join(part for part in parts if part)
+    return ModePrompt(mode=runtime.mode, system=system, specs=specs, situation=state)
 
 
-def _offered(runtime: TaskRuntime) -> tuple[ToolSpec, ...]:
+def suits_mode(head: ModePrompt, runtime: TaskRuntime) -> bool:
+    """Whether the task can go on with this prompt in its present mode: nothing that the mode needs is missing.
+
+    Tools that the mode lacks are refused when they are called, and a reminder says so.
+    """
+    if head.mode == runtime.mode:
+        return True
+    has_tools = {tool.name for tool in _offered(runtime)} <= {spec.name for spec in head.specs}
+    return has_tools and _instructions(runtime) in head.system
+
+
+def _instructions(runtime: TaskRuntime) -> str:
+    """The instruction files for the present mode."""
+    instructions = runtime.services.instructions
+    return "" if instructions is None else instructions.prompt_section(runtime.mode)
+
+
+def _offered(runtime: TaskRuntime) -> tuple[AnyTool, ...]:
     """The tools of the mode, with one way to edit files: that of the model, unless the session lacks its tool.
 
     The tool that completes a task is offered only where a reply in words does not complete it.
@@ -78,41 +135,178 @@ def _offered(runtime: TaskRuntime) -> tuple[ToolSpec, ...]:
     services, options = runtime.services, runtime.options
     tools, form = services.tools.all, services.model.info.edit_format
     has_own = any(tool.edit_format is form for tool in tools)
-    hidden = {
-        tool.name
+    return tuple(
+        tool
         for tool in tools
-        if services.modes.allows(tool, runtime.mode, None) is not None
-        or (has_own and tool.edit_format not in (None, form))
-        or (tool.purpose is CallPurpose.COMPLETION and options.completion is Completion.IMPLICIT)
-    }
-    return tuple(spec for spec in services.tools.specs if spec.name not in hidden)
+        if services.modes.allows(tool, runtime.mode, None) is None
+        and not (has_own and tool.edit_format not in (None, form))
+        and not (tool.purpose is CallPurpose.COMPLETION and options.completion is Completion.IMPLICIT)
+    )
 
 
 def _style(options: Options) -> str:
-    """The output style, unless the person replaced the whole prompt."""
+    """The output style, unless the user replaced the whole prompt."""
     if options.style is None or options.launch.system_prompt is not None:
         return ""
     return f"# Output style: {options.style.name}\n\n{options.style.text}"
 
 
+def _default(runtime: TaskRuntime, offered: Sequence[AnyTool], state: Mapping[str, str]) -> str:
+    options, modes = runtime.options, runtime.services.modes
+    role = modes.roles.get(runtime.mode, "")
+    others = "; ".join(f"{slug} ({use.rstrip('.')})" for slug, use in modes.uses.items() if slug != runtime.mode)
+    return "\n".join(lines_for(_conditions(runtime, offered))).format(
+        role=f" {role}" if role else "",
+        asking=ASKING[options.launch.attended],
+        questions=QUESTIONS,
+        tools=_file_tools(offered),
+        ending=ENDING[options.completion],
+        cwd=printable_name(str(options.cwd)),
+        repository=_repository(options.cwd),
+        platform=sys.platform,
+        date=date.today().isoformat(),
+        mode=state[MODE],
+        permissions=state[PERMISSIONS],
+        commands=state.get(COMMANDS, ""),
+        modes=f"{others}.",
+    )
+
+
+def _conditions(runtime: TaskRuntime, offered: Sequence[AnyTool]) -> frozenset[str]:
+    """The conditions of lines of the template that hold: what the mode can do, and who is there."""
+    options, groups = runtime.options, {tool.group for tool in offered}
+    holds = {
+        "read": ToolGroup.READ in groups,
+        "edit": ToolGroup.EDIT in groups,
+        "run": any(tool.role is ToolRole.SHELL for tool in offered),
+        "delegate": groups <= {ToolGroup.TASK},
+        "coding": options.style is None or options.style.keeps_coding,
+        "subtask": runtime.is_subtask,
+        "attended": options.launch.attended,
+        "modes": ToolGroup.TASK in groups and len(runtime.services.modes.roles) > 1,
+    }
+    return frozenset(name for name, is_so in holds.items() if is_so)
+
+
+def _file_tools(offered: Sequence[AnyTool]) -> str:
+    """Which tools are for files, as far as the mode has them."""
+    editor = next((tool.name for tool in offered if tool.edit_format is not None), None)
+    does = "read, search and edit" if editor else "read and search"
+    rather = ", not commands," if any(tool.role is ToolRole.SHELL for tool in offered) else ""
+    change = f" Change existing files with {editor}." if editor else ""
+    return f"Use the file tools{rather} to {does} files.{change}"
+
+
+def _repository(cwd: Path) -> str:
+    top = repository_top(cwd)
+    if top is None:
+        return "It is not in a git repository."
+    return "It is the root of a git repository." if top == cwd else f"Git repository root: {printable_name(str(top))}."
+
+
+@cache
 def template() -> str:
-    """Our part of the prompt, with names in braces for what depends on the session."""
+    """Our part of the system prompt, as it is written in the file beside this one."""
     return Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
 
 
-def _default(options: Options, mode: str, modes: ModeService) -> str:
-    role = modes.roles.get(mode, "")
-    text = template()
-    if options.style is not None and not options.style.keeps_coding:
-        text = "\n".join(line for line in text.split("\n") if not line.startswith(FOR_CODING))
-    return text.replace(FOR_CODING, "- ").format(
-        role=f" {role}" if role else "",
-        cwd=options.cwd,
-        system=sys.platform,
-        shell=os.environ.get("SHELL", "/bin/sh"),
-        date=date.today().isoformat(),
-        git="yes" if (options.cwd / ".git").exists() else "no",
-        mode=mode,
-        modes="\n".join(f"- {slug}: {use}".rstrip(": ") for slug, use in modes.uses.items()),
-        completion=ENDING[options.completion],
+@cache
+def conditions() -> frozenset[str]:
+    """All conditions that lines of the template have."""
+    found = CONDITION.findall(template())
+    return frozenset(word.removeprefix("!") for words in found for word in words.split())
+
+
+def lines_for(holding: Set[str]) -> list[str]:
+    """The lines of the template for a session in which these conditions hold; values are still names in braces."""
+    sections = re.split(r"\n\n(?=# )", template())
+    kept = [list(_kept(section, holding)) for section in sections]
+    return "\n\n".join("\n".join(lines) for lines in kept if not _is_empty(lines)).split("\n")
+
+
+def _kept(section: str, holding: Set[str]) -> Iterator[str]:
+    for line in section.split("\n"):
+        condition = CONDITION.match(line)
+        if condition is None or all(_holds(word, holding) for word in condition[1].split()):
+            yield line[condition.end() :] if condition else line
+
+
+def _holds(word: str, holding: Set[str]) -> bool:
+    return word.removeprefix("!") not in holding if word.startswith("!") else word in holding
+
+
+def _is_empty(lines: list[str]) -> bool:
+    return lines[0].startswith(HEADING) and not any(lines[1:])
+
+
+def situation(runtime: TaskRuntime) -> dict[str, str]:
+    """The present state, by label; what commands can reach only in a mode that can run some."""
+    permissions = PERMISSION_TEXTS[runtime.permission_mode].format(approval=APPROVAL[runtime.options.launch.attended])
+    state = {MODE: runtime.mode, PERMISSIONS: permissions}
+    if _can_run(runtime):
+        state[COMMANDS] = reach_text(runtime.services.reach.now)
+    return state
+
+
+def reach_text(reach: CommandReach) -> str:
+    """Which shell runs commands and what they can reach, in words."""
+    shell = Path(COMMAND_SHELL).name
+    if reach.lacks_sandbox:
+        return f"{shell} without a sandbox, because none works here. Every command needs the user's approval."
+    if not reach.is_sandboxed:
+        return f"{shell} without a sandbox, with network access."
+    return f"{shell} in a sandbox. They can write only in the working directory and /tmp, {_network(reach.hosts)}."
+
+
+def state_text(state: Mapping[str, str]) -> str:
+    """The text of a reminder of this state."""
+    return "\n".join((STATE_NOW, *(f"- {label}: {text}" for label, text in state.items())))
+
+
+def state_beside_prompt(runtime: TaskRuntime) -> str:
+    """What the system prompt does not say of the present state; empty if it says all."""
+    changed = {label: text for label, text in situation(runtime).items() if runtime.head.state.get(label) != text}
+    return state_text(changed) if changed else ""
+
+
+def told_state(turns: Iterable[Turn]) -> dict[str, str]:
+    """The newest state by label that reminders in these turns told."""
+    texts = (
+        block.text
+        for turn in turns
+        if isinstance(turn, UserTurn)
+        for block in turn.content
+        if isinstance(block, TextBlock) and block.text.startswith(REMINDER_OF_STATE)
     )
+    return {label: text for told in texts for label, text in _LINE.findall(told)}
+
+
+def mode_change(runtime: TaskRuntime, offered: Sequence[ToolSpec]) -> str:
+    """What another mode means for the model: its role, and which of the offered tools are refused in it."""
+    services = runtime.services
+    names = {spec.name for spec in offered}
+    refused = [
+        tool.name
+        for tool in services.tools.all
+        if tool.name in names and services.modes.allows(tool, runtime.mode, None) is not None
+    ]
+    parts = (
+        services.modes.roles.get(runtime.mode, ""),
+        f"Refused in this mode: {', '.join(refused)}." if refused else "",
+    )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _can_run(runtime: TaskRuntime) -> bool:
+    services = runtime.services
+    shells = (tool for tool in services.tools.all if tool.role is ToolRole.SHELL)
+    return any(services.modes.allows(tool, runtime.mode, None) is None for tool in shells)
+
+
+def _network(hosts: tuple[str, ...] | None) -> str:
+    if hosts is None:
+        return "with network access"
+    if not hosts:
+        return "without network access"
+    named = ", ".join(hosts[:MAX_HOSTS_NAMED])
+    return f"and connect only to {named}{' and others' if len(hosts) > MAX_HOSTS_NAMED else ''}"

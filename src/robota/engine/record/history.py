@@ -79,6 +79,11 @@ class History:
         """Whether the last turn is the user's, so that the model replies next."""
         return bool(self.turns) and isinstance(self.turns[-1], UserTurn)
 
+    @property
+    def prepared(self) -> tuple[Turn, ...]:
+        """The turns as they are sent, without closing the calls of the last reply."""
+        return tuple(self._outgoing)
+
     def outgoing(self) -> tuple[Turn, ...]:
         """The turns to send: every tool call has a result, and the last turn is the user's."""
         self.close_calls()

@@ -7,7 +7,7 @@ import msgspec
 
 from robota.contracts.hook import Checkpoint, SessionHooks
 from robota.contracts.services import ModeService, PolicyService, ToolService
-from robota.contracts.workspace import Files, Processes
+from robota.contracts.workspace import CommandReach, Files, KnownReach, Processes
 from robota.engine.record.journal import LogPort
 from robota.providers.chunks import Provider
 from robota.providers.definition import ModelInfo
@@ -42,7 +42,8 @@ class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
 class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     """The services of a session. `redactor` masks secrets in what clients see; `rewind` creates the rewind service.
 
-    `replay_environment` replaces the environment details in a replayed session by those of the recording.
+    `replay_environment` replaces the
+    environment details in a replayed session by those of the recording.
     """
 
     log: LogPort
@@ -52,6 +53,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     modes: ModeService
     files: Files
     processes: Processes
+    reach: KnownReach = msgspec.field(default_factory=lambda: KnownReach(CommandReach()))
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None
     knowledge: "KnowledgeService | None" = None

@@ -1,7 +1,7 @@
 """Everything that belongs to one task and is shared by the parts that run it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from time import monotonic
 from typing import Any, Final
@@ -46,6 +46,7 @@ from robota.protocol.events import (
 from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
+from robota.providers.chunks import ToolSpec
 
 # How many recent sizes of the conversation the growth rate is computed from.
 SIZES_KEPT: Final = 10
@@ -161,6 +162,14 @@ def requests_until(limit: int | None, sizes: Sequence[int]) -> int | None:
     return max(0, ceil((limit - sizes[-1]) / growth)) if growth > 0 else None
 
 
+class TaskHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes with every request of a task: the system prompt, the tools, and the state that the prompt describes."""
+
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    state: Mapping[str, str] = {}
+
+
 class TaskRuntime(msgspec.Struct, kw_only=True):
     """What the parts of a task share, and the one way to ask the user something."""
 
@@ -181,6 +190,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
     parent_id: str | None = None  # the task that started this one
     queue_id: str | None = None  # its message queue, if it does not share that of its parent
+    head: TaskHead = TaskHead()
     agent_type: str | None = None  # of a subtask
     prompt_id: str | None = None  # the prompt that it works on
     waited_s: float = 0.0  # for answers of the user

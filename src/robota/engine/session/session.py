@@ -401,7 +401,6 @@ class Session:
             self._send_state()
         elif mode != task.runtime.mode:
             task.runtime.switch_mode(mode)
-            task.remind(f"The user switched the task to {mode} mode. Your role and tools changed with it.")
 
     def _no_such_mode(self, mode: str) -> Refused:
         modes = ", ".join(self._services.modes.roles)

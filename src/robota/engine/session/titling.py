@@ -45,7 +45,7 @@ class Titling:
         )
         before = runtime.meter.cost
         try:
-            title = title_in(await plain_reply(runtime, request))
+            title = title_in((await plain_reply(runtime, request)).text)
         except ProviderFault:
             title = ""
         cost = None if runtime.meter.cost is None or before is None else runtime.meter.cost - before

@@ -5,28 +5,32 @@ from typing import Final
 from robota.protocol.slash_commands import typed_command
 
 REVIEW: Final = """\
-Review the changes in this working tree and do not change any file.
+Review the changes in this working tree. Do not change any file.
 
-Find out with git what changed: the status, the unstaged and the staged changes; if there are none, the commits of \
-this branch that its main branch does not have. Read the code around each change and not only the lines of the diff.
-
-Report what is wrong, the worst first: errors in behaviour, lost data, security, races, missing handling of failures, \
-tests that are missing or would not notice. For each say the file and line, what happens and when, and how to mend it. \
-Leave out matters of taste. If nothing is wrong, say so and say what you looked at."""
+- Find out with git what changed: the status, then unstaged and staged changes. If there are none, review the commits \
+that this branch has and the main branch lacks.
+- Read the code around each change, not only the lines of the diff.
+- Report problems, the most serious first: wrong behaviour, lost data, security, races, unhandled failures, and tests \
+that are missing or cannot fail.
+- For each problem give `path:line`, what happens and when, and how to fix it. Leave out matters of taste.
+- If nothing is wrong, say so and say what you looked at."""
 INIT: Final = """\
-Write AGENTS.md at the top of this project: what a coding agent has to know to work here. If it is there already, keep \
-what it says, correct what is wrong by now, and add what is missing.
+Write AGENTS.md in the root of this project: what a coding agent must know to work here. If it exists, keep what it \
+says, correct what is outdated, and add what is missing.
 
-First look: the README, how the project is built, the commands for tests, linters and a single test, its directories, \
-the configuration of its tools, the last commits. Take a command only from a file that says it; run none that changes \
-anything. Look also for what other agents are told (CLAUDE.md, GEMINI.md, .cursor/rules, .cursorrules, .clinerules, \
-.windsurfrules, .github/copilot-instructions.md): use what is still true in it, say which files these were, and do not \
-change them.
+First look at the project:
+- The README, the build, the commands for tests, linters and a single test, the directories, the configuration of \
+tools, recent commits. Take commands only from files that name them. Run none that changes anything.
+- Instructions for other agents: CLAUDE.md, GEMINI.md, .cursor/rules, .cursorrules, .clinerules, .windsurfrules, \
+.github/copilot-instructions.md. Use what is still true, say which files you used, and do not change them.
 
-Then write: what the project is in two sentences; the commands, exactly as they are typed; how the parts fit together, \
-where that takes more than one file to see; conventions that differ from what everybody does; what must not be \
-touched. Leave out what can be seen in a moment (lists of every file, what a language is) and all advice that holds \
-everywhere. Invent nothing. At most 100 lines, plain Markdown."""
+Then write:
+- What the project is, in two sentences.
+- The commands, exactly as typed.
+- How the parts fit together, where one file alone does not show it.
+- Conventions that differ from common practice, and what must not be touched.
+
+Leave out what is obvious from the files, and general advice. Invent nothing. At most 100 lines of plain Markdown."""
 PROMPTS: Final = {"init": INIT, "review": REVIEW}
 
 

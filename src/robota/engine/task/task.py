@@ -170,6 +170,7 @@ class Task:
             return Halted(halted_by_hook(reason))
         if not has_input and self._counts.requests == 0:
             return await self._wait_for_user("")
+        self.remind(self.requester.state_changes())
         await self._add_environment_details()
         self.runtime.history.add_user(self._pending)
         self._pending.clear()
@@ -431,10 +432,7 @@ class Task:
         content = f"<user_message>\n{answer.text}\n</user_message>"
         if mode is not None and mode != self.runtime.mode and mode in self.runtime.services.modes.roles:
             self.runtime.switch_mode(mode)
-            content = (
-                f"{content}\nWith this answer the task is now in {mode} mode. Your role and tools are those of that "
-                "mode."
-            )
+            content = f"{content}\nWith this answer the task is now in {mode} mode."
         return ToolResult(content=content, images=tuple(block.source for block in image_blocks(answer.images)))
 
     async def _start_subtask(self, order: Delegate, call: ToolCall) -> ToolResult:
@@ -466,9 +464,7 @@ class Task:
             if refusal is not None:
                 return refusal
         runtime.switch_mode(change.mode)
-        role = runtime.services.modes.roles[change.mode]
-        switched = f"Successfully switched from {before} mode to {change.mode} mode because: {change.reason}"
-        return ToolResult(content="\n".join(part for part in (switched, role) if part))
+        return ToolResult(content=f"The task is now in {change.mode} mode; it was in {before} mode.")
 
     async def _ask_about_mode(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
         """Ask whether another mode may be used; the result for the model if not, None if so."""

@@ -25,8 +25,8 @@ from robota.knowledge.prompt_elements import QUOTED, PromptElement, prompt_part
 from robota.text.visible import single_line
 
 FOLLOWED: Final = (
-    "# Instructions\n\nThe person you work for wants these files followed, the general ones first. Where two differ, "
-    "the later one counts; what the person says in the conversation counts more than any."
+    "# Instructions\n\nThe user wants these files followed; they go from general to specific. A later file overrides "
+    "an earlier one, and what the user says in the conversation overrides them all."
 )
 
 

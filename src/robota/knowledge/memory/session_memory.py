@@ -29,12 +29,12 @@ MIN_WORD: Final = 3
 NAME_WEIGHT, TEXT_WEIGHT = 4, 1
 _WORD: Final = re.compile(r"\w+")
 REMEMBERED: Final = (
-    "# Memory\n\nWhat the person wanted remembered in earlier sessions. Follow it like their instructions; what they "
-    "say now counts more. It was true on its date: look before you rely on it."
+    "# Memory\n\nThe user had this remembered in earlier sessions. Follow it like their instructions; what they say "
+    "now overrides it. It was true on its date: check before you rely on it."
 )
-ADDED: Final = "The person has just had this remembered; follow it from now on."
-TAKEN_BACK: Final = "This is no longer remembered and does not count any more:"
-RECALLED: Final = "This is remembered and may belong to what the person just said."
+ADDED: Final = "The user has just had this remembered. Follow it from now on."
+TAKEN_BACK: Final = "This is no longer remembered. Disregard it:"
+RECALLED: Final = "Remembered from earlier sessions. It may be relevant to the user's message."
 
 
 class UsedMemory(msgspec.Struct, frozen=True, kw_only=True):

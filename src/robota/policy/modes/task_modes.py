@@ -37,41 +37,41 @@ BUILT_IN: Final = (
     TaskMode(
         slug="code",
         name="Code",
-        role_definition="You are a software engineer who writes, changes and tests code.",
+        role_definition="You write, change and test code.",
         groups=_groups(ToolGroup.READ, ToolGroup.EDIT, ToolGroup.COMMAND, ToolGroup.MCP),
-        when_to_use="To write, change or repair code.",
+        when_to_use="Write, change or fix code.",
     ),
     TaskMode(
         slug="architect",
         name="Architect",
-        role_definition="You are a technical lead who looks closely, asks, and writes a plan before anything is built.",
+        role_definition="You explore the code, ask about what is unclear, and write a plan before anything is built.",
         groups=(
             ModeGroup(name=ToolGroup.READ),
             ModeGroup(name=ToolGroup.EDIT, file_regex=r"\.md$", description="Markdown files only"),
             ModeGroup(name=ToolGroup.MCP),
         ),
-        when_to_use="To plan and design before anything is built.",
+        when_to_use="Plan and design before anything is built.",
     ),
     TaskMode(
         slug="ask",
         name="Ask",
         role_definition="You answer questions about code and technology, and change nothing.",
         groups=_groups(ToolGroup.READ, ToolGroup.MCP),
-        when_to_use="To understand something without changing it.",
+        when_to_use="Understand something without changing it.",
     ),
     TaskMode(
         slug="debug",
         name="Debug",
-        role_definition="You find the cause of a fault step by step, prove it, and only then repair it.",
+        role_definition="You find the cause of a fault step by step, prove it, and only then fix it.",
         groups=_groups(ToolGroup.READ, ToolGroup.EDIT, ToolGroup.COMMAND, ToolGroup.MCP),
-        when_to_use="To find out why something does not work.",
+        when_to_use="Find out why something does not work.",
     ),
     TaskMode(
         slug="orchestrator",
         name="Orchestrator",
-        role_definition="You split large work into tasks, give each to the mode that fits, and join the results.",
+        role_definition="You split large work into subtasks, give each to the mode that fits, and combine the results.",
         groups=(),
-        when_to_use="For work that is too large for one task.",
+        when_to_use="Split work that is too large for one task.",
     ),
 )
 
@@ -145,5 +145,11 @@ class TaskModes(msgspec.Struct, frozen=True):
 
 
 def role_of(mode: TaskMode) -> str:
-    """The role definition that the model gets in a mode."""
-    return "\n\n".join(part for part in (mode.role_definition, mode.custom_instructions) if part)
+    """The role definition that the model gets in a mode, with the files that it is limited to."""
+    limits = "".join(f" {_limit(group)}" for group in mode.groups if group.file_regex is not None)
+    return "\n\n".join(part for part in (mode.role_definition + limits, mode.custom_instructions) if part)
+
+
+def _limit(group: ModeGroup) -> str:
+    what = group.description or f"files that match {group.file_regex}"
+    return f"Limit of the {group.name} tools in this mode: {what}."

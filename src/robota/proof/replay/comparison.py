@@ -22,6 +22,8 @@ CALL_OF_PROMPT: Final = "prompt_"
 SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n.*?</environment_details>", re.DOTALL)
 # Added by hooks, memory and instruction files, which a replay does not run or read.
 REMINDER: Final = re.compile(r"\n*<system-reminder>\n.*?</system-reminder>", re.DOTALL)
+# Whether somebody can approve calls, which is never so in a replay.
+STATE: Final = re.compile(r"\n*<system-reminder>\nSession state now:\n.*?</system-reminder>", re.DOTALL)
 # Output of a shell command of the user, which a replay does not run.
 RAN_THEMSELVES: Final = re.compile(r"The user ran a command themselves\. [^\n]*\n<command>\n")
 # A note about the time since the last prompt and the files changed meanwhile, which a replay cannot know.
@@ -177,6 +179,7 @@ def steps_of(records: Iterable[Record], started: Collection[tuple[int, str]], re
                 results, inputs = {}, {}
             case CondenseRecord() | TruncateRecord():
                 put = "\n".join(block.text for block in payload.put.content if isinstance(block, TextBlock))
+                put = STATE.sub("", put)
                 yield Step(kind="prompt", where="what stands for older turns", text=put, request=request)
             case CutRecord():
                 cut = "\n".join(each.put for each in payload.results)

@@ -1,26 +1,23 @@
 """Replays and compares the environment details and quoted instruction files that go with requests."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
 from robota.contracts.knowledge import INSTRUCTION_TAG, QUOTED_TAG
 from robota.log.kinds.conversation import TurnRecord
-from robota.log.kinds.requests import RequestRecord
 from robota.log.record import Record, payload_of
 from robota.proof.replay.comparison import SURROUNDINGS, Divergence, difference
 from robota.proof.replay.recording import Leg
 from robota.protocol.conversation import AssistantTurn, TextBlock, UserTurn
 
-MODE: Final = "Current Mode"
 COST: Final = "Current Cost"
 FILES: Final = "Workspace Files"
 TIME: Final = "Current Time"
 # Branch, status, processes and files changed by others depend on the machine: they are repeated, not compared.
-COMPARED: Final = (MODE, COST, FILES)
+COMPARED: Final = (COST, FILES)
 MORE_FILES: Final = "("
-_MODEL: Final = re.compile(r", with the model (.*)\Z", re.DOTALL)
 _HEADING: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 _ELEMENT: Final = re.compile(rf'<({INSTRUCTION_TAG}|{QUOTED_TAG}) from="([^"]*)">\n(.*?)\n</\1>', re.DOTALL)
 
@@ -44,15 +41,11 @@ class RecordedEnvironment:
         return self._recorded.pop(self._reply_count(), "")
 
 
-def first_environment_divergence(
-    leg: Leg, today: Mapping[int, str], model: str, *, has_files: bool
-) -> Divergence | None:
+def first_environment_divergence(leg: Leg, today: Mapping[int, str], *, has_files: bool) -> Divergence | None:
     """Compare environment details request by request. `has_files`: the replay has the files of the recording.
 
     Only sections that both have are compared; the recorded time is compared with the timestamps of the log.
     """
-    named = {payload.model for record in leg.records if isinstance(payload := payload_of(record), RequestRecord)}
-    models = {model, *named}
     wrong_times = dict(_wrong_times(leg.records, leg.replies_before))
     for replies, details in leg.environment.items():
         number = leg.turns_before(replies)
@@ -61,10 +54,10 @@ def first_environment_divergence(
             time, clock = wrong_times[number]
             return difference("prompt", f"{where} (# {TIME})", time, clock, number)
         then, now = _sections(details), _sections(today.get(replies, ""))
-        for title in COMPARED if has_files else (MODE, COST):
+        for title in COMPARED if has_files else (COST,):
             if title not in then or title not in now:
                 continue
-            one, other = _comparable(title, then[title], now[title], models)
+            one, other = _comparable(title, then[title], now[title])
             if one != other:
                 return difference("prompt", f"{where} (# {title})", one, other, number)
     return None
@@ -97,10 +90,7 @@ def _quoted(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _comparable(title: str, then: str, now: str, models: Collection[str]) -> tuple[str, str]:
-    if title == MODE:
-        # The model can change within a session; any model that got requests is right.
-        return ("", "") if _mode_of(then, models) == _mode_of(now, models) else (then, now)
+def _comparable(title: str, then: str, now: str) -> tuple[str, str]:
     if title == FILES:
         # The first checkpoint lacks ignored files and changes made before it, so one list may be longer. Only a
         # renamed file, which makes both lists differ, is a divergence.
@@ -114,11 +104,6 @@ def _comparable(title: str, then: str, now: str, models: Collection[str]) -> tup
 def _names(listing: str) -> set[str]:
     """The files of a listing, without directories, because checkpoints have no empty ones."""
     return {line for line in listing.split("\n") if not line.endswith("/")}
-
-
-def _mode_of(text: str, models: Collection[str]) -> str:
-    found = _MODEL.search(text)
-    return text[: found.start()] if found is not None and found[1] in models else text
 
 
 def _sections(details: str) -> Sections:

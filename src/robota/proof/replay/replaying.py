@@ -354,7 +354,7 @@ class _Replay:
         found = [first_tool_divergence(recording.heads, services.tools.specs)]
         for head in recording.heads:
             role = services.modes.roles.get(head.mode) if self._options.is_own else None
-            pair = own_prompts(head.system, role, Completion(recording.header.completion))
+            pair = own_prompts(head.system, role)
             if pair is None:
                 self._note("The system prompt was not Robota's own, so it is not compared.")
             elif pair.recorded != pair.today:
@@ -399,9 +399,7 @@ class _Replay:
         again = replayed[leg.first :]
         divergences = (
             first_divergence(leg, again, as_recorded),
-            first_environment_divergence(
-                leg, self._environment.today, recording.header.model, has_files=self._files is not None
-            ),
+            first_environment_divergence(leg, self._environment.today, has_files=self._files is not None),
             first_instruction_divergence(user_texts(leg.records), user_texts(again), as_recorded, leg.replies_before),
         )
         if self._compared is not None and self._compared.fault is not None:

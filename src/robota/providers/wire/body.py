@@ -31,7 +31,7 @@ class RequestHead:
 
     def of(self, request: ModelRequest) -> bytes:
         """The encoded head of this request."""
-        key = (request.model, request.system, request.tools, request.max_output_tokens)
+        key = (request.model, request.system, request.tools, request.max_output_tokens, request.cache_key)
         if key != self._key:
             self._key, self._head = key, self._encode(request)
         return self._head

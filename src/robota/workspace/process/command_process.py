@@ -17,6 +17,7 @@ from robota.workspace.process.environment import CommandEnvironment
 from robota.workspace.process.shell_trace import ShellTrace
 from robota.workspace.process.tree import ProcessTree
 from robota.workspace.process.wrapped_command import (
+    COMMAND_SHELL,
     NO_MORE_ACCESS,
     CommandWrapper,
     SandboxAccess,
@@ -59,7 +60,7 @@ class CommandProcess:
         self.drained = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         try:
-            self._wrapped = launch.wrap([_shell(), "-c", launch.command], launch.cwd, launch.access)
+            self._wrapped = launch.wrap([COMMAND_SHELL, "-c", launch.command], launch.cwd, launch.access)
         except OSError as error:
             raise CommandNotStarted(_why_not_started(error, launch.cwd)) from error
         try:
@@ -207,10 +208,6 @@ def ending_of(return_code: int, stopped_for: StopReason | None, *, left_behind: 
         stopped_for=stopped_for,
         left_behind=left_behind and stopped_for is None,
     )
-
-
-def _shell() -> str:
-    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
 def _start(launch: CommandLaunch, wrapped: WrappedCommand) -> tuple["subprocess.Popen[bytes]", int, int | None]:

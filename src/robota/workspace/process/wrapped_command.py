@@ -6,6 +6,9 @@ from typing import Final
 
 import msgspec
 
+# The shell that runs every command, whatever the login shell of the user is.
+COMMAND_SHELL: Final = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+
 
 class SandboxAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Additional access of one command in the sandbox.

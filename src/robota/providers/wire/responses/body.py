@@ -44,6 +44,8 @@ class ResponsesBody:
         fields: dict[str, Any] = {"model": request.model, "stream": True, "store": False}
         if self._reasons(request.model):
             fields["include"] = ["reasoning.encrypted_content"]
+        if request.cache_key is not None:
+            fields["prompt_cache_key"] = request.cache_key
         fields |= self._extra
         if request.system:
             fields["instructions"] = request.system

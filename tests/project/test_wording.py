@@ -1,0 +1,81 @@
+"""What the model reads is plain, idiomatic English: short sentences, usual words, nothing of libraries or shells."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from robota.knowledge.instructions.session_instructions import FOLLOWED
+from robota.knowledge.memory.session_memory import ADDED, RECALLED, REMEMBERED, TAKEN_BACK
+
+SOURCE = Path(__file__).parents[2] / "src/robota"
+# The descriptions of tools are not among them yet.
+PAGES = sorted(page for page in SOURCE.rglob("*.md") if "tools" not in page.parts)
+MOST_WORDS = 30
+# Found in our own texts before, and not what models were trained on.
+BANNED = re.compile(
+    r"\b(?:shall|mend(?:ed|s)?|nowhere|the person|a person|persons?'s|passed over|holds? no|for news|for want of"
+    r"|in no case|taken up again|in what follows|lest|whatsoever|hereby)\b",
+    re.IGNORECASE,
+)
+FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+LIBRARY = re.compile(r"\bmsgspec\b|ValidationError|Traceback|\bat `?\$|<class '", re.IGNORECASE)
+SENTENCE_END = re.compile(r"[.!?:;](?=\s|$)|\n")
+# Modules with texts for the model.
+MODULES = (
+    "engine/model/system_prompt.py",
+    "engine/model/environment.py",
+    "engine/context/summary.py",
+    "engine/context/retained.py",
+    "engine/context/old_outputs.py",
+    "engine/task/built_in_prompts.py",
+    "knowledge/prompt_elements.py",
+    "knowledge/session_knowledge.py",
+    "policy/modes/task_modes.py",
+)
+
+
+def problems(text: str) -> list[str]:
+    """What is wrong with a text for the model."""
+    found = [f"not idiomatic: {each[0]}" for each in BANNED.finditer(text)]
+    found += [f"a command-line option: {each[0]}" for each in FLAG.finditer(text)]
+    found += [f"words of a library: {each[0]}" for each in LIBRARY.finditer(text)]
+    sentences = (each.split() for each in SENTENCE_END.split(text))
+    return found + [f"{len(words)} words: {' '.join(words)}" for words in sentences if len(words) > MOST_WORDS]
+
+
+def texts_of(module: Path) -> Iterator[str]:
+    """The string constants of a module, without docstrings."""
+    tree = ast.parse(module.read_text())
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, documented)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in docstrings:
+            yield from [node.value] if " " in node.value else []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_prompt_is_plain_english(page: Path) -> None:
+    assert problems(page.read_text()) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_texts_in_code_are_plain_english(module: str) -> None:
+    found = {text: wrong for text in texts_of(SOURCE / module) if (wrong := problems(text))}
+    assert found == {}
+
+
+@pytest.mark.parametrize("text", [FOLLOWED, REMEMBERED, ADDED, TAKEN_BACK, RECALLED])
+def test_frames_of_instructions_and_memory_are_plain_english(text: str) -> None:
+    """In modules that have messages for the user, too."""
+    assert problems(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It shall stand there.", "Run it with --force.", "Expected `int`, got `str` - at `$.timeout`", "word " * 31],
+)
+def test_bad_wording_is_found(text: str) -> None:
+    assert len(problems(text)) == 1
