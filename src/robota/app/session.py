@@ -364,7 +364,7 @@ def _build(
     place = MemoryPlace(root=parts.root, kept_in=parts.kept_in)
     memory = session_memory(settings, place, env, redactor, new.id, attended=options.launch.attended)
     may_propose = memory is not None and has_memory(place, env)
-    tools = partial(session_tools, parts.servers, intents.tools, intents.declaring)
+    tools = partial(session_tools, parts.servers, intents.tools, intents.declaring, has_sandbox=bool(parts.sandbox))
     instructions = session_instructions(settings, parts.root, env, parts.policy)
     services = SessionServices(
         log=new.log,

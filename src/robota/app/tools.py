@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from robota.contracts.tool import AnyTool
 from robota.protocol.events import McpServerState, Notice
@@ -20,6 +20,7 @@ def session_tools(
     *,
     has_skills: bool = False,
     has_memory: bool = False,
+    has_sandbox: bool = True,
 ) -> "SessionTools":
     """The built-in tools, those for skills and memory if needed, and `more`; those of `servers` are added later.
 
@@ -36,16 +37,22 @@ def session_tools(
         added.append(remember.TOOL)
     added += more
     names = (*BUILT_IN_IDS, *(tool.name for tool in added))
-    return SessionTools(names, lambda: adapt((*builtin_tools(), *added)), servers)
+    return SessionTools(names, lambda: adapt((*builtin_tools(), *added)), servers, has_sandbox=has_sandbox)
 
 
 class SessionTools:
     """A `ToolService` whose tools are loaded with the first task; those of MCP servers are added before it starts."""
 
     def __init__(
-        self, names: Sequence[str], load: Callable[[], Sequence[AnyTool]], servers: "McpServers | None" = None
+        self,
+        names: Sequence[str],
+        load: Callable[[], Sequence[AnyTool]],
+        servers: "McpServers | None" = None,
+        *,
+        has_sandbox: bool = True,
     ) -> None:
         """`names` are the ids of the tools that `load` returns."""
+        self._has_sandbox = has_sandbox
         self.names = names
         self._load = load
         self.servers: Sequence[McpServerState] = () if servers is None else servers.pending
@@ -57,7 +64,7 @@ class SessionTools:
 
     @cached_property
     def specs(self) -> Sequence[ToolSpec]:
-        return _specs(self.all)
+        return _specs(self.all, has_sandbox=self._has_sandbox)
 
     @property
     def is_complete(self) -> bool:
@@ -91,5 +98,19 @@ def _tools_to_describe(tools: Sequence[AnyTool], context_window: int) -> tuple[S
     return deferring_tools(specs), (Notice(level="info", text=message),)
 
 
-def _specs(tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:
-    return tuple(ToolSpec(name=tool.name, description=tool.description(), schema=schema_of(tool)) for tool in tools)
+def _specs(tools: Sequence[AnyTool], *, has_sandbox: bool = True) -> tuple[ToolSpec, ...]:
+    return tuple(
+        ToolSpec(
+            name=tool.name,
+            description=tool.description(),
+            schema=schema_of(tool) if has_sandbox else _without(schema_of(tool), tool.sandbox_parameters),
+        )
+        for tool in tools
+    )
+
+
+def _without(schema: dict[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
+    if not parameters:
+        return schema
+    kept = {name: shape for name, shape in schema["properties"].items() if name not in parameters}
+    return {**schema, "properties": kept}

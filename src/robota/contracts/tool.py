@@ -273,7 +273,8 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     `msgspec.ValidationError`. `narrowed` returns the effects of one call, if fewer than those of the tool. A tool with
     `redirect` never runs: its calls become calls of other tools, which pass every stage. One with an `edit_format` is
     offered only to models that edit files in this format; calls of others run all the same. `other_forms` are the forms
-    in which models write calls that they know from other agents, needed only for such a call.
+    in which models write calls that they know from other agents, needed only for such a call. `sandbox_parameters` mean
+    something only where there is a sandbox, and are offered only there.
     """
 
     name: str
@@ -291,6 +292,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     role: ToolRole | None = None
     edit_format: EditFormat | None = None
     hook_names: HookNames = HookNames()
+    sandbox_parameters: tuple[str, ...] = ()
     other_forms: "Callable[[], OtherForms] | None" = None
     timeout_s: float | None = None
     narrowed: Callable[[P], frozenset[Effect]] | None = None

@@ -43,8 +43,14 @@ def _is_true(value: Any) -> bool:
 
 
 def _of_read_file(written: WrittenCall) -> WrittenCall:
-    """Ranges as first and last line, and a first line that is counted from 0."""
+    """Ranges as first and last line, a first line that is counted from 0, and blocks as an object of their own."""
     arguments = dict(written.arguments)
+    block, mode = arguments.pop("indentation", None), arguments.pop("mode", None)
+    if mode == "indentation" or isinstance(block, dict):
+        anchor = block.get("anchor_line") if isinstance(block, dict) else None
+        arguments["around_line"] = anchor or arguments.pop("offset", None) or 1
+        arguments.pop("offset", None)
+        return written.having(arguments, f"around_line {arguments['around_line']}")
     between = [arguments.pop("start_line", None), arguments.pop("end_line", None)]
     view_range = arguments.pop("view_range", None)
     if isinstance(view_range, list) and len(view_range) == 2:

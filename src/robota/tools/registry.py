@@ -119,8 +119,17 @@ def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
         target = definitions[node["$ref"].removeprefix(REFERENCE)]
         rest = {key: value for key, value in node.items() if key not in {"$ref", "$defs"}}
         return {**_inlined(target, definitions), **rest}
-    plain = {key: _inlined(value, definitions) for key, value in node.items() if key != "$defs"}
+    plain = {key: _inlined(value, definitions) for key, value in _without_null(node).items() if key != "$defs"}
     if plain.get("type") == "object" and "properties" in plain:
         plain.pop("title", None)
         plain["additionalProperties"] = False
     return plain
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """The node without the alternative null: a model leaves an optional parameter out."""
+    others = [part for part in node.get("anyOf", ()) if part != {"type": "null"}]
+    if len(others) == len(node.get("anyOf", ())):
+        return node
+    rest = {key: value for key, value in node.items() if key != "anyOf" and (key, value) != ("default", None)}
+    return {**rest, **others[0]} if len(others) == 1 else {**rest, "anyOf": others}

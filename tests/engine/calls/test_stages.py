@@ -258,6 +258,9 @@ def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
         assert len(content) < 101_000 and "200000 characters omitted" in content
         name = content.partition("kept as ")[2].split()[0]
         assert len(stage.opened.log.artifact(name)) == 300_000
+        assert content.endswith(
+            f'[For the omitted part: read_command_output {{"artifact_id": "{name}", "offset": 50000}}]'
+        )
         await stage.session.close()
 
     play(workspace, [{"calls": [call("note")]}, DONE], story)

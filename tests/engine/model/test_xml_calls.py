@@ -11,6 +11,8 @@ from robota.contracts.tool import ToolCall
 from robota.engine.model.reply import CallClosedPiece, CallOpenedPiece, ReplyPiece, TextPiece
 from robota.engine.model.xml_calls import XmlCallFormat, XmlCallParser
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
+from robota.providers.chunks import ToolSpec
+from robota.tools.registry import builtin_tools, schema_of
 
 MAYBE_NUMBER = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
 TOOLS: dict[str, dict[str, Any]] = {
@@ -138,3 +140,16 @@ def test_several_files_in_the_older_form_are_asked_for_one_by_one() -> None:
     files = "".join(f"<file><path>{name}</path></file>" for name in "ab")
     (call,) = calls(parse(f"<read_file><args>{files}</args></read_file>"))
     assert call.problem is not None and "twice" in call.problem
+
+
+def test_values_that_are_no_plain_text_are_shown_in_their_form() -> None:
+    """What a model without function calling is told about a parameter is all that it knows of its shape."""
+    tools = {tool.name: tool for tool in builtin_tools()}
+    specs = tuple(
+        ToolSpec(name=name, description=tools[name].description(), schema=schema_of(tools[name]))
+        for name in ("ask_followup_question", "execute_command", "background_process")
+    )
+    told = XmlCallFormat().instructions(specs)
+    assert '- follow_up (required, as JSON: [{"text":"text","mode":"text"}]):' in told
+    assert '- opened (optional, as JSON: ["text"]):' in told
+    assert "- action (required, one of forward, list, read, send, start, stop):" in told

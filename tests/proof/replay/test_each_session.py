@@ -459,11 +459,12 @@ def test_a_result_of_which_the_model_saw_a_part_is_cut_again(workspace: Path) ->
     (session / "artifacts").mkdir(exist_ok=True)
     (session / "artifacts" / name).write_text(whole)
     note = f"\n[… {len(whole) - 2 * half} characters omitted; the whole result is kept as {name} …]\n"
+    rest = f'\n[For the omitted part: read_command_output {{"artifact_id": "{name}", "offset": {half}}}]'
 
     def plant(record: dict[str, Any]) -> None:
         for block in record["payload"].get("turn", {}).get("content", []):
             if block["type"] == "tool_result":
-                block["content"] = whole[:half] + note + whole[-half:]
+                block["content"] = whole[:half] + note + whole[-half:] + rest
 
     rewritten(session, plant)
     report = replayed(workspace, session)

@@ -56,7 +56,7 @@ def test_the_result_carries_the_difference(bench: Workbench, tmp_path: Path) -> 
     result = bench.call("Diff", path="f", diff=block("b\n", "B\n"))
     assert isinstance(result.view, DiffView)
     assert (result.view.path, result.view.added, result.view.removed) == ("f", 1, 1)
-    assert json.loads(result.content)["operation"] == "modified"
+    assert result.content == "Changed f (+1 -1 lines).\n1 | a\n2 | B"
 
 
 def test_a_diff_that_cannot_be_applied_is_not_asked_about(bench: Workbench, tmp_path: Path) -> None:

@@ -89,15 +89,13 @@ def test_the_result_names_every_file(bench: Workbench, tmp_path: Path) -> None:
         *("*** Update File: a", "-1", "+one", "*** Delete File: b", "*** Update File: c", "*** Move to: d"),
         *("*** Add File: e", "+5"),
     )
-    assert json.loads(bench.call("Patch", patch=text).content) == {
-        "files": [
-            {"path": "a", "operation": "modified"},
-            {"path": "b", "operation": "deleted"},
-            {"path": "c", "operation": "moved", "movedTo": "d"},
-            {"path": "e", "operation": "created"},
-        ],
-        "notice": "The patch was applied.",
-    }
+    assert bench.call("Patch", patch=text).content.splitlines() == [
+        "The patch was applied.",
+        *("Changed a (+1 -1 lines).", "1 | one"),
+        "Deleted b (+0 -1 lines).",
+        "Moved c to d (+0 -0 lines).",
+        "Created e (+1 -0 lines).",
+    ]
 
 
 def test_the_ask_shows_every_difference_and_changes_nothing(bench: Workbench, tmp_path: Path) -> None:
@@ -164,9 +162,9 @@ def test_two_links_to_one_file_are_one_file(bench: Workbench, tmp_path: Path) ->
 def test_broken_syntax_is_told_for_the_file_it_is_in(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text("[1]\n")
     text = patch("*** Update File: good.json", "-[1]", "+[1, 2]", "*** Add File: bad.json", "+[1,")
-    good, bad = json.loads(bench.call("apply_patch", patch=text).content)["files"]
-    assert "problems" not in good
-    assert "new file does not parse" in bad["problems"] and "line 1" in bad["problems"]
+    good, bad = bench.call("apply_patch", patch=text).content.split("Created bad.json")
+    assert "does not parse" not in good
+    assert "new file does not parse" in bad and "line 1" in bad
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_text_is_replaced_literally(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("a.b $1 \\1 &lt;\n")
     result = bench.call("edit_file", path="f", old_string="a.b", new_string="$& \\g<0> &amp;")
     assert (tmp_path / "f").read_text() == "$& \\g<0> &amp; $1 \\1 &lt;\n"
-    assert json.loads(result.content) == {"path": "f", "operation": "modified", "notice": "The file was saved."}
+    assert result.content == "Changed f (+1 -1 lines).\n1 | $& \\g<0> &amp; $1 \\1 &lt;"
     assert isinstance(result.view, DiffView)
     assert (result.view.added, result.view.removed) == (1, 1)
 
@@ -151,7 +151,7 @@ def test_old_and_new_must_differ(bench: Workbench, tmp_path: Path) -> None:
 def test_an_empty_old_string_makes_a_new_file_only(bench: Workbench, tmp_path: Path) -> None:
     result = bench.call("edit_file", path="a/b", old_string="", new_string="hello\n")
     assert (tmp_path / "a/b").read_text() == "hello\n"
-    assert json.loads(result.content)["operation"] == "created"
+    assert result.content == "Created a/b (+1 -0 lines)."
     (tmp_path / "f").write_text("")
     assert "exists" in refusal(bench, "", "x")
 
@@ -221,7 +221,7 @@ def test_names_that_cannot_be_shown_are_escaped(bench: Workbench, tmp_path: Path
     name = "a\n\x1b[31m'-x"
     (tmp_path / name).write_text("a")
     result = bench.call("edit_file", path=name, old_string="a", new_string="b")
-    assert "\x1b" not in result.content and "\n" not in json.loads(result.content)["path"]
+    assert "\x1b" not in result.content and result.content.splitlines()[1:] == ["1 | b"]
     assert (tmp_path / name).read_text() == "b"
 
 

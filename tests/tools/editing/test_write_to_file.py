@@ -15,11 +15,7 @@ def test_content_is_written_exactly_as_given(bench: Workbench, tmp_path: Path) -
     content = "```html\n&lt;b&gt; &amp; “quotes”\n```"
     result = bench.call("write_to_file", path="new/page.md", content=content)
     assert (tmp_path / "new/page.md").read_text() == content
-    assert json.loads(result.content) == {
-        "path": "new/page.md",
-        "operation": "created",
-        "notice": "The file was saved.",
-    }
+    assert result.content == "Created new/page.md (+3 -0 lines)."
     assert isinstance(result.view, DiffView)
     assert (result.view.is_new, result.view.added, result.view.removed) == (True, 3, 0)
 
@@ -27,10 +23,9 @@ def test_content_is_written_exactly_as_given(bench: Workbench, tmp_path: Path) -
 def test_an_existing_file_keeps_mark_and_line_endings(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfold\r\n")
     bench.call("read_file", path="f")
-    result = json.loads(bench.call("write_file", path="f", content="new\nlines\n").content)
+    result = bench.call("write_file", path="f", content="new\nlines\n").content
     assert (tmp_path / "f").read_bytes() == b"\xef\xbb\xbfnew\r\nlines\r\n"
-    assert result["operation"] == "modified"
-    assert "byte order mark, CRLF" in result["notice"]
+    assert result.startswith("Changed f (+2 -1 lines).") and "byte order mark, CRLF" in result
 
 
 def test_a_latin_1_file_stays_one_or_is_left_alone(bench: Workbench, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_slice_of_a_large_file_is_read_in_little_memory(bench: Workbench, tmp_
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "1100000 | line 01100000 of many\n1100001 | line 01100001 of many" in content
-    assert "To read on, use offset=1100002" in content and "too large to be edited" in content
+    assert '{"path":"f","offset":1100002,"limit":2}' in content and "too large to be edited" in content
     assert peak < TOO_BIG
     assert "1 | line 00000001" in bench.call("read_file", path="f", limit=1).content
     end = bench.call("read_file", path="f", offset=1_200_000).content
@@ -64,7 +64,7 @@ def test_no_more_is_kept_than_can_be_shown(tmp_path: Path, monkeypatch: pytest.M
 def test_a_line_of_many_megabytes_is_cut(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\n" + b"x" * TOO_BIG + b"\nlast")
     shown = bench.call("read_file", path="f").content.split("\n")
-    assert [line[:8] for line in shown[-3:]] == ["1 | a", "2 | xxxx", "3 | last"]
+    assert [line[:8] for line in shown[-4:]] == ["1 | a", "2 | xxxx", "3 | last", "[Cut at "]
     assert all(len(line) < 2100 for line in shown)
 
 

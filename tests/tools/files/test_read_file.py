@@ -2,9 +2,13 @@
 
 import json
 import os
+import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolError
 from tests.tools.workbench import Workbench
@@ -16,21 +20,23 @@ def test_lines_are_numbered_from_the_right(bench: Workbench, tmp_path: Path) -> 
     assert lines == ["File: f", *(f"{n:>2} | line {n}" for n in range(1, 11))]
 
 
-def test_a_cut_file_says_on_top_how_to_read_on(bench: Workbench, tmp_path: Path) -> None:
+def test_a_cut_file_says_at_its_end_how_to_read_on(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x\n" * 5001)
     lines = bench.call("read_file", path="f").content.split("\n")
-    assert "Showing lines 1-2000 of 5001 total lines" in lines[1]
-    assert "offset=2001 and limit=2000" in lines[1]
-    assert lines[-1] == "2000 | x"
+    assert lines[1] == "Showing lines 1-2000 of 5001 total lines."
+    assert lines[-2:] == ["2000 | x", '[To read on: read_file {"path":"f","offset":2001}]']
     end = bench.call("read_file", path="f", offset=5001, limit=9).content
     assert end == "File: f\nShowing lines 5001-5001 of 5001 total lines.\n5001 | x"
 
 
 def test_long_lines_are_cut(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("y" * 2001 + "\n" + "z" * 2000)
-    _, first, second = bench.call("read_file", path="f").content.split("\n")
+    _, first, second, rest = bench.call("read_file", path="f").content.split("\n")
     assert first == "1 | " + "y" * 1997 + "..."
     assert second == "2 | " + "z" * 2000
+    assert rest.startswith("[Cut at 2000 characters: line 1. For the whole of it: read_command_output {")
+    [name] = re.findall(r'"artifact_id": "(\w+)"', rest)
+    assert "y" * 2001 in bench.call("read_command_output", artifact_id=name).content
 
 
 def test_only_line_endings_end_a_line(bench: Workbench, tmp_path: Path) -> None:
@@ -79,13 +85,29 @@ def test_the_ask_names_path_and_range(bench: Workbench, tmp_path: Path) -> None:
     }
 
 
-def test_a_text_too_long_for_one_result_is_cut_at_a_line_and_can_be_read_on(bench: Workbench, tmp_path: Path) -> None:
-    (tmp_path / "f").write_text(("w" * 1500 + "\n") * 100)
-    content = bench.call("read_file", path="f").content
-    assert len(content) < 100_000
-    following = int(content.split("offset=")[1].split(" ")[0])
-    assert content.endswith(f"{following - 1} | " + "w" * 1500)
-    assert bench.call("read_file", path="f", offset=following).content.endswith("100 | " + "w" * 1500)
+@given(
+    lines=st.lists(st.integers(0, 3000).map(lambda size: "w" * size), min_size=1, max_size=60),
+    limit=st.none() | st.integers(1, 70),
+)
+def test_what_a_cut_leaves_out_is_what_the_named_call_returns(lines: list[str], limit: int | None) -> None:
+    """Follow the calls that the results name, and get every line that was asked for, once and in order."""
+    with TemporaryDirectory() as place:
+        bench = Workbench(Path(place))
+        (Path(place) / "f").write_text("\n".join(lines))
+        call: dict[str, object] | None = {"path": "f", **({} if limit is None else {"limit": limit})}
+        seen: list[int] = []
+        while call is not None:
+            content = bench.call("read_file", **call).content
+            assert len(content) <= 41_000
+            numbers = [int(found) for found in re.findall(r"(?m)^ *(\d+) \| ", content)]
+            claimed = re.search(r"Showing lines (\d+)-(\d+) of", content)
+            if claimed is not None:
+                assert numbers == list(range(int(claimed[1]), int(claimed[2]) + 1))
+            seen += numbers
+            following = re.search(r"To read on: read_file (\{.*\})\]", content)
+            call = None if following is None else json.loads(following[1])
+        total = len(lines) - (not lines[-1])  # an empty last line is no line
+        assert seen == list(range(1, min(limit or total, total) + 1))
 
 
 CODE = """\
@@ -110,31 +132,22 @@ class First:
 
 
 @pytest.mark.parametrize(
-    ("indentation", "first", "last"),
-    [
-        ({"anchor_line": 12, "max_levels": 1}, 11, 14),
-        ({"anchor_line": 12, "max_levels": 2}, 8, 16),
-        ({"anchor_line": 12, "max_levels": 2, "include_header": False}, 10, 16),
-        ({"anchor_line": 12, "max_levels": 2, "include_siblings": True}, 5, 17),
-        ({"anchor_line": 12}, 4, 17),
-        ({"anchor_line": 12, "max_lines": 1}, 12, 12),
-        ({"anchor_line": 12, "max_lines": 3}, 11, 12),
-    ],
+    ("arguments", "first", "last"),
+    [({"around_line": 12}, 4, 17), ({"around_line": 12, "limit": 3}, 11, 12), ({"around_line": 1}, 1, 1)],
 )
 def test_the_block_around_a_line(
-    bench: Workbench, tmp_path: Path, indentation: dict[str, object], first: int, last: int
+    bench: Workbench, tmp_path: Path, arguments: dict[str, object], first: int, last: int
 ) -> None:
     (tmp_path / "f").write_text(CODE)
-    content = bench.call("read_file", path="f", mode="indentation", indentation=indentation).content
-    lines = content.split("\n")
+    lines = bench.call("read_file", path="f", **arguments).content.split("\n")
     assert f"lines {first}-{last} of 17" in lines[1]
     assert (lines[2].split(" | ")[0].strip(), lines[-1].split(" | ")[0].strip()) == (str(first), str(last))
 
 
 def test_a_block_beyond_the_end_is_refused(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("a\n")
-    with pytest.raises(ToolError, match="anchor_line"):
-        bench.call("read_file", path="f", mode="indentation", indentation={"anchor_line": 2})
+    with pytest.raises(ToolError, match="around_line"):
+        bench.call("read_file", path="f", around_line=2)
 
 
 def test_bytes_that_are_no_text_are_shown_so_that_they_can_be_sent(bench: Workbench, tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 import json
 import os
+import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from robota.contracts.tool import BadArguments, ToolError
 from robota.policy.protected.path_resolver import secret_pattern
@@ -27,7 +31,7 @@ def test_matches_stand_under_their_file_with_their_neighbours(bench: Workbench, 
     write(tmp_path, a_dot_py="one\ntwo\nneedle\nfour\nfive\nsix\nseven\nneedle 2\n", sub__b_dot_py="needle\n")
     result = bench.call("search_files", path=".", regex="need.e")
     assert result.content == (
-        "Found 3 results in 2 files.\n\n"
+        "Found 3 matches in 2 files.\n\n"
         "# a.py\n2 | two\n3 | needle\n4 | four\n----\n7 | seven\n8 | needle 2\n----\n\n"
         "# sub/b.py\n1 | needle\n----"
     )
@@ -42,9 +46,9 @@ def test_context_can_be_chosen(bench: Workbench, tmp_path: Path) -> None:
 
 def test_finding_nothing_says_how_much_was_searched(bench: Workbench, tmp_path: Path) -> None:
     write(tmp_path, a="x", b="y")
-    assert bench.call("search_files", path=".", regex="zzz").content == "No results found in 2 searched files."
+    assert bench.call("search_files", path=".", regex="zzz").content.startswith("No matches in 2 files. Try")
     nothing = bench.call("search_files", path=".", regex="x", file_pattern="*.nope").content
-    assert "no file was searched" in nothing and "file_pattern" in nothing
+    assert "No file was searched" in nothing and "file_pattern" in nothing
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_what_git_ignores_stays_out_whatever_the_pattern(bench: Workbench, tmp_p
         content = bench.call("search_files", path=".", regex="x", **arguments).content
         assert ".log" not in content and "build" not in content
     assert paths_of(bench.call("search_files", path=".", regex="x").content) == ["d"]
-    assert "no file was searched" in bench.call("search_files", path="src", regex="x").content
+    assert "No file was searched" in bench.call("search_files", path="src", regex="x").content
 
 
 def test_what_robotaignore_hides_cannot_be_found(bench: Workbench, tmp_path: Path) -> None:
@@ -128,7 +132,7 @@ def test_symbolic_links_do_not_lead_out(bench: Workbench, tmp_path: Path) -> Non
     (outside / "f").write_text("needle")
     (tmp_path / "link").symlink_to(outside)
     (tmp_path / "file").symlink_to(outside / "f")
-    assert "No results found" in bench.call("search_files", path=".", regex="needle").content
+    assert "No file was searched" in bench.call("search_files", path=".", regex="needle").content
     for path in ("link", "file", "link/f"):
         with pytest.raises(ToolError, match="outside the workspace"):
             bench.call("search_files", path=path, regex="needle")
@@ -148,10 +152,47 @@ def test_too_many_results_are_cut_in_path_order_and_it_says_so(bench: Workbench,
     for number in range(40):
         (tmp_path / f"{number:02}").write_text("x\n" * 10)
     content = bench.call("search_files", path=".", regex="x", context=0).content
-    assert content.startswith("Showing the first 300 of 300+ results.")
+    assert content.startswith("Showing matches 1-300 of more than 300.")
+    assert content.endswith('For the next matches: search_files {"regex":"x","context":0,"offset":300}')
     assert paths_of(content) == [f"{number:02}" for number in range(30)]
-    assert "first 7 of 7+" in bench.call("search_files", path=".", regex="x", max_results=7).content
-    assert "Found 300 results" in bench.call("search_files", path=".", regex="x", file_pattern="[012]*").content
+    assert "matches 1-7 of more than 7" in bench.call("search_files", path=".", regex="x", max_results=7).content
+    assert "Found 300 matches" in bench.call("search_files", path=".", regex="x", file_pattern="[012]*").content
+    assert "only 10 matches; offset 10" in bench.call("search_files", path="00", regex="x", offset=10).content
+
+
+@given(
+    files=st.lists(st.lists(st.sampled_from(["x", "-", "x" * 450]), min_size=1, max_size=60), min_size=1, max_size=4),
+    context=st.integers(0, 3),
+    max_results=st.sampled_from([3, 50, 300]),
+)
+@settings(max_examples=15)
+def test_what_a_cut_leaves_out_is_what_the_named_call_returns(
+    files: list[list[str]], context: int, max_results: int
+) -> None:
+    """Follow the calls that the results name: together they show every match once, and each shows what it claims."""
+    with TemporaryDirectory() as place:
+        bench = Workbench(Path(place))
+        for number, lines in enumerate(files):
+            (Path(place) / f"f{number}").write_text("\n".join(lines))
+        call: dict[str, object] | None = {"regex": "x+", "context": context, "max_results": max_results}
+        seen: list[tuple[str, str]] = []
+        while call is not None:
+            content = bench.call("search_files", **call).content
+            assert len(content) < 45_000
+            shown, path = [], ""
+            for line in content.split("\n"):
+                path = line if line.startswith("# ") else path
+                if re.match(r" *\d+ \| x", line):
+                    shown.append((path, line.split("|")[0].strip()))
+            fresh = [each for each in shown if each not in seen]
+            claimed = re.match(r"Showing matches (\d+)-(\d+) of|Found (\d+) match", content)
+            if claimed is not None and context == 0:
+                first, last, whole = claimed.groups()
+                assert len(shown) == (int(whole) if whole else int(last) - int(first) + 1)
+            seen += fresh
+            following = re.search(r"For the next matches: search_files (.*)$", content)
+            call = None if following is None else json.loads(following[1])
+        assert len(seen) == sum(line.startswith("x") for lines in files for line in lines)
 
 
 def test_a_long_line_is_cut_around_its_match(bench: Workbench, tmp_path: Path) -> None:
@@ -166,9 +207,8 @@ def test_very_wide_results_stay_within_a_budget(bench: Workbench, tmp_path: Path
     for number in range(300):
         (tmp_path / f"{number:03}").write_text("x" * 499)
     content = bench.call("search_files", path=".", regex="x").content
-    assert len(content) < 65_000
-    left_out = 300 - len(paths_of(content))
-    assert f"{left_out} more files with results are not shown" in content
+    assert len(content) < 42_000
+    assert content.startswith(f"Showing matches 1-{len(paths_of(content))} of 300.")
 
 
 def test_strange_names_and_strange_expressions(bench: Workbench, tmp_path: Path) -> None:

@@ -364,7 +364,9 @@ class ToolExecutor:
         half = RESULT_CHARACTERS // 2
         cut = len(text) - 2 * half
         note = f"\n[… {cut} characters omitted; the whole result is kept as {kept} …]\n"
-        return msgspec.structs.replace(result, content=text[:half] + note + text[-half:])
+        first = len(text[:half].encode("utf-8", "surrogateescape"))
+        rest = f'\n[For the omitted part: read_command_output {{"artifact_id": "{kept}", "offset": {first}}}]'
+        return msgspec.structs.replace(result, content=text[:half] + note + text[-half:] + rest)
 
     def _skipped(self, call: ToolCall, why: str) -> Executed:
         result = ToolResult(content=why, is_error=True)

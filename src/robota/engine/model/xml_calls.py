@@ -235,10 +235,33 @@ def _described(spec: ToolSpec) -> str:
     properties: Mapping[str, Any] = spec.schema.get("properties", {})
     required = spec.schema.get("required", [])
     lines = [
-        f"- {name} ({'required' if name in required else 'optional'}): {shape.get('description', '')}".rstrip(": ")
+        f"- {name} ({'required' if name in required else 'optional'}{_form(shape)}): {shape.get('description', '')}"
         for name, shape in properties.items()
     ]
     return "\n".join([f"## {spec.name}", spec.description, "Parameters:", *lines])
+
+
+def _form(shape: Mapping[str, Any]) -> str:
+    """How a value is written that is not plain text: one of several words, or JSON."""
+    if "enum" in shape:
+        return f", one of {', '.join(map(str, shape['enum']))}"
+    if shape.get("type") in ("array", "object"):
+        return f", as JSON: {msgspec.json.encode(_example(shape)).decode()}"
+    return ""
+
+
+def _example(shape: Mapping[str, Any]) -> Any:
+    match shape.get("type"):
+        case "array":
+            return [_example(shape.get("items", {}))]
+        case "object":
+            return {name: _example(each) for name, each in shape.get("properties", {}).items()}
+        case "integer" | "number":
+            return 1
+        case "boolean":
+            return True
+        case _:
+            return "text"
 
 
 def _written(content: Sequence[Block]) -> str:

@@ -37,7 +37,7 @@ from robota.text.visible import single_line
 
 MAX_MENTIONS: Final = 20
 MAX_LOOKUPS: Final = 500
-MAX_CHARACTERS_PER_MENTION: Final = 50_000
+MAX_CHARACTERS_PER_MENTION: Final = 30_000  # less than a tool returns, so that the user is told of every cut
 MAX_CHARACTERS: Final = 200_000
 # With less room than this, a call is not worth making.
 MIN_CHARACTERS: Final = 200

@@ -39,33 +39,19 @@ Lines = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 class BackgroundProcessParams(msgspec.Struct, frozen=True, kw_only=True):
     action: Annotated[Action, msgspec.Meta(description="What to do.")]
-    command: Annotated[str | None, msgspec.Meta(description="start: the command, as one would type it into bash.")] = (
-        None
-    )
-    cwd: Annotated[
-        str | None,
-        msgspec.Meta(description="start: the directory to run it in, relative to the workspace, which is the default."),
-    ] = None
-    id: Annotated[
-        str | None, msgspec.Meta(description="read, send, stop: which process, as start called it, such as bg1.")
-    ] = None
-    input: Annotated[str | None, msgspec.Meta(description="send: the text. A line end is added unless it has one.")] = (
-        None
-    )
-    end_input: Annotated[
-        bool, msgspec.Meta(description="send: close its input afterwards, so that it reads the end of the file.")
-    ] = False
+    command: Annotated[str | None, msgspec.Meta(description="start: the command.")] = None
+    cwd: Annotated[str | None, msgspec.Meta(description="start: the directory. Default: the workspace.")] = None
+    id: Annotated[str | None, msgspec.Meta(description="read, send, stop: the process, such as bg1.")] = None
+    input: Annotated[str | None, msgspec.Meta(description="send: the text.")] = None
+    end_input: Annotated[bool, msgspec.Meta(description="send: close its input.")] = False
     wait: Annotated[
         Seconds | None,
         msgspec.Meta(
-            description=f"start, read, send: seconds to wait for output or the end. Default {DEFAULT_WAIT_S:g}, for "
-            f"read 0; at most {MAX_WAIT_S}."
+            description=f"start, read, send: seconds to wait for output. Default {DEFAULT_WAIT_S:g}, for read 0."
         ),
     ] = None
-    tail: Annotated[
-        Lines | None, msgspec.Meta(description="read: show this many last lines instead of what is new.")
-    ] = None
-    port: Annotated[Port | None, msgspec.Meta(description="forward: the port on which the process listens.")] = None
+    tail: Annotated[Lines | None, msgspec.Meta(description="read: how many last lines.")] = None
+    port: Annotated[Port | None, msgspec.Meta(description="forward: the port it listens on.")] = None
 
 
 async def prepare(params: BackgroundProcessParams, context: ToolContext) -> Prepared:

@@ -50,30 +50,28 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=MAX_TIMEOUT_S)]
 
 
 class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
-    command: Annotated[str, msgspec.Meta(description="The command, as one would type it into bash.")]
+    command: Annotated[str, msgspec.Meta(description="The command, as typed into bash.")]
     cwd: Annotated[
         str | None,
-        msgspec.Meta(description="The directory to run it in, relative to the workspace. Default: the workspace."),
+        msgspec.Meta(description="The directory to run it in. Default: the workspace."),
     ] = None
     timeout: Annotated[
         Seconds | None,
-        msgspec.Meta(
-            description=f"Seconds until the time limit. Default {DEFAULT_TIMEOUT_S}, at most {MAX_TIMEOUT_S}."
-        ),
+        msgspec.Meta(description=f"Time limit in seconds. Default {DEFAULT_TIMEOUT_S}, at most {MAX_TIMEOUT_S}."),
     ] = None
     on_timeout: Annotated[
         Literal["stop", "background"],
-        msgspec.Meta(description="At the time limit it is stopped (the default) or goes on in the background."),
+        msgspec.Meta(description="At the time limit: stop it (default), or let it go on in the background."),
     ] = "stop"
     without_sandbox: Annotated[
         bool,
-        msgspec.Meta(description="Run it without the sandbox. The user is always asked. Only after it failed inside."),
+        msgspec.Meta(description="Run it outside the sandbox, only after it failed inside. The user is asked."),
     ] = False
     opened: Annotated[
         tuple[str, ...],
         msgspec.Meta(
-            description="Hosts (example.com) to connect to and directories (/srv/data) to write in from the sandbox. "
-            "The user is always asked. Only after the command failed for want of them."
+            description="Hosts (example.com) and directories (/srv/data) that it may use from the sandbox, only after "
+            "it failed without them. The user is asked."
         ),
     ] = ()
 
@@ -233,5 +231,6 @@ TOOL = Tool(
     prepare=prepare,
     editable="command",
     hook_names=HookNames(path="cwd", seconds="timeout"),
+    sandbox_parameters=("without_sandbox", "opened"),
     title=titled("Bash", "command"),
 )

@@ -36,18 +36,16 @@ Pattern = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_PATTERN)]
 
 
 class ReadCommandOutputParams(msgspec.Struct, frozen=True, kw_only=True):
-    artifact_id: Annotated[str, msgspec.Meta(description="The name of the kept output, or of a background process.")]
+    artifact_id: Annotated[str, msgspec.Meta(description="The name of the output, or a background process.")]
     search: Annotated[
         Pattern | None,
-        msgspec.Meta(description="Show only lines that match this regular expression. Upper and lower case are equal."),
+        msgspec.Meta(description="A regular expression: return only the lines that match, in any letter case."),
     ] = None
     offset: Annotated[
         Position | None,
-        msgspec.Meta(description="The byte to begin at; a search looks at lines that begin there or later. Default 0."),
+        msgspec.Meta(description="The byte to begin at. Default 0."),
     ] = None
-    limit: Annotated[
-        Size | None, msgspec.Meta(description=f"How many bytes to show at most. Default {DEFAULT_BYTES}.")
-    ] = None
+    limit: Annotated[Size | None, msgspec.Meta(description=f"Bytes to return at most. Default {DEFAULT_BYTES}.")] = None
 
 
 async def prepare(params: ReadCommandOutputParams, context: ToolContext) -> Prepared:

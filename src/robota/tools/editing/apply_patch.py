@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from robota.tools.editing.patch_draft import FileDraft
 
 
+DONE: Final = {"created": "Created", "modified": "Changed", "moved": "Moved", "deleted": "Deleted"}
 NAMED_FILES: Final = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 
 
@@ -84,23 +85,24 @@ def _title(arguments: Mapping[str, Any]) -> str:
 
 
 def _report(drafts: "Sequence[FileDraft]") -> str:
-    entries = [_entry(draft) for draft in drafts]
-    notice = "The patch was applied."
     loose = [each for draft in drafts for each in draft.loose]
-    if loose:
-        notice += f" Not matched exactly, so check that this is what you meant: {'; '.join(loose)}."
-    notice = " ".join([notice, *(draft.remark for draft in drafts if draft.remark)])
-    return msgspec.json.encode({"files": entries, "notice": notice}).decode()
+    remarks = [f"Not matched exactly, so check that this is what you meant: {'; '.join(loose)}."] if loose else []
+    remarks += [draft.remark for draft in drafts if draft.remark]
+    return "\n".join(["The patch was applied.", *remarks, *(_outcome(draft) for draft in drafts)])
 
 
-def _entry(draft: "FileDraft") -> dict[str, Any]:
+def _outcome(draft: "FileDraft") -> str:
+    """What happened to one file: a sentence, its changed lines, and problems with its syntax."""
+    from robota.tools.editing.changed_lines import changed_lines, size_of_change
     from robota.workspace.text.syntax import syntax_note
 
-    entry = {"path": printable_name(draft.path), "operation": draft.operation}
+    name, view, path = printable_name(draft.path), draft.difference.view, draft.moved_to or draft.path
     if draft.moved_to is not None:
-        entry["movedTo"] = printable_name(draft.moved_to)
-    problems = syntax_note(draft.moved_to or draft.path, draft.before, draft.after) if draft.after is not None else ""
-    return {**entry, "problems": problems} if problems else entry
+        name = f"{name} to {printable_name(draft.moved_to)}"
+    done = f"{DONE[draft.operation]} {name} ({size_of_change(view)})."
+    lines = changed_lines(view, path) if draft.operation in ("modified", "moved") else ""
+    problems = syntax_note(path, draft.before, draft.after) if draft.after is not None else ""
+    return "\n".join(part for part in (done, lines, problems) if part)
 
 
 def _combined(drafts: "Sequence[FileDraft]") -> str:

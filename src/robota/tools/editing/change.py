@@ -10,6 +10,7 @@ from robota.contracts.tool import Prepared, ToolError, ToolResult, Unseen
 from robota.contracts.workspace import Files
 from robota.protocol.views import DiffView
 from robota.text.visible import printable_name
+from robota.tools.editing.changed_lines import changed_lines, size_of_change
 from robota.tools.editing.diff import Difference, difference, difference_by
 from robota.tools.editing.pasted_text import UnmeantText, check_new_text, remark_on_new_file
 from robota.tools.presentation import DiffStats, SayTool, tool_ask
@@ -23,6 +24,8 @@ from robota.workspace.text.syntax import syntax_note
 T = TypeVar("T")
 
 LARGE = 1024 * 1024
+# What the protocol calls a change of parts of a file.
+EDITED_IN_PLACE = "appliedDiff"
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,9 +88,11 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
     async def run() -> ToolResult:
         report = await written_off_the_loop(lambda: _written(change, files), len(change.data))
         before = None if over is None else over.data
+        # A model that wrote the whole file knows its lines.
+        lines = changed_lines(view, change.path) if action == EDITED_IN_PLACE and not view.is_new else ""
         # The syntax check runs in another process and may be slow.
         note = await asyncio.to_thread(syntax_note, change.path, before, change.data)
-        return ToolResult(content=f"{report}\n{note}" if note else report, view=view)
+        return ToolResult(content="\n".join(part for part in (report, lines, note) if part), view=view)
 
     if over is None or change.difference.unseen:
         return Prepared(preview=preview, run=run)
@@ -165,14 +170,14 @@ def _report(change: FileChange, written: WriteResult) -> str:
     kept = [f"{form.encoding} encoding"] if form.encoding != "utf-8" else []
     kept += ["byte order mark"] if form.mark else []
     kept += [f"{ENDING_NAMES[form.newline]} line endings"] if form.newline in ENDING_NAMES else []
-    notices = ["The file was saved."]
+    name, view = printable_name(change.path), change.difference.view
+    done = f"Created {name}" if written.created else f"Changed {name}"
+    notices = [f"{done} ({size_of_change(view)})."]
     notices += [f"Kept from the existing file: {', '.join(kept)}."] if kept else []
     if written.separated_links:
         notices.append("The file had other hard links; they still have the old content.")
     notices += [change.remark] if change.remark else []
-    operation = "created" if written.created else "modified"
-    report = {"path": printable_name(change.path), "operation": operation, "notice": " ".join(notices)}
-    return msgspec.json.encode(report).decode()
+    return " ".join(notices)
 
 
 ENDING_NAMES = {"\r\n": "CRLF", "\r": "CR"}

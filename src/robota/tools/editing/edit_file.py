@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
-    old_string: Annotated[str, msgspec.Meta(description="The text to replace, as it stands in the file.")]
-    new_string: Annotated[str, msgspec.Meta(description="The text to put in its place.")]
-    replace_all: Annotated[
-        bool, msgspec.Meta(description="Whether to replace every occurrence. Default false: there must be only one.")
-    ] = False
+    old_string: Annotated[str, msgspec.Meta(description="The text to replace, exactly as it is in the file.")]
+    new_string: Annotated[str, msgspec.Meta(description="The text that replaces it.")]
+    replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence.")] = False
 
 
 async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace. Missing directories are made.")]
-    content: Annotated[str, msgspec.Meta(description="The complete content of the file, exactly as it shall be.")]
+    path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
+    content: Annotated[str, msgspec.Meta(description="The complete content of the file.")]
 
 
 async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:

@@ -21,7 +21,7 @@ class GlobParams(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Annotated[str, msgspec.Meta(description="The glob pattern, for example `**/*.py`.")]
     path: Annotated[
         str,
-        msgspec.Meta(description="The directory to look in, relative to the workspace. Default: the workspace."),
+        msgspec.Meta(description="The directory to look in. Default: the workspace."),
     ] = "."
 
 

@@ -2,29 +2,20 @@
 
 from itertools import accumulate
 
-import msgspec
-
 TAB_COLUMNS = 4
 LEVEL_COLUMNS = 4
 HEADER_MARKS = ("#", "//", "--", "/*", "*", "'''", '"""', "@")
 
 
-class IndentationBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """The block to find around `anchor` (counted from 1). `levels` 0 means out to the outermost level."""
+def block_around(lines: list[str], line: int, budget: int) -> tuple[int, int]:
+    """The first and last line of the outermost block around a line, counted from 1; at most `budget` lines.
 
-    anchor: int
-    levels: int = 0
-    siblings: bool = False
-    header: bool = True
-
-
-def block_around(lines: list[str], block: IndentationBlock, budget: int) -> tuple[int, int]:
-    """The first and last line of the block, counted from 1; never more than `budget` lines."""
+    Comments and decorators right above it belong to it.
+    """
     levels = _levels(lines)
-    anchor = block.anchor - 1
-    lowest = 0 if block.levels == 0 else max(0, levels[anchor] - block.levels)
-    up = _Side(lines, levels, anchor, -1, lowest, block)
-    down = _Side(lines, levels, anchor, 1, lowest, block)
+    anchor = line - 1
+    up = _Side(lines, levels, anchor, -1)
+    down = _Side(lines, levels, anchor, 1)
     while down.edge - up.edge + 1 < budget:
         if not up.advance() and not down.advance():
             break
@@ -36,15 +27,11 @@ def block_around(lines: list[str], block: IndentationBlock, budget: int) -> tupl
 class _Side:
     """One edge of the block, which moves away from the anchor, up or down."""
 
-    def __init__(
-        self, lines: list[str], levels: list[int], anchor: int, step: int, lowest: int, block: IndentationBlock
-    ) -> None:
+    def __init__(self, lines: list[str], levels: list[int], anchor: int, step: int) -> None:
         self.edge = anchor
         self._lines = lines
         self._levels = levels
         self._step = step
-        self._lowest = lowest
-        self._block = block
         self._has_outermost = False
         self._is_done = False
 
@@ -58,17 +45,13 @@ class _Side:
         return True
 
     def _belongs(self, at: int) -> bool:
-        if self._levels[at] < self._lowest:
-            return False
-        if self._block.siblings:
-            return True
         if self._has_outermost:  # beyond it is another block; only comments about this one belong to it
-            return self._levels[at] == self._lowest and self._is_header(at)
-        self._has_outermost = self._levels[at] == self._lowest
+            return self._levels[at] == 0 and self._is_header(at)
+        self._has_outermost = self._levels[at] == 0
         return True
 
     def _is_header(self, at: int) -> bool:
-        return self._step < 0 and self._block.header and self._lines[at].lstrip().startswith(HEADER_MARKS)
+        return self._step < 0 and self._lines[at].lstrip().startswith(HEADER_MARKS)
 
 
 def _levels(lines: list[str]) -> list[int]:

@@ -17,10 +17,8 @@ DIGITS: Final = re.compile(r"(\d+)")
 
 
 class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The directory, relative to the workspace; `.` is the workspace.")]
-    recursive: Annotated[bool, msgspec.Meta(description="Whether to go into the directories below. Default false.")] = (
-        False
-    )
+    path: Annotated[str, msgspec.Meta(description="The directory. Default: the workspace.")] = "."
+    recursive: Annotated[bool, msgspec.Meta(description="List the directories below, too.")] = False
 
 
 async def prepare(params: ListFilesParams, context: ToolContext) -> Prepared:

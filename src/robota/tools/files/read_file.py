@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from itertools import islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LINES = 2000
 MAX_LINE_CHARACTERS = 2000
-MAX_CHARACTERS = 90_000  # a little below what the engine gives to a model as one result
+MAX_CHARACTERS = 39_000  # a little below what the engine gives to a model as one result
 ROOM_FOR_NUMBER = 10
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
 
@@ -49,47 +49,25 @@ IMAGE_STARTS: Final = (
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class IndentationParams(msgspec.Struct, frozen=True, kw_only=True):
-    anchor_line: Annotated[
-        Positive | None, msgspec.Meta(description="The line whose block to read. Default: offset, or 1.")
-    ] = None
-    max_levels: Annotated[
-        int, msgspec.Meta(ge=0, description="How many levels of indentation to go out. 0, the default: all of them.")
-    ] = 0
-    include_siblings: Annotated[
-        bool, msgspec.Meta(description="Whether to include the blocks beside it on the outermost level. Default false.")
-    ] = False
-    include_header: Annotated[
-        bool, msgspec.Meta(description="Whether to include comments and decorators right above. Default true.")
-    ] = True
-    max_lines: Annotated[Positive | None, msgspec.Meta(description="How many lines to return at most.")] = None
-
-
 class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
-    mode: Annotated[
-        Literal["slice", "indentation"],
-        msgspec.Meta(description="`slice` (default): lines from offset on; `indentation`: the block around a line."),
-    ] = "slice"
     offset: Annotated[Positive | None, msgspec.Meta(description="The first line to read, counted from 1.")] = None
-    limit: Annotated[
-        Positive | None, msgspec.Meta(description=f"How many lines to read at most. Default {DEFAULT_LINES}.")
+    limit: Annotated[Positive | None, msgspec.Meta(description=f"How many lines. Default {DEFAULT_LINES}.")] = None
+    around_line: Annotated[
+        Positive | None, msgspec.Meta(description="Read the block of code around this line instead.")
     ] = None
-    indentation: Annotated[
-        IndentationParams | None, msgspec.Meta(description="Which block to read in `indentation` mode.")
-    ] = None
-
-    @property
-    def anchor(self) -> int:
-        return (self.indentation and self.indentation.anchor_line) or self.offset or 1
 
 
 class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Some lines of a text, starting with line `first`; `total` is None if the end was not reached."""
+    """Some lines of a text, starting with line `first`; `total` is None if the end was not reached.
+
+    `whole_lines` are those that are cut in `lines`, by number.
+    """
 
     first: int
     lines: list[str]
     total: int | None
+    whole_lines: dict[int, str] = {}
 
     @property
     def last(self) -> int:
@@ -114,7 +92,7 @@ async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
         path=printable_name(params.path),
         content=printable_name(str(real)),
         reason=_range_asked_for(params),
-        start_line=params.anchor if params.mode == "indentation" else params.offset,
+        start_line=params.around_line or params.offset,
     )
     return Prepared(preview=tool_ask(action), run=lambda: _read(params, context))
 
@@ -131,7 +109,11 @@ async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
         file = context.files.read(params.path, MAX_SOURCE_BYTES)
     except TooBig:
         start = context.files.read_part(params.path, 0, KIND_BYTES).data
-        if params.mode != "slice" or image_type(start) is not None or open_document(params.path, start) is not None:
+        if (
+            params.around_line is not None
+            or image_type(start) is not None
+            or open_document(params.path, start) is not None
+        ):
             raise
         return await _slice_of_huge_file(params, context)
     result = await _content(params, context, file)
@@ -148,14 +130,16 @@ async def _slice_of_huge_file(params: ReadFileParams, context: ToolContext) -> T
     if not found.lines:
         name = printable_name(params.path)
         raise ToolError(f"{name!r} has {found.total} lines; there is no line {first}. Use a smaller offset.")
-    shown = msgspec.structs.replace(_taken(found.lines, 1, len(found.lines), found.total), first=first)
+    taken = _taken(found.lines, 1, len(found.lines), found.total)
+    whole = {number + first - 1: line for number, line in taken.whole_lines.items()}
+    shown = msgspec.structs.replace(taken, first=first, whole_lines=whole)
     note = "The file is too large to be edited or read as a whole.\n"
-    return _lines_result(params, shown, note + _range_notice(shown, params.limit))
+    return _lines_result(params, context, shown, note + _range_notice(shown))
 
 
 def _range_asked_for(params: ReadFileParams) -> str:
-    if params.mode == "indentation":
-        return f"(indentation mode at line {params.anchor})"
+    if params.around_line is not None:
+        return f"(the block around line {params.around_line})"
     count = params.limit or DEFAULT_LINES
     return f"(lines {params.offset}-{params.offset + count - 1})" if params.offset else f"(up to {count} lines)"
 
@@ -166,13 +150,15 @@ async def _content(params: ReadFileParams, context: ToolContext, file: FileData)
         return _image(params, context, file, media_type)
     document = open_document(params.path, file.data)
     if document is not None:
-        return await _document(params, document)
+        return await _document(params, context, document)
     from robota.workspace.text.encoding import decode, lines_of
 
     lines = lines_of(decode(file.data).readable)
     if not lines:
         return _result(f"File: {printable_name(params.path)}\nNote: the file is empty.", "The file is empty.")
-    return _block(params, lines) if params.mode == "indentation" else _slice(params, lines, len(lines))
+    if params.around_line is not None:
+        return _block(params, context, params.around_line, lines)
+    return _slice(params, context, lines, len(lines))
 
 
 def _image(params: ReadFileParams, context: ToolContext, file: FileData, media_type: str) -> ToolResult:
@@ -185,7 +171,7 @@ def _image(params: ReadFileParams, context: ToolContext, file: FileData, media_t
     return ToolResult(content=f"Image: {facts}", view=TextView(text=f"Image {facts}."), images=(shown,))
 
 
-async def _document(params: ReadFileParams, document: Document) -> ToolResult:
+async def _document(params: ReadFileParams, context: ToolContext, document: Document) -> ToolResult:
     # Imported here because most files are plain text.
     from robota.tools.documents.opening import UnreadableDocument
 
@@ -198,32 +184,26 @@ async def _document(params: ReadFileParams, document: Document) -> ToolResult:
         return _result(f"File: {printable_name(params.path)}\nNote: the {document.kind} contains no text.", "No text.")
     is_whole = len(lines) < first + count
     note = f"This is the text of a {document.kind}; the file itself is not text.\n"
-    return _slice(params, lines[: first + count - 1], len(lines) if is_whole else None, note)
+    return _slice(params, context, lines[: first + count - 1], len(lines) if is_whole else None, note)
 
 
-def _slice(params: ReadFileParams, lines: list[str], total: int | None, note: str = "") -> ToolResult:
+def _slice(
+    params: ReadFileParams, context: ToolContext, lines: list[str], total: int | None, note: str = ""
+) -> ToolResult:
     first = params.offset or 1
     _check_line(params, first, lines, "offset")
     shown = _taken(lines, first, first - 1 + (params.limit or DEFAULT_LINES), total)
-    return _lines_result(params, shown, note + _range_notice(shown, params.limit))
+    return _lines_result(params, context, shown, note + _range_notice(shown))
 
 
-def _block(params: ReadFileParams, lines: list[str]) -> ToolResult:
-    from robota.tools.files.indentation import IndentationBlock, block_around
+def _block(params: ReadFileParams, context: ToolContext, line: int, lines: list[str]) -> ToolResult:
+    from robota.tools.files.indentation import block_around
 
-    _check_line(params, params.anchor, lines, "anchor_line")
-    indentation = params.indentation or IndentationParams()
-    block = IndentationBlock(
-        anchor=params.anchor,
-        levels=indentation.max_levels,
-        siblings=indentation.include_siblings,
-        header=indentation.include_header,
-    )
-    limit = params.limit or DEFAULT_LINES
-    first, last = block_around(lines, block, min(limit, indentation.max_lines or limit))
+    _check_line(params, line, lines, "around_line")
+    first, last = block_around(lines, line, params.limit or DEFAULT_LINES)
     shown = _taken(lines, first, last, len(lines))
     place = f"lines {shown.first}-{shown.last} of {len(lines)} total lines"
-    return _lines_result(params, shown, f"Showing the block around line {params.anchor}: {place}.\n")
+    return _lines_result(params, context, shown, f"Showing the block around line {line}: {place}.\n")
 
 
 def _check_line(params: ReadFileParams, line: int, lines: list[str], parameter: str) -> None:
@@ -232,9 +212,28 @@ def _check_line(params: ReadFileParams, line: int, lines: list[str], parameter: 
         raise ToolError(f"{name!r} has {len(lines)} lines; there is no line {line}. Use a smaller {parameter}.")
 
 
-def _lines_result(params: ReadFileParams, shown: NumberedLines, notice: str) -> ToolResult:
-    content = f"File: {printable_name(params.path)}\n{notice}{_numbered(shown)}"
+def _lines_result(params: ReadFileParams, context: ToolContext, shown: NumberedLines, notice: str) -> ToolResult:
+    head = f"File: {printable_name(params.path)}\n{notice}"
+    content = "\n".join([f"{head}{_numbered(shown)}", *_how_to_see_the_rest(params, context, shown)])
     return _result(content, f"Read lines {shown.first}-{shown.last}.")
+
+
+def _how_to_see_the_rest(params: ReadFileParams, context: ToolContext, shown: NumberedLines) -> list[str]:
+    """The exact calls that return what was cut: the rest of long lines, and the lines after the last one."""
+    calls: list[str] = []
+    if shown.whole_lines:
+        name = context.keep("\n".join(shown.whole_lines.values()).encode("utf-8", "surrogateescape"))
+        numbers = ", ".join(map(str, shown.whole_lines))
+        calls.append(
+            f"[Cut at {MAX_LINE_CHARACTERS} characters: line {numbers}. For the whole of "
+            f'{"it" if len(shown.whole_lines) == 1 else "them"}: read_command_output {{"artifact_id": "{name}"}}]'
+        )
+    is_as_asked = shown.total is not None and len(shown.lines) == params.limit
+    if shown.last != shown.total and not is_as_asked and params.around_line is None:
+        following = {"path": params.path, "offset": shown.last + 1}
+        following |= {} if params.limit is None else {"limit": params.limit - len(shown.lines) or params.limit}
+        calls.append(f"[To read on: read_file {msgspec.json.encode(following).decode()}]")
+    return calls
 
 
 def _result(content: str, summary: str) -> ToolResult:
@@ -244,14 +243,17 @@ def _result(content: str, summary: str) -> ToolResult:
 def _taken(lines: list[str], first: int, last: int, total: int | None) -> NumberedLines:
     """The lines `first` to `last`, as many as fit into a result, very long ones cut."""
     taken: list[str] = []
+    whole: dict[int, str] = {}
     room = MAX_CHARACTERS
-    for line in lines[first - 1 : last]:
+    for number, line in enumerate(lines[first - 1 : last], first):
         shown = line if len(line) <= MAX_LINE_CHARACTERS else line[: MAX_LINE_CHARACTERS - 3] + "..."
         room -= len(shown) + ROOM_FOR_NUMBER
         if room < 0:
             break
         taken.append(shown)
-    return NumberedLines(first=first, lines=taken, total=total)
+        if shown is not line:
+            whole[number] = line
+    return NumberedLines(first=first, lines=taken, total=total, whole_lines=whole)
 
 
 def _numbered(shown: NumberedLines) -> str:
@@ -259,16 +261,12 @@ def _numbered(shown: NumberedLines) -> str:
     return "\n".join(f"{number:>{width}} | {line}" for number, line in enumerate(shown.lines, shown.first))
 
 
-def _range_notice(shown: NumberedLines, limit: int | None) -> str:
-    """Which lines are shown, unless all are; if fewer than requested, how to read the next ones."""
+def _range_notice(shown: NumberedLines) -> str:
+    """Which lines are shown, unless all are."""
     if shown.first == 1 and shown.last == shown.total:
         return ""
     of_all = "of more" if shown.total is None else f"of {shown.total} total lines"
-    lines = f"Showing lines {shown.first}-{shown.last} {of_all}."
-    if shown.last == shown.total or (shown.total is not None and len(shown.lines) == limit):
-        return f"{lines}\n"
-    read_on = f"To read on, use offset={shown.last + 1} and limit={len(shown.lines)}."
-    return f"IMPORTANT: content truncated. {lines} {read_on}\n\n"
+    return f"Showing lines {shown.first}-{shown.last} {of_all}.\n"
 
 
 def image_type(data: bytes) -> str | None:

@@ -9,6 +9,7 @@ import msgspec
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
 from robota.contracts.workspace import Files
 from robota.protocol.views import TextView
+from robota.text.counted import counted
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 
@@ -17,38 +18,35 @@ if TYPE_CHECKING:
 
 MAX_RESULTS: Final = 300
 MAX_CONTEXT: Final = 20
-MAX_CHARACTERS: Final = 60_000
+MAX_CHARACTERS: Final = 40_000
 MAX_REGEX_CHARACTERS: Final = 10_000
 TIMEOUT_S: Final = 60.0
 SHOWN_UNREADABLE: Final = 3
+ROOM_FOR_NUMBER: Final = 10
 
 
 class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[
-        str, msgspec.Meta(description="A directory or a file, relative to the workspace; `.` is the workspace.")
-    ]
     regex: Annotated[
-        str,
-        msgspec.Meta(
-            description="The regular expression, in Rust syntax.", min_length=1, max_length=MAX_REGEX_CHARACTERS
-        ),
+        str, msgspec.Meta(description="The regular expression.", min_length=1, max_length=MAX_REGEX_CHARACTERS)
     ]
-    file_pattern: Annotated[
-        str | None, msgspec.Meta(description="Only files that this glob names, for example `*.ts`.")
-    ] = None
+    path: Annotated[str, msgspec.Meta(description="A directory or a file. Default: the workspace.")] = "."
+    file_pattern: Annotated[str | None, msgspec.Meta(description="Only files that match this glob: `*.ts`.")] = None
     file_type: Annotated[
         Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_+-]+$")] | None,
-        msgspec.Meta(description="Only files of this type, for example `py`."),
+        msgspec.Meta(description="Only files of this type: `py`."),
     ] = None
     context: Annotated[
         Annotated[int, msgspec.Meta(ge=0, le=MAX_CONTEXT)],
-        msgspec.Meta(description="How many lines to show before and after a match. Default 1."),
+        msgspec.Meta(description="Lines to show around a match. Default 1."),
     ] = 1
-    include_hidden: Annotated[bool, msgspec.Meta(description="Whether to search hidden files. Default false.")] = False
+    include_hidden: Annotated[bool, msgspec.Meta(description="Search hidden files, too.")] = False
     max_results: Annotated[
         Annotated[int, msgspec.Meta(ge=1, le=MAX_RESULTS)],
-        msgspec.Meta(description=f"How many matches to return at most. Default {MAX_RESULTS}."),
+        msgspec.Meta(description=f"Matches to return at most. Default {MAX_RESULTS}."),
     ] = MAX_RESULTS
+    offset: Annotated[
+        Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Matches to skip, to read on. Default 0.")
+    ] = 0
 
 
 async def prepare(params: SearchFilesParams, context: ToolContext) -> Prepared:
@@ -76,13 +74,14 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
         file_type=params.file_type,
         context=params.context,
         hidden=params.include_hidden,
-        limit=params.max_results,
+        limit=params.offset + params.max_results,
     )
     found = await search(files.root, query, _left_out(files, query.place))
-    summary = _summary(found, params)
-    shown, left_out = _within_budget([_rendered(file) for file in found.files])
-    notes = _notes(found, left_out)
-    return ToolResult(content="\n\n".join([summary, *notes, *shown]), view=TextView(text=summary))
+    page = _page(found, params)
+    summary = _summary(found, page, params)
+    following = [_next_call(page, params)] if page.has_more else []
+    parts = [summary, *_notes(found), *(_rendered(file) for file in page.files), *following]
+    return ToolResult(content="\n\n".join(parts), view=TextView(text=summary))
 
 
 def _left_out(files: Files, place: Path) -> Callable[[str], bool]:
@@ -92,28 +91,64 @@ def _left_out(files: Files, place: Path) -> Callable[[str], bool]:
     return lambda path: files.is_ignored(path) or files.is_secret(path)
 
 
-def _summary(found: "ContentSearchResult", params: SearchFilesParams) -> str:
-    if found.is_cut:
-        count = found.matches
-        return f"Showing the first {count} of {count}+ results. Use a narrower regex or path to see the others."
+class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The matches that a result shows, with their context lines. `first` and `last` count all matches from 1."""
+
+    files: list["FoundFile"]
+    first: int
+    last: int
+    has_more: bool
+
+
+def _page(found: "ContentSearchResult", params: SearchFilesParams) -> MatchPage:
+    """The matches after `offset`, as many as fit and at least one. Counted after cutting, so that the count is true."""
+    matches = [(file, line) for file in found.files for line in file.lines if line.is_match]
+    wanted: dict[str, set[int]] = {}
+    room, last = MAX_CHARACTERS, params.offset
+    for file, match in matches[params.offset : params.offset + params.max_results]:
+        numbers = wanted.get(file.path, set())
+        near = [line for line in file.lines if abs(line.number - match.number) <= params.context]
+        added = [line for line in near if line.number not in numbers]
+        room -= sum(len(line.text) + ROOM_FOR_NUMBER for line in added) + (0 if numbers else len(file.path))
+        if room < 0 and wanted:
+            break
+        wanted[file.path] = numbers | {line.number for line in added}
+        last += 1
+    shown = [
+        msgspec.structs.replace(file, lines=[line for line in file.lines if line.number in wanted[file.path]])
+        for file in found.files
+        if file.path in wanted
+    ]
+    has_more = last < len(matches) or found.is_cut
+    return MatchPage(files=shown, first=params.offset + 1, last=last, has_more=has_more)
+
+
+def _summary(found: "ContentSearchResult", page: MatchPage, params: SearchFilesParams) -> str:
+    if params.offset and page.last == params.offset:
+        return f"There are only {counted(found.matches, 'match', 'matches')}; offset {params.offset} skips all of them."
+    if found.is_cut or page.first > 1 or page.has_more:
+        total = f"more than {found.matches}" if found.is_cut else str(found.matches)
+        return f"Showing matches {page.first}-{page.last} of {total}."
     if found.matches:
-        files = len(found.files)
-        return f"Found {found.matches} {_plural('result', found.matches)} in {files} {_plural('file', files)}."
+        return f"Found {counted(found.matches, 'match', 'matches')} in {counted(len(found.files), 'file')}."
     if found.overlong:
         return "Found only lines that are too long to show."
     if found.searched:
-        return f"No results found in {found.searched} searched {_plural('file', found.searched)}."
+        return f"No matches in {counted(found.searched, 'file')}. Try a shorter regex, (?i), or another path."
     narrowed = "file_pattern or file_type" if params.file_pattern or params.file_type else "path"
-    return (
-        f"No results found, because no file was searched. Check {narrowed}; hidden and ignored files do not count, "
-        "nor do those whose names say that they hold secrets."
-    )
+    return f"No file was searched: hidden, ignored and secret files are skipped. Check {narrowed}."
 
 
-def _notes(found: "ContentSearchResult", left_out: int) -> list[str]:
+def _next_call(page: MatchPage, params: SearchFilesParams) -> str:
+    """The exact call that returns the matches after this page."""
+    given = msgspec.to_builtins(msgspec.structs.replace(params, offset=page.last))
+    defaults = {field.name: field.default for field in msgspec.structs.fields(SearchFilesParams)}
+    arguments = {name: value for name, value in given.items() if value != defaults[name]}
+    return f"For the next matches: search_files {msgspec.json.encode(arguments).decode()}"
+
+
+def _notes(found: "ContentSearchResult") -> list[str]:
     notes = []
-    if left_out:
-        notes.append(f"The list is too long: {left_out} more files with results are not shown. Narrow the search.")
     if found.overlong:
         names = ", ".join(repr(printable_name(path)) for path in found.overlong[:SHOWN_UNREADABLE])
         more = ", …" if len(found.overlong) > SHOWN_UNREADABLE else ""
@@ -139,21 +174,6 @@ def _rendered(file: "FoundFile") -> str:
         rows.append(f"{line.number:>{width}} | {line.text}")
         last = line.number
     return "\n".join([*rows, "----"])
-
-
-def _within_budget(blocks: list[str]) -> tuple[list[str], int]:
-    """As many whole files as fit, at least one, and the number of omitted files."""
-    room = MAX_CHARACTERS
-    for count, block in enumerate(blocks):
-        room -= len(block)
-        if room < 0:
-            kept = max(count, 1)
-            return blocks[:kept], len(blocks) - kept
-    return blocks, 0
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 TOOL = Tool(

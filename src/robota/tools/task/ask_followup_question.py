@@ -23,15 +23,15 @@ from robota.tools.presentation import description_beside
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
-    text: Annotated[str, msgspec.Meta(description="A complete answer the person can choose.")]
+    text: Annotated[str, msgspec.Meta(description="A complete answer.")]
     mode: Annotated[str | None, msgspec.Meta(description="The mode to switch to if it is chosen.")] = None
 
 
 class AskFollowupQuestionParams(msgspec.Struct, frozen=True, kw_only=True):
-    question: Annotated[str, msgspec.Meta(description="A clear question about what you need to know.")]
+    question: Annotated[str, msgspec.Meta(description="The question.")]
     follow_up: Annotated[
         tuple[FollowUp, ...],
-        msgspec.Meta(description="2 to 4 suggested answers, most likely first.", min_length=1, max_length=4),
+        msgspec.Meta(description="Suggested answers, the most likely first.", min_length=1, max_length=4),
     ]
 
 

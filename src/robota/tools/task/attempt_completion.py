@@ -21,7 +21,7 @@ from robota.tools.presentation import description_beside
 
 
 class AttemptCompletionParams(msgspec.Struct, frozen=True, kw_only=True):
-    result: Annotated[str, msgspec.Meta(description="What was done and found, final, without a question at the end.")]
+    result: Annotated[str, msgspec.Meta(description="The final answer.")]
 
 
 async def prepare(params: AttemptCompletionParams, context: ToolContext) -> Prepared:

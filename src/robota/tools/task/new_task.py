@@ -21,9 +21,9 @@ from robota.tools.presentation import SayTool, description_beside, tool_ask
 
 
 class NewTaskParams(msgspec.Struct, frozen=True, kw_only=True):
-    mode: Annotated[str, msgspec.Meta(description="The mode the new task starts in, for example `code`.")]
-    message: Annotated[str, msgspec.Meta(description="Everything the new task must know; it sees nothing else.")]
-    todos: Annotated[str | None, msgspec.Meta(description="Its first todo list, as a Markdown checklist.")] = None
+    mode: Annotated[str, msgspec.Meta(description="The mode of the subtask, for example `code`.")]
+    message: Annotated[str, msgspec.Meta(description="Everything that the subtask must know.")]
+    todos: Annotated[str | None, msgspec.Meta(description="Its todo list, as a checklist.")] = None
 
 
 async def prepare(params: NewTaskParams, context: ToolContext) -> Prepared:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class SkillParams(msgspec.Struct, frozen=True, kw_only=True):
-    skill: Annotated[str, msgspec.Meta(description="The name of the skill, as the list of skills has it.")]
-    args: Annotated[str, msgspec.Meta(description="What the skill shall work on, in words.")] = ""
+    skill: Annotated[str, msgspec.Meta(description="The name of the skill.")]
+    args: Annotated[str, msgspec.Meta(description="What it should work on.")] = ""
 
 
 async def prepare(params: SkillParams, context: ToolContext) -> Prepared:

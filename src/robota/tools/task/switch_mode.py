@@ -19,8 +19,8 @@ from robota.tools.presentation import SayTool, description_beside, tool_ask
 
 
 class SwitchModeParams(msgspec.Struct, frozen=True, kw_only=True):
-    mode_slug: Annotated[str, msgspec.Meta(description="The slug of the mode to go to, for example `code`.")]
-    reason: Annotated[str, msgspec.Meta(description="Why, in a sentence for the user.")]
+    mode_slug: Annotated[str, msgspec.Meta(description="The slug of the mode, for example `code`.")]
+    reason: Annotated[str, msgspec.Meta(description="Why, for the user.")]
 
 
 async def prepare(params: SwitchModeParams, context: ToolContext) -> Prepared:

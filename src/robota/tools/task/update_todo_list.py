@@ -10,7 +10,7 @@ from robota.tools.presentation import SayTool, description_beside, tool_ask
 
 
 class UpdateTodoListParams(msgspec.Struct, frozen=True, kw_only=True):
-    todos: Annotated[str, msgspec.Meta(description="The whole list as a Markdown checklist, one item a line.")]
+    todos: Annotated[str, msgspec.Meta(description="The whole list, one item per line.")]
 
 
 async def prepare(params: UpdateTodoListParams, context: ToolContext) -> Prepared:
