@@ -34,7 +34,7 @@ def test_wrong_arguments_are_wrong_usage(robota: Robota) -> None:
     ("line", "instead"),
     [
         ("/new fix the roof", "/new takes no arguments. Usage: /new."),
-        ("/mcp login far", "/mcp takes no arguments. In a shell: robota mcp login far."),
+        ("/hooks of mine", "/hooks takes no arguments. Usage: /hooks."),
     ],
 )
 def test_words_that_would_be_lost_are_refused(robota: Robota, line: str, instead: str) -> None:

@@ -37,7 +37,6 @@ from robota.commands.verb import (
     told,
 )
 from robota.commands.verb_host import VerbHost
-from robota.config.launch_options import LaunchOptions
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown
 from robota.protocol.views import TextView
@@ -63,7 +62,7 @@ def example(workspace: Path) -> Family:
 
 @pytest.fixture
 def typed(example: Family, workspace: Path) -> SlashCommand:
-    return family_command(example, ShellHost(LaunchOptions(cwd=workspace), {"HOME": str(workspace)}, is_json=False))
+    return family_command(example, ShellHost(workspace, {"HOME": str(workspace)}, is_json=False))
 
 
 def outcome(typed: SlashCommand, words: str) -> CommandOutcome | Refused:

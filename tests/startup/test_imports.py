@@ -137,6 +137,11 @@ def test_a_command_loads_only_its_own_family(robota: Robota, words: tuple[str, .
     assert {name.rpartition(".")[2] for name in loaded if name.startswith(PACKAGES)} == families
 
 
+@pytest.mark.parametrize("words", ["sessions list", "config path", "skills list"])
+def test_a_verb_that_waits_for_nothing_needs_no_event_loop(robota: Robota, words: str) -> None:
+    assert "asyncio" not in modules_after(robota, *words.split())
+
+
 def test_what_is_needed_later_is_there() -> None:
     """A module that was moved must be named anew, or nobody would look for it any more."""
     names = (*NEEDED_LATER.split(), *AFTER_THE_SCREEN.split())

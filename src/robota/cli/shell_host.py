@@ -2,18 +2,20 @@
 
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from robota.cli.output import print_prose, terminal_width
 from robota.commands.verb_host import Progress
-from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
-from robota.config.settings.load import Settings
 from robota.protocol.slash_commands import RewindShown
 from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.config.launch_options import LaunchOptions
+    from robota.config.settings.load import Settings
 
 MAX_NOTICE: Final = 1000
 
@@ -23,17 +25,23 @@ class ShellHost:
 
     opened = None
 
-    def __init__(self, launch: LaunchOptions, env: Mapping[str, str], *, is_json: bool) -> None:
-        self.launch = launch
+    def __init__(self, cwd: Path, env: Mapping[str, str], *, is_json: bool, allowed: Sequence[str] = ()) -> None:
+        """`allowed` are rules for calls that run without asking."""
+        self.cwd = cwd
         self.env = env
         self.wants_all = is_json
+        self._allowed = tuple(allowed)
 
-    @property
-    def cwd(self) -> Path:
-        return self.launch.cwd
+    @cached_property
+    def launch(self) -> "LaunchOptions":
+        from robota.config.launch_options import LaunchOptions
+
+        return LaunchOptions(cwd=self.cwd, allowed_tools=self._allowed, needs_model=False)
 
     @cached_property
     def root(self) -> Path:
+        from robota.config.launch_options import workspace_root
+
         return workspace_root(self.cwd)
 
     @property
@@ -41,7 +49,9 @@ class ShellHost:
         return self.root
 
     @cached_property
-    def settings(self) -> Settings:
+    def settings(self) -> "Settings":
+        from robota.config.launch_options import settings_for
+
         return settings_for(self.launch, self.root, self.env)
 
     @property

@@ -14,7 +14,6 @@ from robota.cli.shell_host import ShellHost
 from robota.cli.verb_parser import parsed_arguments, read_options
 from robota.commands.arguments import written
 from robota.commands.verb import USAGE, Answer, Family, PagedOutput, RawOutput, RunsCommands, Verb, WrongArguments
-from robota.config.launch_options import LaunchOptions
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, ContextShown, DiffShown
 from robota.protocol.views import PartsView, TableView, TextView, View
 from robota.text.visible import visible
@@ -29,9 +28,8 @@ def run_family(family: Family, argv: Sequence[str]) -> int:
     try:
         arguments = parsed_arguments(options.verb, options)
         allowed = arguments.allowed_tools if isinstance(arguments, RunsCommands) else ()
-        launch = LaunchOptions(cwd=options.cwd, allowed_tools=allowed, needs_model=False)
         is_json = getattr(options, "json", None) is True  # an option of that name can mean something else
-        host = ShellHost(launch, os.environ, is_json=is_json)
+        host = ShellHost(options.cwd, os.environ, is_json=is_json, allowed=allowed)
         answer = _execute(options.verb, host, arguments)
         for notice in answer.notices:
             host.tell(notice)

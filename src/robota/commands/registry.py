@@ -1,12 +1,13 @@
 """Resolves typed names to slash commands. Built-in commands take precedence over all others."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from robota.commands.command import CommandProvider, SlashCommand, wrong_arguments
+from robota.commands.command import CommandProvider, Run, SlashCommand, send_prompt, wrong_arguments
+from robota.engine.session.session import Session
 from robota.protocol.commands import Refused
-from robota.protocol.slash_commands import CommandSource
+from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo
 
 # If two commands have the same name, the source that comes first here wins.
 PRECEDENCE: Final = (
@@ -33,6 +34,27 @@ ELSEWHERE: Final = {
     "undo": "Did you mean /rewind undo?",
     "vim": "To use vi keys in the input, set ROBOTA_KEYS=vi in the environment.",
 }
+
+
+class PromptCommands:
+    """A provider of commands that expand to prompts, from files or MCP servers."""
+
+    def __init__(
+        self, session: Session, source: CommandSource, list_commands: Callable[[], Iterable[SlashCommandInfo]]
+    ) -> None:
+        self.source = source
+        self._session = session
+        self._list_commands = list_commands
+
+    def commands(self) -> Iterable[SlashCommand]:
+        for info in self._list_commands():
+            yield SlashCommand(info=info, run=self._run(info))
+
+    def _run(self, info: SlashCommandInfo) -> Run:
+        async def run(arguments: str) -> CommandOutcome | Refused:
+            return await send_prompt(self._session, f"/{info.name} {arguments}".strip())
+
+        return run
 
 
 class CommandRegistry:

@@ -43,8 +43,7 @@ def with_commands(opened: OpenSession, env: Mapping[str, str]) -> CommandSession
 
 def _registry(opened: OpenSession, host: "CommandHost") -> "CommandRegistry":
     from robota.commands.builtin_commands import BuiltinCommands
-    from robota.commands.prompt_commands import PromptCommands
-    from robota.commands.registry import CommandRegistry
+    from robota.commands.registry import CommandRegistry, PromptCommands
 
     providers: list[CommandProvider] = [BuiltinCommands(host)]
     services = opened.services

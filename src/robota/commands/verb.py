@@ -211,6 +211,11 @@ def explain(error: Exception) -> Failure:
     return Failure(str(error), CONFIGURATION if isinstance(error, ConfigError | LogError) else FAILED)
 
 
+def always(exit_code: int) -> Callable[[Exception], Failure]:
+    """Explains every error as it puts it, with this exit code."""
+    return lambda error: Failure(str(error), exit_code)
+
+
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """Verbs under one name. `about` introduces the sub-command, `description` the slash command.
 
@@ -250,29 +255,35 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
         return error.failure if isinstance(error, VerbFailed) else self.explain(error)
 
 
-def shown(view: View, data: Any = None, *, exit_code: int = DONE) -> Answer:
+def shown(view: View, data: Any = None, *, ok: bool = True) -> Answer:
     """An answer that is a view."""
-    return Answer(outcome=CommandShown(view=view), data=data, exit_code=exit_code)
+    return Answer(outcome=CommandShown(view=view), data=data, exit_code=DONE if ok else FAILED)
 
 
-def shown_parts(parts: Iterable[SimpleView], data: Any = None, *, exit_code: int = DONE) -> Answer:
+def shown_parts(parts: Iterable[SimpleView], data: Any = None, *, ok: bool = True) -> Answer:
     """An answer that is several views below one another."""
-    return shown(PartsView(parts=tuple(parts)), data, exit_code=exit_code)
+    return shown(PartsView(parts=tuple(parts)), data, ok=ok)
 
 
-def told(text: str, data: Any = None, *, exit_code: int = DONE) -> Answer:
+def told(text: str, data: Any = None, *, ok: bool = True) -> Answer:
     """An answer that is a text."""
-    return shown(TextView(text=text), data, exit_code=exit_code)
+    return shown(TextView(text=text), data, ok=ok)
 
 
-def printed(output: PagedOutput | RawOutput, data: Any = None) -> Answer:
+def printed(output: PagedOutput | RawOutput, data: Any = None, *, ok: bool = True) -> Answer:
     """An answer that only a shell can print."""
-    return msgspec.structs.replace(told("", data), output=output)
+    return msgspec.structs.replace(told("", data, ok=ok), output=output)
 
 
-def raw(text: str, data: Any = None) -> Answer:
+def raw(text: str, data: Any = None, *, ok: bool = True) -> Answer:
     """An answer that is a text, which a shell prints as it is: it is never wrapped."""
-    return msgspec.structs.replace(told(text, data), output=RawOutput((f"{text}\n".encode(errors="surrogateescape"),)))
+    output = RawOutput((f"{text}\n".encode(errors="surrogateescape"),))
+    return msgspec.structs.replace(told(text, data, ok=ok), output=output)
+
+
+def json_text(value: Any) -> str:
+    """A value as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], data: Any = None, *, nothing: str = "") -> Answer:

@@ -1,6 +1,5 @@
 """Data that is too large for a record: files next to the log, named by their content."""
 
-import asyncio
 import errno
 import os
 import stat
@@ -36,6 +35,8 @@ class SessionArtifacts:
 
     async def keep_file(self, path: Path) -> tuple[str, bool]:
         """Move a file to the artifacts, in a thread because this may take seconds. Also returns whether it was new."""
+        import asyncio  # not needed by those who only write files as derived from a log
+
         name, is_new = await asyncio.to_thread(self._cover_and_move, path)
         if is_new:
             self._wrote(self.directory / name)

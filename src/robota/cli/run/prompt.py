@@ -310,7 +310,7 @@ def _prepare_terminal(arguments: CommandLine) -> int | None:
         from robota.cli.shell_host import ShellHost
         from robota.commands.trust.deciding import ask_if_needed
 
-        ask_if_needed(ShellHost(arguments, os.environ, is_json=False))
+        ask_if_needed(ShellHost(root, os.environ, is_json=False))
     notice = None if arguments.disable_update_check else start_up_notice(os.environ, settings.values.update_check)
     if notice is not None:
         _warn(notice)

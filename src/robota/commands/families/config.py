@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from robota.commands.setting_checks import refuse_ineffective
-from robota.commands.verb import Answer, Family, NoArguments, Option, Positional, Verb, VerbFailed, raw, told
+from robota.commands.verb import Answer, Family, NoArguments, Option, Positional, Verb, VerbFailed, json_text, raw, told
 from robota.commands.verb_host import VerbHost
 from robota.config.durable_file import PRIVATE
 from robota.config.errors import ConfigError
@@ -90,7 +90,7 @@ def _get(host: VerbHost, args: OneSetting) -> Answer:
     if value is None:
         raise VerbFailed(f"{join_key(key)} is not set.{_unknown_key(key)}")
     value = mask_settings(value, key[-1])
-    return raw(value if isinstance(value, str) else _json_text(value), value)
+    return raw(value if isinstance(value, str) else json_text(value), value)
 
 
 def _value_in(values: Any, key: KeyPath) -> Any:
@@ -142,7 +142,7 @@ def _path(host: VerbHost, _: NoArguments) -> Answer:
 
 def _schema(host: VerbHost, _: NoArguments) -> Answer:
     schema = settings_schema()
-    return raw(_json_text(schema), schema)
+    return raw(json_text(schema), schema)
 
 
 def _loaded(host: VerbHost) -> Settings:
@@ -227,10 +227,6 @@ def _with_origins(settings: Settings) -> list[dict[str, Any]]:
 
 def _value_text(entry: Entry) -> str:
     return single_line(msgspec.json.encode(mask_settings(entry.value, entry.key[-1])).decode(), 2000)
-
-
-def _json_text(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 FAMILY: Final = Family(

@@ -11,9 +11,9 @@ from robota.commands.command import Run, SlashCommand, shown_text, wrong_argumen
 from robota.commands.host import CommandHost
 from robota.commands.sessions.selection import named_session, noted_end
 from robota.commands.verb import (
+    FAILED,
     Answer,
     ConversationVerb,
-    Failure,
     Family,
     NoArguments,
     Option,
@@ -21,6 +21,7 @@ from robota.commands.verb import (
     SessionRefused,
     ShellVerb,
     Verb,
+    always,
     told,
 )
 from robota.commands.verb_host import VerbHost
@@ -170,10 +171,6 @@ def _newest_request(directory: Path, task: TaskFold | None) -> tuple[TaskFold, R
     return task, request
 
 
-def _explain(error: Exception) -> Failure:
-    return Failure(str(error))
-
-
 FAMILY: Final = Family(
     name="context",
     about="What fills the context window of the model at the end of a session. "
@@ -192,7 +189,7 @@ FAMILY: Final = Family(
     ),
     hint="[all]",
     problems=(CannotRestore,),
-    explain=_explain,
+    explain=always(FAILED),
 )
 
 

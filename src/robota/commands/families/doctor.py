@@ -7,7 +7,7 @@ import msgspec
 
 from robota.commands.doctor.checks import Check, Health, examine
 from robota.commands.doctor.repairs import mend
-from robota.commands.verb import DONE, FAILED, Answer, Family, Option, Verb, shown_parts
+from robota.commands.verb import Answer, Family, Option, Verb, shown_parts
 from robota.commands.verb_host import VerbHost
 from robota.protocol.views import TableView, TextView
 
@@ -26,7 +26,7 @@ async def _examine(host: VerbHost, args: Examine) -> Answer:
     is_well = all(check.health is not Health.BAD for check in checks)
     last = "\nEverything Robota needs is available." if is_well else "\nProblems were found; see the lines marked BAD."
     parts = (TableView(columns=(), rows=tuple(_rows(checks))), TextView(text=last))
-    return shown_parts(parts, {"ok": is_well, "checks": checks}, exit_code=DONE if is_well else FAILED)
+    return shown_parts(parts, {"ok": is_well, "checks": checks}, ok=is_well)
 
 
 def _rows(checks: Sequence[Check]) -> Iterator[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from robota.commands.verb import FAILED, Answer, Family, Option, ShellVerb, VerbFailed, raw, told
+from robota.commands.verb import Answer, Family, Option, ShellVerb, VerbFailed, raw, told
 from robota.commands.verb_host import VerbHost
 from robota.knowledge.project.first_instructions import first_instructions, import_lines
 from robota.knowledge.project.scan import ProjectScan, scan_project
@@ -63,7 +63,7 @@ def _refuse(host: VerbHost, path: Path, scan: ProjectScan) -> Answer:
     lines.append('To let the model improve it: robota -p "/init"')
     if not host.wants_all:
         raise VerbFailed("\n".join(lines))
-    return told("\n".join(lines), {"written": None, "found": scan}, exit_code=FAILED)
+    return told("\n".join(lines), {"written": None, "found": scan}, ok=False)
 
 
 def _names(paths: Sequence[str]) -> str:

@@ -10,8 +10,6 @@ import msgspec
 from robota.commands.intent_access import CannotBeDone, IntentAccess, RanCriterion, open_intents
 from robota.commands.verb import (
     CONFIGURATION,
-    DONE,
-    FAILED,
     Answer,
     Failure,
     Family,
@@ -163,7 +161,7 @@ async def _complete(host: VerbHost, args: CompleteIntent) -> Answer:
     last = f"{intent.id} is COMPLETED." if has_passed else f"{intent.id} stays IN_PROGRESS: a criterion did not pass."
     view = TableView(columns=("RESULT", "CRITERION", "WHY"), rows=(*rows, ("", last, "")))
     data = {"id": intent.id, "completed": has_passed, "criteria": [msgspec.to_builtins(each) for each in ran]}
-    return shown(view, data, exit_code=DONE if has_passed else FAILED)
+    return shown(view, data, ok=has_passed)
 
 
 def _is_confirmed(host: VerbHost, intent: Intent) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from robota.commands.families.tool import CallOptions
+from robota.commands.families.tool import CallOptions, launch_for
 from robota.commands.verb import (
     Answer,
     ConversationVerb,
@@ -119,14 +119,7 @@ async def _serve(host: VerbHost, args: CallOptions) -> Answer:
     """Serve on standard input and output until the client disconnects."""
     from robota.app.mcp_server import serve_session
 
-    launch = msgspec.structs.replace(
-        host.launch,
-        cwd=host.root,
-        needs_model=True,
-        permission_mode=args.permission_mode,
-        allowed_tools=args.allowed_tools,
-        disallowed_tools=args.disallowed_tools,
-    )
+    launch = msgspec.structs.replace(launch_for(host, args), cwd=host.root)
     await serve_session(launch, host.env, host.tell)
     return printed(RawOutput(()))
 

@@ -6,11 +6,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from robota.commands.plugins.actions import PluginActions
-from robota.commands.plugins.menu import main_menu, marketplace_menu, marketplaces_menu, plugin_menu, scope_menu
 from robota.commands.plugins.reply import PluginReply, Proposal, refusal
 from robota.commands.verb import (
-    DONE,
-    FAILED,
     Answer,
     ConversationVerb,
     Failure,
@@ -26,19 +23,19 @@ from robota.commands.verb import (
 )
 from robota.commands.verb_host import VerbHost
 from robota.extensions.plugins.manifest import InvalidPlugin
-from robota.protocol.slash_commands import CommandChoice, SessionWanted, SubcommandInfo
+from robota.protocol.slash_commands import SessionWanted, SubcommandInfo
 from robota.text.visible import single_line
 
 DIGEST_TYPED: Final = 12
 
 
 def _plugin_names(host: VerbHost) -> Iterable[SubcommandInfo]:
-    for plugin in _actions(host).list_all().data:
+    for plugin in plugin_actions(host).list_all().data:
         yield SubcommandInfo(name=plugin["id"], description=plugin["state"])
 
 
 def _marketplace_names(host: VerbHost) -> Iterable[SubcommandInfo]:
-    for known in _actions(host).marketplaces.list_all().data:
+    for known in plugin_actions(host).marketplaces.list_all().data:
         yield SubcommandInfo(name=single_line(known["name"]), description=f"{len(known['plugins'])} plugins")
 
 
@@ -101,28 +98,29 @@ class OneOffer(msgspec.Struct, frozen=True):
     plugin: Annotated[str, Positional("NAME@MARKETPLACE")]
 
 
-def _actions(host: VerbHost, agrees: Callable[[Proposal], bool] = lambda _: False) -> PluginActions:
+def plugin_actions(host: VerbHost, agrees: Callable[[Proposal], bool] = lambda _: False) -> PluginActions:
+    """What can be done with the plugins of the project."""
     return PluginActions(host.settings, host.kept_in, host.env, agrees)
 
 
 def _list(host: VerbHost, _: NoArguments) -> Answer:
-    return _answer(host, _actions(host).list_all())
+    return _answer(host, plugin_actions(host).list_all())
 
 
 def _show(host: VerbHost, args: OnePlugin) -> Answer:
-    return _answer(host, _actions(host).show(args.name))
+    return _answer(host, plugin_actions(host).show(args.name))
 
 
 def _enable(host: VerbHost, args: OnePlugin) -> Answer:
-    return _answer(host, _actions(host).switch(args.name, is_enabled=True))
+    return _answer(host, plugin_actions(host).switch(args.name, is_enabled=True))
 
 
 def _disable(host: VerbHost, args: OnePlugin) -> Answer:
-    return _answer(host, _actions(host).switch(args.name, is_enabled=False))
+    return _answer(host, plugin_actions(host).switch(args.name, is_enabled=False))
 
 
 def _uninstall(host: VerbHost, args: OnePlugin) -> Answer:
-    return _answer(host, _actions(host).uninstall(args.name))
+    return _answer(host, plugin_actions(host).uninstall(args.name))
 
 
 async def _install(host: VerbHost, args: InstallPlugin) -> Answer:
@@ -148,33 +146,31 @@ async def _with_agreement(
             agreed.append(proposal.text)
         return args.yes or bool(host.ask(proposal.text, "Install it?", default=False))
 
-    reply = await request(_actions(host, agrees))
+    reply = await request(plugin_actions(host, agrees))
     pending = tuple(_pending(proposal, args) for proposal in reply.waits_for)
     return _answer(host, reply, agreed, pending)
 
 
 def _list_marketplaces(host: VerbHost, _: NoArguments) -> Answer:
-    return _answer(host, _actions(host).marketplaces.list_all())
+    return _answer(host, plugin_actions(host).marketplaces.list_all())
 
 
 async def _add_marketplace(host: VerbHost, args: NewMarketplace) -> Answer:
-    return _answer(host, await _actions(host).marketplaces.add(args.source))
+    return _answer(host, await plugin_actions(host).marketplaces.add(args.source))
 
 
 async def _update_marketplaces(host: VerbHost, args: AnyMarketplace) -> Answer:
-    return _answer(host, await _actions(host).marketplaces.update(args.name))
+    return _answer(host, await plugin_actions(host).marketplaces.update(args.name))
 
 
 def _remove_marketplace(host: VerbHost, args: OneMarketplace) -> Answer:
-    return _answer(host, _actions(host).marketplaces.remove(args.name))
+    return _answer(host, plugin_actions(host).marketplaces.remove(args.name))
 
 
 def _answer(
     host: VerbHost, reply: PluginReply, agreed: Iterable[str] = (), pending: tuple[NeedsAgreement, ...] = ()
 ) -> Answer:
-    answer = told(
-        "\n".join((*agreed, reply.text)), reply.data, exit_code=DONE if reply.is_done and not pending else FAILED
-    )
+    answer = told("\n".join((*agreed, reply.text)), reply.data, ok=reply.is_done and not pending)
     return msgspec.structs.replace(answer, pending=pending, notices=tuple(host.settings.ignored))
 
 
@@ -188,32 +184,6 @@ def _pending(proposal: Proposal, args: InstallPlugin | UpdatePlugin) -> NeedsAgr
         purpose="To agree to exactly this content",
         arguments=msgspec.structs.replace(args, agree=proposal.digest[:DIGEST_TYPED]),
     )
-
-
-def _menu(host: VerbHost, _: NoArguments) -> Answer:
-    return Answer(outcome=main_menu(_actions(host).list_all().data))
-
-
-def _manage(host: VerbHost, args: OnePlugin) -> Answer:
-    return _found(plugin_menu(_actions(host).list_all().data, args.name), args.name)
-
-
-def _marketplaces(host: VerbHost, _: NoArguments) -> Answer:
-    return Answer(outcome=marketplaces_menu(_actions(host).marketplaces.list_all().data))
-
-
-def _browse(host: VerbHost, args: OneMarketplace) -> Answer:
-    return _found(marketplace_menu(_actions(host).marketplaces.list_all().data, args.name), args.name)
-
-
-def _found(menu: CommandChoice | None, name: str) -> Answer:
-    if menu is None:
-        raise InvalidPlugin(f"there is no {single_line(name)} here")
-    return Answer(outcome=menu)
-
-
-def _scope(host: VerbHost, args: OneOffer) -> Answer:
-    return Answer(outcome=scope_menu(args.plugin))
 
 
 def _reload(host: VerbHost, _: NoArguments) -> Answer:
@@ -235,7 +205,7 @@ MARKETPLACES: Final = Family(
         Verb("add", "add a marketplace", NewMarketplace, _add_marketplace),
         Verb("update", "refresh one marketplace, or all", AnyMarketplace, _update_marketplaces),
         Verb("remove", "remove a marketplace and its plugins", OneMarketplace, _remove_marketplace),
-        MenuVerb("menu", "", NoArguments, _marketplaces),
+        MenuVerb("menu", "", NoArguments, "plugins.menu:marketplaces_menu"),
     ),
 )
 FAMILY: Final = Family(
@@ -262,9 +232,9 @@ FAMILY: Final = Family(
         Verb("uninstall", "remove a plugin", OnePlugin, _uninstall, aliases=("remove",)),
         MARKETPLACES,
         ConversationVerb("reload", "reopen this session with the current plugins", NoArguments, _reload),
-        MenuVerb("menu", "", NoArguments, _menu),
-        MenuVerb("manage", "", OnePlugin, _manage),
-        MenuVerb("browse", "", OneMarketplace, _browse),
-        MenuVerb("scope", "", OneOffer, _scope),
+        MenuVerb("menu", "", NoArguments, "plugins.menu:main_menu"),
+        MenuVerb("manage", "", OnePlugin, "plugins.menu:plugin_menu"),
+        MenuVerb("browse", "", OneMarketplace, "plugins.menu:marketplace_menu"),
+        MenuVerb("scope", "", OneOffer, "plugins.menu:scope_menu"),
     ),
 )

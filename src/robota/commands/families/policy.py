@@ -8,16 +8,14 @@ import msgspec
 
 from robota.commands.policy_bench import PolicyBench, past_sessions
 from robota.commands.verb import (
-    DONE,
-    FAILED,
     USAGE,
     Answer,
-    Failure,
     Family,
     Option,
     Positional,
     ShellCommand,
     Verb,
+    always,
     told,
 )
 from robota.commands.verb_host import VerbHost
@@ -101,7 +99,7 @@ def _test(host: VerbHost, args: CheckRules) -> Answer:
     lines = [f"FAILED  {_line(result.case.title)}\n        {_difference(result)}" for result in failed]
     lines.append(f"{passed} of {len(results)} policy tests passed.")
     data = {"passed": passed, "failed": [_result_json(result) for result in failed]}
-    return told("\n".join(lines), data, exit_code=FAILED if failed else DONE)
+    return told("\n".join(lines), data, ok=not failed)
 
 
 def _simulate(host: VerbHost, args: InMode) -> Answer:
@@ -117,16 +115,12 @@ def _simulate(host: VerbHost, args: InMode) -> Answer:
     return told("\n".join(_replayed_lines(replayed, len(names))), _replayed_json(replayed, len(names)))
 
 
-def _explain(error: Exception) -> Failure:
-    return Failure(str(error), USAGE)
-
-
 FAMILY: Final = Family(
     name="policy",
     about="Explain, test and simulate permission rules.",
     description="explain, test and simulate permission rules",
     problems=(CaseProblem,),
-    explain=_explain,
+    explain=always(USAGE),
     verbs=(
         Verb("explain", "show the decision for a call, and the reason", ExplainCall, _explain_call),
         Verb("test", "run policy tests; exit with 1 if one fails", CheckRules, _test),

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.commands.verb import Answer, Family, NoArguments, ShellVerb, VerbFailed, raw
+from robota.commands.verb import Answer, Family, NoArguments, ShellVerb, VerbFailed, json_text, raw
 from robota.commands.verb_host import VerbHost
 from robota.protocol.codec import ProtocolError, decode_messages, encode
 from robota.protocol.schema import protocol_schema
@@ -24,7 +24,7 @@ def _state(host: VerbHost, _: NoArguments) -> Answer:
 
 def _schema(host: VerbHost, _: NoArguments) -> Answer:
     schema = protocol_schema()
-    return raw(msgspec.json.format(msgspec.json.encode(schema), indent=2).decode(), schema)
+    return raw(json_text(schema), schema)
 
 
 FAMILY: Final = Family(

@@ -10,7 +10,6 @@ import msgspec
 
 from robota.commands.arguments import written
 from robota.commands.verb import (
-    FAILED,
     Answer,
     ConversationVerb,
     Failure,
@@ -208,7 +207,7 @@ async def _rewind(host: VerbHost, verb: str, args: Rewinding, request: RewindReq
                 line = f"/rewind {verb} {_confirmed(args, preview.state)}"
                 return _unconfirmed(host, RewindShown(result=preview, line=line))
             if not is_confirmed:
-                return told("Nothing was changed.", exit_code=FAILED)
+                return told("Nothing was changed.", ok=False)
             request = msgspec.structs.replace(request, state=preview.state)
             has_saved = preview.saved_new_work
         result = await target.service.carry_out(request)

@@ -10,16 +10,15 @@ import msgspec
 from robota.app.extensions import session_plugins
 from robota.app.knowledge.skills import skill_finder
 from robota.commands.verb import (
-    DONE,
     FAILED,
     Answer,
-    Failure,
     Family,
     NoArguments,
     Option,
     Positional,
     Verb,
     VerbFailed,
+    always,
     raw,
     table,
     told,
@@ -95,7 +94,7 @@ def _validate(host: VerbHost, _: NoArguments) -> Answer:
     lines = [f"{single_line(skill.path, 4096)}: {single_line('; '.join(skill.problems), 1000)}" for skill in wrong]
     lines.append(f"{len(library.all)} found, {len(wrong)} with fields that have no effect.")
     data = [_as_json(library, skill) for skill in wrong]
-    return told("\n".join(lines), data, exit_code=FAILED if wrong else DONE)
+    return told("\n".join(lines), data, ok=not wrong)
 
 
 def _new(host: VerbHost, args: NewSkill) -> Answer:
@@ -151,16 +150,12 @@ def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
     }
 
 
-def _explain(error: Exception) -> Failure:
-    return Failure(str(error))
-
-
 FAMILY: Final = Family(
     name="skills",
     about="Manage the skills and prompt commands of the project and your own.",
     description="list, show, create and validate skills and prompt commands",
     default="list",
-    explain=_explain,
+    explain=always(FAILED),
     verbs=(
         Verb("list", "list all of them, and which are shadowed by another of the same name", NoArguments, _list),
         Verb("show", "print the content of one", OneSkill, _show),

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from robota.commands.verb import (
-    DONE,
     FAILED,
     USAGE,
     Answer,
@@ -25,6 +24,7 @@ from robota.commands.verb import (
 )
 from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
+from robota.config.launch_options import LaunchOptions
 from robota.contracts.tool import AnyTool
 from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name, schema_of
@@ -69,6 +69,17 @@ def _tool_json(tool: AnyTool) -> dict[str, Any]:
     }
 
 
+def launch_for(host: VerbHost, args: CallOptions) -> LaunchOptions:
+    """The options of a session that makes these calls."""
+    return msgspec.structs.replace(
+        host.launch,
+        needs_model=True,
+        permission_mode=args.permission_mode,
+        allowed_tools=args.allowed_tools,
+        disallowed_tools=args.disallowed_tools,
+    )
+
+
 async def _run(host: VerbHost, args: RunTool) -> Answer:
     from robota.app.tool_call import run_tool
 
@@ -78,13 +89,7 @@ async def _run(host: VerbHost, args: RunTool) -> Answer:
         raise WrongArguments(f"There is no tool {args.tool!r}. The tools are: {names}.")
     if args.words is not None and args.args is not None:
         raise WrongArguments("The arguments were given twice. Nothing was run.")
-    launch = msgspec.structs.replace(
-        host.launch,
-        needs_model=True,
-        permission_mode=args.permission_mode,
-        allowed_tools=args.allowed_tools,
-        disallowed_tools=args.disallowed_tools,
-    )
+    launch = launch_for(host, args)
     executed = await run_tool(launch, host.env, tools[args.tool].name, _arguments(args.words or args.args or "{}"))
     if executed.status != "success" and not host.wants_all:
         raise VerbFailed(f"{executed.status}: {executed.reason or executed.result.content}")
@@ -96,8 +101,7 @@ async def _run(host: VerbHost, args: RunTool) -> Answer:
         "view": executed.result.view,
         "reason": executed.reason,
     }
-    answer = raw(executed.result.content, outcome)
-    return msgspec.structs.replace(answer, exit_code=DONE if executed.status == "success" else FAILED)
+    return raw(executed.result.content, outcome, ok=executed.status == "success")
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -30,7 +30,6 @@ class DecideTrust(msgspec.Struct, frozen=True, kw_only=True):
         ValuesOption(
             "allow its instruction files to import these files from outside the workspace, as they are now",
             "FILE",
-            group="what",
         ),
     ] = ()
 

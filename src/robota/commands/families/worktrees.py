@@ -8,7 +8,18 @@ import msgspec
 
 from robota.agents.worktrees.manage import FoundWorktree, list_worktrees, remove_worktree
 from robota.app.hooks import workspace_hooks
-from robota.commands.verb import Answer, Failure, Family, NoArguments, Option, Positional, Verb, table, told
+from robota.commands.verb import (
+    FAILED,
+    Answer,
+    Family,
+    NoArguments,
+    Option,
+    Positional,
+    Verb,
+    always,
+    table,
+    told,
+)
 from robota.commands.verb_host import VerbHost
 from robota.contracts.hook import LifecycleHooks
 from robota.text.visible import single_line
@@ -67,17 +78,13 @@ def _as_json(worktree: FoundWorktree) -> dict[str, Any]:
     }
 
 
-def _explain(error: Exception) -> Failure:
-    return Failure(str(error))
-
-
 FAMILY: Final = Family(
     name="worktree",
     about="Manage the worktrees created by sessions (robota -w).",
     description="list and remove worktrees created by sessions (-w)",
     default="list",
     problems=(GitError,),
-    explain=_explain,
+    explain=always(FAILED),
     verbs=(
         Verb("list", "list worktrees, and what removing each would lose", NoArguments, _list),
         Verb("remove", "remove a worktree; commits are always kept", RemoveWorktree, _remove),

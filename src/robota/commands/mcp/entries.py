@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.commands.families.mcp import AddServer, ImportServers, OneServer, RemoveServer
-from robota.commands.verb import ADDRESS, DONE, FAILED, Answer, VerbFailed, raw, told
+from robota.commands.verb import ADDRESS, Answer, VerbFailed, json_text, raw, told
 from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
 from robota.config.paths import LOCAL_SETTINGS, home_directory, settings_path
@@ -140,12 +140,9 @@ def get_entry(host: VerbHost, args: OneServer) -> Answer:
     problem = problem_with_server(args.server, server.entry)
     if problem is not None and not host.wants_all:
         host.tell(f"The server does not start: {problem}.")
-    answer = raw(
-        f"{args.server}  ({single_line(server.where, 4096)})\n{_json_text(entry)}",
-        {"name": args.server, "where": server.where, "entry": entry},
-    )
-    is_well = problem is None or host.wants_all
-    return msgspec.structs.replace(answer, exit_code=DONE if is_well else FAILED)
+    text = f"{args.server}  ({single_line(server.where, 4096)})\n{json_text(entry)}"
+    data = {"name": args.server, "where": server.where, "entry": entry}
+    return raw(text, data, ok=problem is None or host.wants_all)
 
 
 def remove_entry(host: VerbHost, args: RemoveServer) -> Answer:
@@ -190,7 +187,7 @@ def import_entries(host: VerbHost, args: ImportServers) -> Answer:
         lines.append(f"{args.agent} has no MCP servers to import.")
     is_complete = not missing and len(added) == len(chosen)
     data = [{"name": each.robota_name, "entry": mask_settings(each.entry)} for each in added]
-    return msgspec.structs.replace(raw("\n".join(lines), data), exit_code=DONE if is_complete else FAILED)
+    return raw("\n".join(lines), data, ok=is_complete)
 
 
 def _problem_with(foreign: ForeignEntry, present: Mapping[str, Any], *, replace: bool) -> str | None:
@@ -203,10 +200,6 @@ def _problem_with(foreign: ForeignEntry, present: Mapping[str, Any], *, replace:
 def _import_lines(foreign: ForeignEntry, done: str) -> Iterator[str]:
     renamed = "" if foreign.robota_name == foreign.name else f" as {foreign.robota_name}"
     yield f"{single_line(foreign.name)} of {single_line(foreign.where, 4096)} {done}{renamed}:"
-    yield _json_text(mask_settings(foreign.entry))
+    yield json_text(mask_settings(foreign.entry))
     if foreign.left_out:
         yield f"  without {', '.join(map(single_line, foreign.left_out))}, which Robota does not support"
-
-
-def _json_text(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from robota.app.extensions import configured_servers, outside_code, session_plugins
 from robota.commands.families.mcp import OneServer
-from robota.commands.verb import DONE, FAILED, Answer, NoArguments, VerbFailed, told
+from robota.commands.verb import Answer, NoArguments, VerbFailed, told
 from robota.commands.verb_host import VerbHost
 from robota.config.settings.load import load_settings
 from robota.extensions.mcp.pinned_tools import ToolChange
@@ -73,7 +73,7 @@ def _shown(reports: tuple[ServerReport, ...]) -> Answer:
     """The reports; the exit code is 0 if every server works and nothing waits for approval."""
     in_need = any(report.failure or report.pin_problem or report.changes for report in reports)
     lines = (line for report in reports for line in _lines(report))
-    return told("\n".join(lines), [_as_json(report) for report in reports], exit_code=FAILED if in_need else DONE)
+    return told("\n".join(lines), [_as_json(report) for report in reports], ok=not in_need)
 
 
 def _as_json(report: ServerReport) -> dict[str, Any]:

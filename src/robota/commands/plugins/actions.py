@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from robota.commands.plugins.description import component_lines, difference_lines, heading_text, note_lines, plugin_json
-from robota.commands.plugins.marketplaces import MarketplaceActions, declared_marketplaces
+from robota.commands.plugins.marketplaces import DeclaredMarketplaces, MarketplaceActions, declared_marketplaces
 from robota.commands.plugins.reply import PluginReply, Proposal, joined, refusal
 from robota.config.settings.layers import WORKSPACE_LAYERS
 from robota.config.settings.load import Settings
@@ -14,12 +14,14 @@ from robota.config.trust.lock_file import AgreementKind, agreements, changed_par
 from robota.config.trust.sources import snapshot_of_tree
 from robota.extensions.plugins.active import installed_for
 from robota.extensions.plugins.contents import read_contents
-from robota.extensions.plugins.installer import PluginCandidate, PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.origins import MarketplaceOrigin, Origin, parse_typed_source
 from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin, PluginStore
 from robota.extensions.plugins.versions import is_older
 from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.extensions.plugins.installer import PluginCandidate, PluginInstaller
 
 SETTING: Final = "enabledPlugins"
 IN_EFFECT: Final = "This applies to new sessions; to apply it to a running one: /plugin reload"
@@ -39,9 +41,21 @@ class PluginActions:
         self._env = env
         self._agrees = agrees
         self._store = PluginStore(env)
-        declared = declared_marketplaces(settings, project)
-        self._installer = PluginInstaller(self._store, declared.sources, env)
-        self.marketplaces = MarketplaceActions(self._installer, project, declared.problems)
+
+    @cached_property
+    def _declared(self) -> DeclaredMarketplaces:
+        return declared_marketplaces(self._settings, self._project)
+
+    @cached_property
+    def _installer(self) -> "PluginInstaller":
+        from robota.extensions.plugins.installer import PluginInstaller  # listing plugins does not need it
+
+        return PluginInstaller(self._store, self._declared.sources, self._env)
+
+    @cached_property
+    def marketplaces(self) -> MarketplaceActions:
+        """What can be done with marketplaces."""
+        return MarketplaceActions(self._installer, self._project, self._declared.problems)
 
     def uninstall(self, name: str) -> PluginReply:
         plugin = self._installed(name)
@@ -90,6 +104,14 @@ class PluginActions:
         return not plugin.is_enabled or self._settings.values.enabled_plugins.get(plugin.id) is False
 
     def show(self, name: str) -> PluginReply:
+        from robota.commands.plugins.description import (
+            component_lines,
+            difference_lines,
+            heading_text,
+            note_lines,
+            plugin_json,
+        )
+
         plugin = self._installed(name)
         root = self._store.files_of(plugin)
         snapshot = snapshot_of_tree(root)
@@ -153,7 +175,7 @@ class PluginActions:
                 return PluginReply(text=f"{plugin.id} is up to date.", data={"id": plugin.id, "updated": False})
             return self._decide(candidate)
 
-    def _is_unchanged(self, candidate: PluginCandidate) -> bool:
+    def _is_unchanged(self, candidate: "PluginCandidate") -> bool:
         """Whether the user agreed to exactly this content before and it is installed."""
         old = candidate.replaces
         agreement = None if old is None else agreements(AgreementKind.PLUGIN, self._env).get(old.key)
@@ -164,10 +186,12 @@ class PluginActions:
             and not candidate.changes
         )
 
-    def _decide(self, candidate: PluginCandidate) -> PluginReply:
+    def _decide(self, candidate: "PluginCandidate") -> PluginReply:
         """Install a candidate if the user agrees to it."""
+        from robota.commands.plugins.description import plugin_json, proposal_text
+
         plugin = candidate.plugin
-        proposal = Proposal(text=_proposal_text(candidate), digest=plugin.digest)
+        proposal = Proposal(text=proposal_text(candidate), digest=plugin.digest)
         data = plugin_json(plugin, candidate.contents, candidate.files)
         verb = "installed" if candidate.replaces is None else "updated"
         if not self._agrees(proposal):
@@ -224,13 +248,3 @@ class PluginActions:
         """Whether the settings of the project, not those of the user, enable a plugin."""
         origin = self._settings.origin((SETTING, plugin))
         return origin is not None and origin.layer in WORKSPACE_LAYERS
-
-
-def _proposal_text(candidate: PluginCandidate) -> str:
-    plugin, contents = candidate.plugin, candidate.contents
-    lines = [heading_text(plugin, contents), "It contains:", *component_lines(plugin, contents, candidate.files)]
-    lines += note_lines(contents, candidate.left_out)
-    if candidate.replaces is not None:
-        lines.append("Differences from what you agreed to:")
-        lines += difference_lines(candidate.changes)
-    return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from robota.app.knowledge.plugin_skills import skills_of
 from robota.config.trust.change_text import change_lines
@@ -14,6 +14,9 @@ from robota.knowledge.agent_file import AgentFile, agent_file
 from robota.knowledge.output_styles import OutputStyle, output_style
 from robota.knowledge.skills.skill import SkillKind
 from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.extensions.plugins.installer import PluginCandidate
 
 # Long enough for any command that is meant to be read.
 MAX_TEXT: Final = 4096
@@ -123,3 +126,14 @@ def _server_text(entry: Any) -> str:
         case {"url": str(url)}:
             return f"at {_text(url)}"
     return "is not a valid entry"
+
+
+def proposal_text(candidate: "PluginCandidate") -> str:
+    """What the user is asked to agree to."""
+    plugin, contents = candidate.plugin, candidate.contents
+    lines = [heading_text(plugin, contents), "It contains:", *component_lines(plugin, contents, candidate.files)]
+    lines += note_lines(contents, candidate.left_out)
+    if candidate.replaces is not None:
+        lines.append("Differences from what you agreed to:")
+        lines += difference_lines(candidate.changes)
+    return "\n".join(lines)

@@ -1,17 +1,19 @@
 """Manages marketplaces."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from robota.commands.plugins.reply import PluginReply, joined, refusal
 from robota.config.settings.load import Settings
-from robota.extensions.plugins.installer import PluginInstaller
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.origins import Source, parse_typed_source, parse_written_source
 from robota.extensions.plugins.store import KnownMarketplace
 from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.extensions.plugins.installer import PluginInstaller
 
 
 class DeclaredMarketplaces(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +38,7 @@ def declared_marketplaces(settings: Settings, project: Path) -> DeclaredMarketpl
 class MarketplaceActions:
     """Manages the marketplaces of the user and of the settings. Raises like `PluginActions`."""
 
-    def __init__(self, installer: PluginInstaller, project: Path, problems: tuple[str, ...]) -> None:
+    def __init__(self, installer: "PluginInstaller", project: Path, problems: tuple[str, ...]) -> None:
         self._installer = installer
         self._project = project
         self._problems = problems

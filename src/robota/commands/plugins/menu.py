@@ -4,6 +4,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from robota.commands.families.plugins import OneMarketplace, OneOffer, OnePlugin, plugin_actions
+from robota.commands.verb import Answer, NoArguments
+from robota.commands.verb_host import VerbHost
+from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 from robota.text.visible import single_line
 
@@ -12,8 +16,9 @@ NONE_INSTALLED: Final = "No plugin is installed."
 NONE_KNOWN: Final = "No marketplace is configured."
 
 
-def main_menu(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
+def main_menu(host: VerbHost, _: NoArguments) -> Answer:
     """The installed plugins, and what else can be done."""
+    plugins: Sequence[Mapping[str, Any]] = plugin_actions(host).list_all().data
     installed = [
         _option(each["id"], f"manage {_quoted(each['id'])}", f"{each['scope']}, {each['state']}") for each in plugins
     ]
@@ -23,15 +28,13 @@ def main_menu(plugins: Sequence[Mapping[str, Any]]) -> CommandChoice:
         _option("reload", "reload", "reopen this session with the current plugins"),
     )
     title = f"{len(plugins)} plugin{'s are' if len(plugins) != 1 else ' is'} installed." if plugins else NONE_INSTALLED
-    return CommandChoice(title=title, options=(*installed, *others))
+    return _menu(title, *installed, *others)
 
 
-def plugin_menu(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
-    """What can be done with a plugin; None if it is not installed."""
-    found = next((each for each in plugins if each["id"] == name), None)
-    if found is None:
-        return None
-    is_on = "disabled" not in found["state"]
+def plugin_menu(host: VerbHost, args: OnePlugin) -> Answer:
+    """What can be done with a plugin."""
+    plugin = _named(plugin_actions(host).list_all().data, "id", args.name)
+    is_on = "disabled" not in plugin["state"]
     switch = ("disable", "keep it installed, but unused") if is_on else ("enable", "use it again")
     actions = (
         ("show", "what it contains"),
@@ -39,14 +42,15 @@ def plugin_menu(plugins: Sequence[Mapping[str, Any]], name: str) -> CommandChoic
         ("update", "fetch it again; changes are shown first"),
         ("uninstall", "remove it"),
     )
-    return CommandChoice(
-        title=f"{single_line(name)} {found['version'] or ''} ({found['scope']}) is {found['state']}.",
-        options=tuple(_option(verb, f"{verb} {_quoted(name)}", detail) for verb, detail in actions),
+    return _menu(
+        f"{single_line(args.name)} {plugin['version'] or ''} ({plugin['scope']}) is {plugin['state']}.",
+        *(_option(verb, f"{verb} {_quoted(args.name)}", detail) for verb, detail in actions),
     )
 
 
-def marketplaces_menu(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
+def marketplaces_menu(host: VerbHost, _: NoArguments) -> Answer:
     """The marketplaces, and how to add one."""
+    known: Sequence[Mapping[str, Any]] = plugin_actions(host).marketplaces.list_all().data
     listed = [
         _option(each["name"], f"browse {_quoted(each['name'])}", f"{len(each['plugins'])} plugins") for each in known
     ]
@@ -54,35 +58,42 @@ def marketplaces_menu(known: Sequence[Mapping[str, Any]]) -> CommandChoice:
         _option("add", "marketplace add ", "a path, a URL or a GitHub owner/name that you type"),
         *([_option("update", "marketplace update", "fetch all lists again")] if known else []),
     ]
-    title = "Which marketplace?" if known else NONE_KNOWN
-    return CommandChoice(title=title, options=(*listed, *others))
+    return _menu("Which marketplace?" if known else NONE_KNOWN, *listed, *others)
 
 
-def marketplace_menu(known: Sequence[Mapping[str, Any]], name: str) -> CommandChoice | None:
-    """What a marketplace offers; None if it is not known."""
-    found = next((each for each in known if each["name"] == name), None)
-    if found is None:
-        return None
+def marketplace_menu(host: VerbHost, args: OneMarketplace) -> Answer:
+    """What a marketplace offers."""
+    name = args.name
+    marketplace = _named(plugin_actions(host).marketplaces.list_all().data, "name", name)
     offered = [
         _option(each.name, f"scope {_quoted(f'{each.name}@{name}')}", f"{each.version} {each.description}".strip())
-        for each in found["plugins"]
+        for each in marketplace["plugins"]
     ]
     others = (
         _option("refresh", f"marketplace update {_quoted(name)}", "fetch its list again"),
         _option("remove", f"marketplace remove {_quoted(name)}", "and the plugins that came from it"),
     )
-    return CommandChoice(title=f"{single_line(name)} offers {len(offered)} plugins.", options=(*offered, *others))
+    return _menu(f"{single_line(name)} offers {len(offered)} plugins.", *offered, *others)
 
 
-def scope_menu(plugin: str) -> CommandChoice:
+def scope_menu(host: VerbHost, args: OneOffer) -> Answer:
     """The choice of the scope. What the plugin contains is shown before anything is installed."""
-    return CommandChoice(
-        title=f"Where should {single_line(plugin)} be installed? Its contents are shown first.",
-        options=(
-            _option("you", f"install {_quoted(plugin)} --scope user", "in all your projects"),
-            _option("this project", f"install {_quoted(plugin)} --scope project", "only here"),
-        ),
+    return _menu(
+        f"Where should {single_line(args.plugin)} be installed? Its contents are shown first.",
+        _option("you", f"install {_quoted(args.plugin)} --scope user", "in all your projects"),
+        _option("this project", f"install {_quoted(args.plugin)} --scope project", "only here"),
     )
+
+
+def _named(entries: Sequence[Mapping[str, Any]], field: str, name: str) -> Mapping[str, Any]:
+    entry = next((each for each in entries if each[field] == name), None)
+    if entry is None:
+        raise InvalidPlugin(f"there is no {single_line(name)} here")
+    return entry
+
+
+def _menu(title: str, *options: CommandOption) -> Answer:
+    return Answer(outcome=CommandChoice(title=title, options=options))
 
 
 def _option(label: str, line: str, detail: str) -> CommandOption:

@@ -10,7 +10,7 @@ from robota.commands.families.sessions import DeleteSession, ForkSession, Import
 from robota.commands.sessions.listing import age
 from robota.commands.sessions.searching import age_ms
 from robota.commands.sessions.selection import named_session, own_directory, project_of, session_places
-from robota.commands.verb import DONE, FAILED, Answer, shown, told
+from robota.commands.verb import Answer, shown, told
 from robota.commands.verb_host import VerbHost
 from robota.config.paths import user_directory
 from robota.log.catalogue.places import session_directories
@@ -90,7 +90,7 @@ def import_sessions(host: VerbHost, args: ImportSessions) -> Answer:
         for each in imported
     ]
     is_complete = len(imported) == len(args.files)
-    return told("\n".join(lines) or "Nothing was imported.", imported, exit_code=DONE if is_complete else FAILED)
+    return told("\n".join(lines) or "Nothing was imported.", imported, ok=is_complete)
 
 
 def _import(host: VerbHost, path: Path) -> dict[str, Any]:

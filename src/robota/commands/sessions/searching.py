@@ -12,7 +12,7 @@ from robota.clients.terminal.width import wants_colour, wrapped
 from robota.commands.families.sessions import SearchSessions
 from robota.commands.sessions.listing import age, session_json
 from robota.commands.sessions.selection import own_directory, project_of, stored_sessions
-from robota.commands.verb import DONE, FAILED, Answer, RawOutput, told
+from robota.commands.verb import Answer, RawOutput, told
 from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
 from robota.log.search.search import FOUND, FOUND_END, FoundPassage, FoundSession, SearchQuery, match_expression, search
@@ -48,7 +48,7 @@ def search_sessions(host: VerbHost, args: SearchSessions) -> Answer:
     answer = told(
         "\n".join(_marked(lines, "", "")) or "No session matches.",
         [_match_json(match) for match in matches],
-        exit_code=DONE if matches else FAILED,
+        ok=bool(matches),
     )
     if lines and wants_colour(sys.stdout, host.env) and host.opened is None:
         pieces = (f"{line}\n".encode() for line in _marked(lines, f"\x1b[{BOLD}m", "\x1b[0m"))

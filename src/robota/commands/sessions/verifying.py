@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from robota.commands.families.sessions import VerifySession
 from robota.commands.sessions.selection import newest_session, noted_end, project_of, stored_sessions
-from robota.commands.verb import CONFIGURATION, DONE, FAILED, Answer, VerbFailed, shown_parts
+from robota.commands.verb import CONFIGURATION, Answer, VerbFailed, shown_parts
 from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
 from robota.log.catalogue.find import find_catalogued
@@ -30,8 +30,7 @@ def verify_session(host: VerbHost, args: VerifySession) -> Answer:
         raise
     except (LogError, ConfigError) as error:
         raise VerbFailed(str(error), CONFIGURATION) from error
-    exit_code = DONE if report.broken is None else FAILED
-    return shown_parts(_parts(path, report, noted), _report_json(path, report, noted), exit_code=exit_code)
+    return shown_parts(_parts(path, report, noted), _report_json(path, report, noted), ok=report.broken is None)
 
 
 def _parts(path: Path, report: VerifyReport, noted: ChainHead | None) -> tuple[SimpleView, ...]:

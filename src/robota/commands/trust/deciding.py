@@ -1,6 +1,5 @@
 """Shows what a workspace would load, and asks whether to trust it."""
 
-import time
 from typing import Final
 
 from robota.commands.families.trust import DecideTrust
@@ -13,7 +12,7 @@ from robota.commands.trust.files import (
     show_programs,
     undecided_files,
 )
-from robota.commands.verb import DONE, FAILED, Answer, RawOutput, printed
+from robota.commands.verb import Answer, RawOutput, WrongArguments, printed
 from robota.commands.verb_host import VerbHost
 from robota.config.settings.load import Settings, load_settings
 from robota.config.trust.change_text import change_lines
@@ -28,6 +27,7 @@ from robota.config.trust.decision import (
 )
 from robota.config.trust.outside_files import OutsideFileAnswers
 from robota.config.trust.own_files import note_own, own_changes, own_parts
+from robota.log.chain.writer import wall_clock_ms
 from robota.text.visible import single_line
 
 MAX_PATH: Final = 4096
@@ -37,6 +37,8 @@ NOW_TRUSTED: Final = "This workspace is now trusted in its current state."
 
 def decide_trust(host: VerbHost, args: DecideTrust) -> Answer:
     """Decide, or show; the exit code is 0 if the workspace is trusted afterwards, or has no configuration."""
+    if args.import_ and (args.show or args.yes or args.revoke or args.own):
+        raise WrongArguments("--import cannot be combined with another option. Nothing was changed.")
     if args.revoke:
         is_done = _revoke(host)
     elif args.own:
@@ -49,8 +51,7 @@ def decide_trust(host: VerbHost, args: DecideTrust) -> Answer:
         is_done = _decide_on_programs(host, args) and is_trusted
     trust = load_settings(host.root, host.env).trust
     data = {"root": str(host.root), "state": None if trust is None else trust.state, "ok": is_done}
-    answer = printed(RawOutput(()), data)
-    return Answer(outcome=answer.outcome, data=data, output=answer.output, exit_code=DONE if is_done else FAILED)
+    return printed(RawOutput(()), data, ok=is_done)
 
 
 def ask_if_needed(host: VerbHost) -> None:
@@ -85,7 +86,7 @@ def _decide(host: VerbHost, args: DecideTrust) -> bool:
     if trust.is_given:
         return _decide_on_files(host, settings, trust, args)
     if args.yes:
-        remember("yes", trust.snapshot, host.env, _now_ms())
+        remember("yes", trust.snapshot, host.env, wall_clock_ms())
         host.say(NOW_TRUSTED)
         return True
     if not host.can_ask:
@@ -112,7 +113,7 @@ def _decide_on_files(host: VerbHost, settings: Settings, trust: Trust, args: Dec
         host.say(f"{told_as} To see them: robota instructions")
     needs_decision = say_files_to_run(host, settings) or has_instructions
     if args.yes:
-        remember("yes", trust.snapshot, host.env, _now_ms())
+        remember("yes", trust.snapshot, host.env, wall_clock_ms())
         host.say(NOW_TRUSTED)
     elif needs_decision and host.can_ask:
         _ask(host, trust)
@@ -161,7 +162,7 @@ def _ask(host: VerbHost, trust: Trust, *, tells_no: bool = True) -> bool:
         if tells_no:
             host.say("Not decided; its configuration is ignored this time.")
         return False
-    remember("yes" if decision else "no", trust.snapshot, host.env, _now_ms())
+    remember("yes" if decision else "no", trust.snapshot, host.env, wall_clock_ms())
     if decision:
         agree_to_programs(host, load_settings(trust.snapshot.root, host.env))
     if decision or tells_no:
@@ -211,10 +212,6 @@ def _review_own(host: VerbHost) -> bool:
         if decision is False:
             host.say("Nothing was saved; robota doctor keeps reporting it. Change or remove what you do not want.")
         return False
-    note_own(parts, host.env, _now_ms())
+    note_own(parts, host.env, wall_clock_ms())
     host.say("Saved in robota.lock. robota doctor reports later changes.")
     return True
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

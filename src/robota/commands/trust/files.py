@@ -4,7 +4,6 @@ Files outside it that its instructions include, once for each version; and files
 run, when they changed since the user agreed.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +22,7 @@ from robota.config.trust.outside_files import OutsideFileAnswers
 from robota.engine.runtime.options import DEFAULT_MODE
 from robota.knowledge.instructions.loader import UndecidedFile
 from robota.knowledge.instructions.reading import FileContent, FileNotRead, read_outside_project
+from robota.log.chain.writer import wall_clock_ms
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def ask_about_outside_files(host: VerbHost, settings: Settings) -> None:
             if decision is None:
                 host.say("Not decided; unanswered files are ignored this time.")
                 return
-            answers.remember("yes" if decision else "no", file.path, file.data, _now_ms())
+            answers.remember("yes" if decision else "no", file.path, file.data, wall_clock_ms())
 
 
 def agree_to_files(host: VerbHost, paths: Sequence[str]) -> None:
@@ -60,7 +60,7 @@ def agree_to_files(host: VerbHost, paths: Sequence[str]) -> None:
     answers = OutsideFileAnswers(host.root, host.env)
     for path in paths:
         content = _read(host.path(path))
-        answers.remember("yes", content.path, content.data, _now_ms())
+        answers.remember("yes", content.path, content.data, wall_clock_ms())
         host.say(f"{single_line(content.path, MAX_PATH)} is now included here, in its current state.")
 
 
@@ -141,7 +141,3 @@ def _code(host: VerbHost, settings: Settings) -> "OutsideCode | None":
         configured_servers(settings, plugins, code, root, root, env)
         add_hook_programs(settings, plugins, code, root)
     return code
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -10,7 +10,7 @@ import msgspec
 from robota.app.intents import place_of_intents
 from robota.commands.sessions.searching import since_ms
 from robota.commands.sessions.selection import noted_end, own_directory, stored_sessions
-from robota.commands.verb import DONE, FAILED, USAGE, Answer, Failure, Family, Option, RawOutput, Verb, told
+from robota.commands.verb import USAGE, Answer, Family, Option, RawOutput, Verb, always, told
 from robota.commands.verb_host import VerbHost
 from robota.config.errors import ConfigError
 from robota.intents.intent_files import open_plain
@@ -44,18 +44,13 @@ def _report(host: VerbHost, args: AuditProject) -> Answer:
     now = wall_clock_ms()
     since = since_ms(args.since, now) if args.since else 0
     audit = _audit(host, stored_sessions(host, everywhere=args.all), since, now)
-    exit_code = DONE if audit.is_sound else FAILED
     if args.output is not None and (host.opened is not None or not host.wants_all):
         path = host.path(args.output)
         _write(path, _page(audit, args.format), force=args.force)
-        return told(f"The page was written to {path}.", audit, exit_code=exit_code)
+        return told(f"The page was written to {path}.", audit, ok=audit.is_sound)
     text = "" if host.wants_all and host.opened is None else _page(audit, args.format)
-    answer = told(text.rstrip("\n"), audit, exit_code=exit_code)
+    answer = told(text.rstrip("\n"), audit, ok=audit.is_sound)
     return msgspec.structs.replace(answer, output=RawOutput([text.encode()]))
-
-
-def _explain(error: Exception) -> Failure:
-    return Failure(str(error), USAGE)
 
 
 FAMILY: Final = Family(
@@ -63,7 +58,7 @@ FAMILY: Final = Family(
     about="Report what agents were asked to do, who approved what, what was sent out, and whether the logs are intact.",
     description="report what agents did here, who approved it, what was sent out",
     main=Verb("audit", "report what agents did here, who approved it, what was sent out", AuditProject, _report),
-    explain=_explain,
+    explain=always(USAGE),
 )
 
 

@@ -11,7 +11,7 @@ import msgspec
 from robota.app.rewinding.bisect import Bisection, ForbiddenTest, bisect
 from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.commands.sessions.selection import session_with_checkpoints, session_workspace
-from robota.commands.verb import DONE, FAILED, Answer, Failure, Family, Option, Positional, ShellVerb, VerbFailed, told
+from robota.commands.verb import Answer, Failure, Family, Option, Positional, ShellVerb, VerbFailed, told
 from robota.commands.verb_host import VerbHost
 from robota.config.paths import user_directory
 from robota.engine.rewind.bisect import SearchResult, Trial, WorkspaceState
@@ -65,7 +65,7 @@ async def bisect_session(host: VerbHost, args: BisectSession) -> Answer:
     calls = [_account(suspect, log, history, store) for suspect in result.suspects]
     data = {"session": directory.name, "suspects": calls, "trials": result.trials}
     text = "\n".join(_lines(calls)).rstrip("\n") if calls else _why_nothing(result)
-    return told(text, data, exit_code=DONE if calls else FAILED)
+    return told(text, data, ok=bool(calls))
 
 
 def _explain(error: Exception) -> Failure:

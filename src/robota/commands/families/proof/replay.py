@@ -88,7 +88,7 @@ async def _replay(host: VerbHost, args: ReplaySession) -> Answer:
         "notes": report.notes,
     }
     exit_code = NOT_RUN if report.not_compared is not None else DONE if is_identical else DIVERGED
-    return told(_summary(report), data, exit_code=exit_code)
+    return msgspec.structs.replace(told(_summary(report), data), exit_code=exit_code)
 
 
 def _explain(error: Exception) -> Failure:

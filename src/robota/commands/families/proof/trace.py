@@ -10,8 +10,6 @@ import msgspec
 
 from robota.app.intents import place_of_intents, trace_killed_sessions
 from robota.commands.verb import (
-    DONE,
-    FAILED,
     Answer,
     Failure,
     Family,
@@ -58,7 +56,7 @@ def _verify(host: VerbHost, _: NoArguments) -> Answer:
     intact = "is not as it was written" if verified.findings else "is as it was written"
     lines.append(f"The trace {intact}: {counted(verified.records, 'record')}{foreign}{merged}.")
     data = {**msgspec.to_builtins(verified), "isIntact": not verified.findings}
-    return told("\n".join(lines), data, exit_code=FAILED if verified.findings else DONE)
+    return told("\n".join(lines), data, ok=not verified.findings)
 
 
 def _head(host: VerbHost, _: NoArguments) -> Answer:
