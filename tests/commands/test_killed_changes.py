@@ -13,7 +13,7 @@ import pytest
 
 from tests.harness.cli import LONGEST_RUN_S, Robota, clean_environment
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PLUGIN = {".claude-plugin/plugin.json": '{"name": "lint", "version": "1.0.0"}', "commands/greet.md": "Say hello.\n"}
 
 # The commands before the one that is killed, and that one. PLUGIN stands for the directory of a plugin.
