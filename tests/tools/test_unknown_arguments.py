@@ -92,3 +92,20 @@ def test_the_model_learns_which_argument_was_ignored_and_which_was_meant(workspa
         assert refused.is_error and "Did you mean 'offset'" in refused.content and "two" not in refused.content
 
     play(workspace, [{"calls": calls}, DONE], check)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("read_file", {}, "'path' is missing"),
+        ("read_file", {"path": "a", "offset": "x"}, "'offset' must be a whole number, not a text"),
+        ("execute_command", {"command": "ls", "timeout": 700}, "'timeout' must be a number <= 600"),
+        ("background_process", {"action": "fly"}, "'action' cannot be 'fly'"),
+        ("ask_followup_question", {"question": "?", "follow_up": [{}]}, "'text' is missing in 'follow_up[0]'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(name: str, arguments: dict[str, Any], told: str) -> None:
+    [tool] = [tool for tool in builtin_tools() if tool.name == name]
+    with pytest.raises(BadArguments) as refused:
+        tool.decode(arguments)
+    assert told in str(refused.value) and "$" not in str(refused.value) and "`" not in str(refused.value)

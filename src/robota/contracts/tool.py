@@ -313,7 +313,10 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
                 # Not strict: models write "30" for 30, and the XML form has only text.
                 params = msgspec.convert(arguments, self.params, strict=False)
         except msgspec.ValidationError as error:
-            raise self._invalid(str(error)) from error
+            # Imported with the first invalid call.
+            from robota.contracts.argument_problem import problem_in_words
+
+            raise self._invalid(problem_in_words(str(error))) from error
         if unknown := self.unknown_arguments(arguments):
             self._refuse_misspelt(unknown, [each for each in self.parameters if each not in arguments])
         return params

@@ -73,6 +73,15 @@ def test_what_cannot_be_read_is_explained(
         bench.call("read_file", **arguments)
 
 
+def test_a_missing_file_is_answered_with_near_names_or_the_call_that_finds_it(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/Server.py").touch()
+    with pytest.raises(ToolError, match=r"'src/sever.py' does not exist. Did you mean 'src/Server.py'\?"):
+        bench.call("read_file", path="src/sever.py")
+    with pytest.raises(ToolError, match=r'Find it with glob {"pattern":"\*\*/other.py"}'):
+        bench.call("read_file", path="lib/other.py")
+
+
 def test_the_ask_names_path_and_range(bench: Workbench, tmp_path: Path) -> None:
     preview = bench.preview("read_file", path="f", offset=5, limit=10)
     assert preview.ask == "tool"

@@ -26,7 +26,7 @@ from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.files.files import FileData
-from robota.workspace.problems import TooBig
+from robota.workspace.problems import Missing, TooBig
 
 if TYPE_CHECKING:
     from robota.tools.documents.document_child import DocumentFormat
@@ -107,6 +107,10 @@ async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
 
     try:
         file = context.files.read(params.path, MAX_SOURCE_BYTES)
+    except Missing as error:
+        from robota.tools.files.near_names import where_else
+
+        raise ToolError(f"{error} {where_else(params.path, context.files)}") from error
     except TooBig:
         start = context.files.read_part(params.path, 0, KIND_BYTES).data
         if (
