@@ -3,7 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from robota.app.intents import IntentPlace, place_of_intents, session_leases
+from robota.app.intents import IntentPlace, place_of_intents
+from robota.intents.leases import repository_leases
 from tests.engine.stage import call
 from tests.intents.project import SELECT, intents, results, told, traced, write
 from tests.intents.test_leases import owning
@@ -43,7 +44,7 @@ def test_a_file_of_git_that_points_elsewhere_brings_no_intents(workspace: Path, 
 
 def test_another_worktree_is_told_and_kept_from_nothing(workspace: Path, tmp_path: Path) -> None:
     beside = worktree(workspace)
-    here, there = session_leases(workspace, "one", tmp_path), session_leases(beside, "two", tmp_path)
+    here, there = repository_leases(workspace, "one", tmp_path), repository_leases(beside, "two", tmp_path)
     here.take(owning("src/**"))
     [lease] = there.overlapping(owning("src/a/**"))
     assert lease.session_id == "one" and not there.is_in_the_way(lease)

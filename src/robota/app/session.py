@@ -10,40 +10,28 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.extensions import (
-    configured_servers,
-    find_resource_tool,
-    outside_code,
-    remove_staging_of_killed,
-    server_prompts,
-    session_plugins,
-)
+from robota.app.extensions import find_resource_tool, remove_staging_of_killed, server_prompts
 from robota.app.hooks import session_hooks
-from robota.app.intents import session_intents
-from robota.app.knowledge.instructions import session_instructions
-from robota.app.knowledge.memory import MemoryPlace, has_memory, session_memory
+from robota.app.intents import SessionIntents, session_intents
+from robota.app.knowledge.instructions import LazyInstructions, session_instructions
+from robota.app.knowledge.memory import MemoryPlace, is_memory_there, session_memory
 from robota.app.knowledge.skills import session_knowledge
-from robota.app.options import session_options
-from robota.app.policy import session_policy, task_modes
-from robota.app.provider import model_access, require_known_prices, resolve_profile
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
-from robota.app.sandbox import command_reach, holds_robota, kept_out, session_sandbox, withheld_variables
-from robota.app.tools import session_tools
-from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
+from robota.app.sandbox import command_reach, kept_out, withheld_variables
+from robota.app.session_parts import SessionParts, resolve_parts
+from robota.app.tools import SessionTools, session_tools
+from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
-from robota.config.profiles.profile import Profile
 from robota.config.settings.load import Settings
 from robota.contracts.workspace import KnownReach
 from robota.engine.runtime.options import Options
-from robota.engine.runtime.services import ModelAccess, SessionServices
+from robota.engine.runtime.services import SessionServices
 from robota.engine.session.session import Session
 from robota.log.chain.writer import Clock, SessionLog, wall_clock_ms
 from robota.log.errors import LogError
 from robota.log.leftovers import remove_leftovers_of_killed
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
-from robota.policy.modes.task_modes import TaskModes
-from robota.protocol.events import UsedPlugin
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
 from robota.workspace.files.files import LocalFiles
@@ -53,9 +41,8 @@ from robota.workspace.sandbox.leftovers import TEMPORARY, clear_up_after_killed
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
-    from robota.contracts.knowledge import CallTool, ExpandMentions, KnowledgeService, MentionedText
+    from robota.contracts.knowledge import CallTool, ExpandMentions, KnowledgeService, MemoryService, MentionedText
     from robota.contracts.workspace import Files
-    from robota.engine.runtime.options import StyleOptions
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
     from robota.log.reopening import ReopenedSession
@@ -163,24 +150,6 @@ def _unchanged(services: SessionServices) -> SessionServices:
     return services
 
 
-class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a session is built from. What can fail is resolved here, before anything is created."""
-
-    root: Path
-    kept_in: Path
-    settings: Settings
-    profile: Profile
-    options: Options  # without the session id
-    model: ModelAccess
-    sandbox: SessionSandbox | None
-    policy: SessionPolicy
-    modes: TaskModes
-    plugins: "tuple[ActivePlugin, ...]"
-    servers: "McpServers | None"
-    code: "OutsideCode | None"
-    notices: tuple[str, ...]
-
-
 def open_session(
     launch: LaunchOptions,
     env: Mapping[str, str],
@@ -196,7 +165,7 @@ def open_session(
     if launch.resumes is not None:
         return _reopen(launch, launch.resumes, redactor, env, now_ms, replace_services)
     with ExitStack() as undo:
-        parts = _resolve(launch, env, redactor, undo)
+        parts = resolve_parts(launch, env, redactor, undo)
         new = begin_session(parts.kept_in, user_directory(env), now_ms, launch.session_id, redactor)
         undo.callback(new.log.close)
         opened = _build(parts, new, redactor, env, replace_services, undo)
@@ -224,80 +193,11 @@ def _reopen(
             # From now on the log counts as one of this machine, so it says itself what in it is not.
             found.log.append(OriginRecord(source="elsewhere", session_id=found.id, at_ms=now_ms()))
         launch, notices = restored_options(launch, found, env)
-        parts = _resolve(launch, env, redactor, undo)
+        parts = resolve_parts(launch, env, redactor, undo)
         again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
         opened = _build(parts, again, redactor, env, replace_services, undo)
         undo.pop_all()
     return msgspec.structs.replace(opened, resumed=found)
-
-
-def _resolve(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor, undo: ExitStack) -> SessionParts:
-    """Find everything out. `undo` releases what is held, if opening the session fails."""
-    root = workspace_root(launch.cwd)
-    project = launch.kept_in or root
-    settings = settings_for(launch, root, env)
-
-    def profile_in(settings: Settings) -> Profile:
-        profile = resolve_profile(launch, settings, env)
-        require_known_prices(launch, settings, profile)
-        redactor.add(profile.api_key or "")
-        return profile
-
-    profile = profile_in(settings)
-    can_change = launch.attended and launch.profile is None
-    sandbox = session_sandbox(settings, root, env)
-    if sandbox is not None:
-        undo.callback(sandbox.close)
-    policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
-    modes, mode_notices = task_modes(launch, settings, root, env)
-    plugins, plugin_notices = session_plugins(settings, project, env)
-    style, style_notices = _style(settings, plugins, root, env)
-    launch = _with_preset(launch, settings, root, env)
-    code = outside_code(settings, plugins, root, env, attended=launch.attended)
-    servers, server_notices = configured_servers(settings, plugins, code, root, project, env)
-    if code is not None or holds_robota(root):
-        from robota.app.protection.outside_code import guarded
-
-        policy = guarded(policy, sandbox, code, root)
-    return SessionParts(
-        root=root,
-        kept_in=project,
-        settings=settings,
-        profile=profile,
-        options=msgspec.structs.replace(
-            session_options(launch, settings.values, profile, root),
-            style=style,
-            plugins=tuple(UsedPlugin(name=plugin.name, path=str(plugin.root)) for plugin in plugins),
-        ),
-        model=model_access(profile, (lambda: profile_in(settings_for(launch, root, env))) if can_change else None),
-        sandbox=sandbox,
-        policy=policy,
-        modes=modes,
-        plugins=plugins,
-        servers=servers,
-        code=code,
-        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *style_notices, *server_notices),
-    )
-
-
-def _style(
-    settings: Settings, plugins: "tuple[ActivePlugin, ...]", root: Path, env: Mapping[str, str]
-) -> "tuple[StyleOptions | None, tuple[str, ...]]":
-    if settings.values.output_style is None:
-        return None, ()
-    from robota.app.knowledge.output_styles import resolve_style
-
-    return resolve_style(settings, plugins, root, env)
-
-
-def _with_preset(launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]) -> LaunchOptions:
-    """Replace `@NAME` in --append-system-prompt by the text of a preset or file."""
-    written = launch.append_system_prompt or ""
-    if not written.startswith("@") or len(written.split()) != 1:
-        return launch
-    from robota.app.knowledge.output_styles import preset_text
-
-    return msgspec.structs.replace(launch, append_system_prompt=preset_text(written, settings, root, env))
 
 
 def _mentions(
@@ -344,6 +244,18 @@ def _clear_up(parts: SessionParts, env: Mapping[str, str]) -> list[str]:
     return clear_up_after_killed(parts.root, parts.kept_in, user_directory(env))
 
 
+class _NewParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session is built from once its log is there."""
+
+    parts: SessionParts
+    log: NewSession
+    options: Options
+    redactor: Redactor
+    env: Mapping[str, str]
+    files: LocalFiles
+    processes: LocalProcesses
+
+
 def _build(
     parts: SessionParts,
     new: NewSession,
@@ -352,64 +264,103 @@ def _build(
     replace_services: ReplaceServices,
     undo: ExitStack,
 ) -> OpenSession:
-    settings, left_by_killed = parts.settings, _clear_up(parts, env)
-    options = msgspec.structs.replace(parts.options, session_id=new.id)
-    if settings.values.kept_output_bytes is not None:
-        new.log.limit_outputs(settings.values.kept_output_bytes)
-    hooks, hook_notices = session_hooks(settings, parts.plugins, parts.code, options, new.log, parts.policy)
-    processes, files = _processes(parts, user_directory(env)), _files(parts, user_directory(env), undo)
-    checkpoints = session_checkpoints(settings.values.checkpoints, parts.root, env, new.log)
-    intents = session_intents(settings, parts.root, options, new.log, parts.policy, checkpoints, env)
-    knowledge = _knowledge(parts, new.id, env)
-    place = MemoryPlace(root=parts.root, kept_in=parts.kept_in)
-    memory = session_memory(settings, place, env, redactor, new.id, attended=options.launch.attended)
-    may_propose = memory is not None and has_memory(place, env)
-    tools = partial(session_tools, parts.servers, intents.tools, intents.declaring, has_sandbox=bool(parts.sandbox))
-    instructions = session_instructions(settings, parts.root, env, parts.policy)
+    left_by_killed = _clear_up(parts, env)
+    if parts.settings.values.kept_output_bytes is not None:
+        new.log.limit_outputs(parts.settings.values.kept_output_bytes)
+    begun = _NewParts(
+        parts=parts,
+        log=new,
+        options=msgspec.structs.replace(parts.options, session_id=new.id),
+        redactor=redactor,
+        env=env,
+        files=_files(parts, user_directory(env), undo),
+        processes=_processes(parts, user_directory(env)),
+    )
+    services, hook_notices = _services(begun)
+    opened = _opened(begun, replace_services(services))
+    notices = (*parts.notices, *hook_notices, *_begin_programs(parts), *new.notices, *left_by_killed)
+    return msgspec.structs.replace(opened, notices=notices)
+
+
+def _services(begun: _NewParts) -> tuple[SessionServices, tuple[str, ...]]:
+    parts, log, env, values = begun.parts, begun.log.log, begun.env, begun.parts.settings.values
+    hooks, notices = session_hooks(parts.settings, parts.plugins, parts.code, begun.options, log, parts.policy)
+    checkpoints = session_checkpoints(values.checkpoints, parts.root, env, log)
+    intents = session_intents(parts.settings, parts.root, begun.options, log, parts.policy, checkpoints, env)
+    knowledge, memory = _knowledge(begun), _memory(begun)
     services = SessionServices(
-        log=new.log,
+        log=log,
         model=parts.model,
-        tools=tools(has_skills=knowledge is not None and knowledge.is_in_prompt, has_memory=may_propose),
+        tools=_tools(begun, intents, knowledge, has_memory=memory is not None),
         policy=parts.policy,
         modes=parts.modes,
         hooks=intents.around(hooks),
         checkpoint=checkpoints,
-        mentions=_mentions(parts, new, processes, env),
-        rewind=session_rewinder(settings.values.checkpoints, files.held_root, env, new.log),
-        files=files,
-        processes=processes,
-        reach=KnownReach(command_reach(None if parts.sandbox else "off", settings)),
+        mentions=_mentions(parts, begun.log, begun.processes, env),
+        rewind=session_rewinder(values.checkpoints, begun.files.held_root, env, log),
+        files=begun.files,
+        processes=begun.processes,
+        reach=KnownReach(command_reach(None if parts.sandbox else "off", parts.settings)),
         knowledge=knowledge,
         prompts=server_prompts(parts.servers),
-        instructions=instructions,
+        instructions=session_instructions(parts.settings, parts.root, env, parts.policy),
         memory=memory,
-        redactor=redactor,
+        redactor=begun.redactor,
     )
-    session = Session(options, services := replace_services(services))
-    instructions.on_undecided(session.warn)
-    _report_sandbox(session, parts, services.reach, new.log)
+    return services, notices
+
+
+def _knowledge(begun: _NewParts) -> "KnowledgeService | None":
+    parts, options = begun.parts, begun.options
+    variables = {"CLAUDE_SESSION_ID": options.session_id, "CLAUDE_MODEL": options.model}
+    attended = options.launch.attended
+    return session_knowledge(parts.settings, parts.plugins, parts.root, begun.env, variables, attended=attended)
+
+
+def _memory(begun: _NewParts) -> "MemoryService | None":
+    project, options = MemoryPlace(root=begun.parts.root, kept_in=begun.parts.kept_in), begun.options
+    attended = options.launch.attended
+    return session_memory(
+        begun.parts.settings, project, begun.env, begun.redactor, options.session_id, attended=attended
+    )
+
+
+def _tools(
+    begun: _NewParts, intents: SessionIntents, knowledge: "KnowledgeService | None", *, has_memory: bool
+) -> SessionTools:
+    """The tools. Without a memory of the project or the user, the model is not offered to add to it."""
+    project = MemoryPlace(root=begun.parts.root, kept_in=begun.parts.kept_in)
+    return session_tools(
+        begun.parts.servers,
+        intents.tools,
+        intents.declaring,
+        has_skills=knowledge is not None and knowledge.is_in_prompt,
+        has_memory=has_memory and is_memory_there(project, begun.env),
+        has_sandbox=bool(begun.parts.sandbox),
+    )
+
+
+def _opened(begun: _NewParts, services: SessionServices) -> OpenSession:
+    parts = begun.parts
+    session = Session(begun.options, services)
+    _report_sandbox(session, parts, services.reach, begun.log.log)
+    if isinstance(services.instructions, LazyInstructions):
+        services.instructions.on_undecided(session.warn)
     return OpenSession(
         session=session,
-        log=new.log,
-        options=options,
+        log=begun.log.log,
+        options=begun.options,
         services=services,
-        settings=settings,
+        settings=parts.settings,
         policy=parts.policy,
         kept_in=parts.kept_in,
-        files=files,
-        processes=processes,
+        files=begun.files,
+        processes=begun.processes,
         sandbox=parts.sandbox,
         servers=parts.servers,
         code=parts.code,
         plugins=parts.plugins,
-        notices=(*parts.notices, *hook_notices, *_begin_programs(parts), *new.notices, *left_by_killed),
     )
-
-
-def _knowledge(parts: SessionParts, session_id: str, env: Mapping[str, str]) -> "KnowledgeService | None":
-    variables = {"CLAUDE_SESSION_ID": session_id, "CLAUDE_MODEL": parts.options.model}
-    is_attended = parts.options.launch.attended
-    return session_knowledge(parts.settings, parts.plugins, parts.root, env, variables, attended=is_attended)
 
 
 def _begin_programs(parts: SessionParts) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.intents import IntentPlace, place_of_intents, session_leases, timestamp, trace_killed_sessions
+from robota.app.intents import IntentPlace, place_of_intents, trace_killed_sessions
 from robota.commands.verb_host import VerbHost
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
@@ -17,8 +17,9 @@ from robota.contracts.tool import Touches
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.intents.intent import Intent, IntentProblem
 from robota.intents.intent_files import IntentFiles
-from robota.intents.leases import LeaseBook
+from robota.intents.leases import LeaseBook, repository_leases
 from robota.intents.trace_file import trace_lines
+from robota.intents.trace_record import timestamp
 from robota.intents.upkeep.criteria import CriterionRuns
 from robota.intents.upkeep.intent_map import map_text, write_map
 from robota.intents.upkeep.traced_intents import TracedIntent, traced_intents
@@ -105,7 +106,7 @@ def open_intents(host: VerbHost, approved: Collection[str] = ()) -> IntentAccess
     return IntentAccess(
         files=IntentFiles(root, home),
         runs=CriterionRuns(home, user),
-        leases=session_leases(root, f"upkeep-{os.getpid()}", user),
+        leases=repository_leases(root, f"upkeep-{os.getpid()}", user),
         logs=logs,
         run=partial(_run, launch, host.env, approved=approved),
         timestamp=timestamp,

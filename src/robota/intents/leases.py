@@ -8,6 +8,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,8 @@ import msgspec
 from robota.config.durable_file import only_writer
 from robota.intents.intent import Intent
 from robota.intents.scope import Scope, ScopeProblem
+from robota.intents.trace_record import timestamp
+from robota.workspace.git.git_directories import find_git_directories
 
 SUFFIX: Final = ".lease"
 DRAFT_SUFFIX: Final = ".new"
@@ -48,6 +51,14 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         return (
             f"session {self.session_id} (process {self.pid}, in {self.root}, since {self.since}) for {self.intent_id}"
         )
+
+
+def repository_leases(root: Path, session_id: str, user_directory: Path) -> "LeaseBook":
+    """The leases of a session. All worktrees of a repository share one directory."""
+    real = Path(os.path.realpath(root))
+    git = find_git_directories(real)
+    key = sha256(os.fsencode(real if git is None else git.common)).hexdigest()[:32]
+    return LeaseBook(user_directory / "leases" / key, session_id, real, timestamp)
 
 
 class LeaseBook:

@@ -6,15 +6,18 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from robota.contracts.hook import BlockCall, HookContext, Proceed
 from robota.contracts.tool import AnyTool, BadArguments, Effect, ToolCall, ToolRole, Touches
 from robota.intents.intent import Intent, IntentProblem
-from robota.intents.intent_files import DIRECTORY
+from robota.intents.intent_files import DIRECTORY, IntentFiles
 from robota.intents.leases import LeaseBook, holder_among
 from robota.intents.refusal import RefusalKind, blocked, refusal
 from robota.intents.selection import IntentRefused, IntentSelection
+from robota.intents.trace_record import timestamp
+from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import as_utf8
 
 MAX_NAMED: Final = 5
@@ -23,6 +26,21 @@ NOTHING: Final = ()
 
 # The files that a command changes: empty if it only reads, None if unknown.
 WrittenBy = Callable[[AnyTool, Touches], Sequence[str] | None]
+
+
+async def judge_scope(
+    files: IntentFiles, written_by: WrittenBy, intent_id: str, tool: AnyTool, call: ToolCall
+) -> Proceed | BlockCall:
+    """Whether a call is in the scope of an intent, without a session. Raises `IntentRefused`."""
+    selection = IntentSelection(files)
+    selection.enter(call.id, is_subtask=False)
+    selection.select(intent_id)
+    context = HookContext(permission_mode=PermissionMode.DEFAULT, task_id=call.id)
+    with TemporaryDirectory() as scratch:  # so that no real lease is taken
+        leases = LeaseBook(Path(scratch), call.id, files.root, timestamp)
+        decision = await ScopeEnforcementHook(selection, written_by, leases).before_tool(tool, call, context)
+        leases.release()
+    return decision
 
 
 class ScopeEnforcementHook:

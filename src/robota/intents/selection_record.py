@@ -1,11 +1,15 @@
 """Records the selected intent in the session log, so that a resumed session continues with it."""
 
 import mmap
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, Final
 
 import msgspec
 
+from robota.intents.selection import SelectionMemory
+from robota.log.chain.writer import SessionLog
+from robota.log.errors import LogError
 from robota.log.record import Payload, record_kind
 
 KIND: Final = "intent"
@@ -20,6 +24,16 @@ class IntentRecord(Payload, frozen=True, kw_only=True):
 
     task_id: str
     intent_id: str | None
+
+
+def selections_in(log: SessionLog) -> SelectionMemory:
+    """The memory of selections that a session log is."""
+
+    def note(task_id: str, intent_id: str | None) -> None:
+        with suppress(LogError):
+            log.append(IntentRecord(task_id=task_id, intent_id=intent_id))
+
+    return SelectionMemory(recall=lambda task_id: last_selection(log.path, task_id), note=note)
 
 
 class _Line(msgspec.Struct, frozen=True):

@@ -1,5 +1,6 @@
 """One line of `agent_trace.jsonl`: an Agent Trace 0.1.0 record, with Robota's own fields under `metadata`."""
 
+from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from hashlib import sha256
 from typing import Any, Final
@@ -65,6 +66,11 @@ class TraceLink(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     previous: str
+
+
+def timestamp() -> str:
+    """The current time in the format of records."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def trace_record(id: str, timestamp: str, change: TracedChange, origin: TraceOrigin, link: TraceLink) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class MemoryPlace(msgspec.Struct, frozen=True, kw_only=True):
     kept_in: Path
 
 
-def has_memory(place: MemoryPlace, env: Mapping[str, str]) -> bool:
+def is_memory_there(place: MemoryPlace, env: Mapping[str, str]) -> bool:
     """Whether the project or the user has a memory."""
     return os.path.lexists(place.kept_in / PROJECT_MEMORY / INDEX) or os.path.lexists(
         user_directory(env) / USER_MEMORY / INDEX
@@ -85,7 +85,7 @@ def session_memory(
 ) -> "LazyMemory | None":
     """The memory service; None if memory is disabled, or there is none and no user who could add to it."""
     memory = settings.values.memory
-    if not memory.enabled or not (attended or has_memory(place, env)):
+    if not memory.enabled or not (attended or is_memory_there(place, env)):
         return None
 
     def make() -> "SessionMemory":

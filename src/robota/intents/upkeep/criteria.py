@@ -1,6 +1,7 @@
 """The last run of each executable acceptance criterion, stored outside the workspace."""
 
 import os
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import msgspec
 
 from robota.config.durable_file import read_file
 from robota.config.transaction import transaction
+from robota.contracts.tool import ToolResult
+from robota.intents.trace_record import timestamp
 
 
 class CriterionRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +38,12 @@ class CriterionRuns:
             return _decoded(read_file(self._path))
         except OSError:
             return {}
+
+    def note_result(self, intent_id: str, command: str, result: ToolResult) -> None:
+        """Store the result of a call that ran a criterion. What cannot be stored is only not shown."""
+        run = CriterionRun(passed=not result.is_error, at=timestamp(), why=result.content[-500:] * result.is_error)
+        with suppress(OSError):
+            self.note(intent_id, command, run)
 
     def note(self, intent_id: str, command: str, run: CriterionRun) -> None:
         """Store a run. Raises `OSError`."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,12 @@ def note_lesson(root: Path, lesson: Lesson) -> None:
         data = files.read(name, follow=False, most=LARGEST)
         text = BEGINNING if data is None else data.decode("utf-8", "replace")
         files.write(name, with_lesson(text, lesson).encode(), mode=0o644)
+
+
+def note_violation(root: Path, intent_id: str, text: str) -> None:
+    """Add the lesson of a change out of scope. What cannot be stored is left out."""
+    with suppress(OSError):
+        note_lesson(root, Lesson(intent_id=intent_id, kind="SCOPE_VIOLATION", text=text))
 
 
 def with_lesson(text: str, lesson: Lesson) -> str:
