@@ -37,7 +37,7 @@ from robota.secrets.redaction import Redactor
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
-from robota.workspace.sandbox.leftovers import TEMPORARY, clear_up_after_killed
+from robota.workspace.sandbox.crash_cleanup import TEMPORARY, clean_up_after_crash
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _clear_up(parts: SessionParts, env: Mapping[str, str]) -> list[str]:
     """Remove what killed processes left. Returns messages for the user."""
     remove_leftovers_of_killed(parts.root, parts.kept_in, env)
     remove_staging_of_killed(env)
-    return clear_up_after_killed(parts.root, parts.kept_in, user_directory(env))
+    return clean_up_after_crash(parts.root, parts.kept_in, user_directory(env))
 
 
 class _NewParts(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ from robota.policy.protected.path_resolver import (
     PathResolver,
     credential_store,
     hides_what_it_is,
-    steering_dot_pattern,
-    steering_pattern,
+    protected_dot_pattern,
+    protected_pattern,
 )
 from robota.policy.rules.rule import READ, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
@@ -144,7 +144,7 @@ def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
         place = context.resolver.inside(path)
         if place is None:
             return deny(f"{path!r} is outside the workspace {str(context.resolver.root)!r}.")
-        if not _only_reads(subject) and steering_pattern(place) is not None and hides_what_it_is(path, place):
+        if not _only_reads(subject) and protected_pattern(place) is not None and hides_what_it_is(path, place):
             return deny(f"{path!r} names a protected file in a disguised form. Use its plain path to request approval.")
     if touches.command is None and context.mode is PermissionMode.PLAN and not _only_reads(subject):
         return deny(f"{subject.label} is not available in plan mode, where nothing is changed or run.")
@@ -181,7 +181,7 @@ def _by_ask_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
 def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
         return None
-    is_protected = context.files.secret_pattern if _only_reads(subject) else steering_pattern
+    is_protected = context.files.secret_pattern if _only_reads(subject) else protected_pattern
     for path in subject.touches.paths:
         pattern = is_protected(context.resolver.inside(path) or path)
         if pattern is not None:
@@ -238,15 +238,15 @@ def _only_reads(subject: Subject) -> bool:
 
 def _ask_to_open(verdict: Verdict, opened: tuple[str, ...], context: PolicyContext) -> Verdict:
     """The verdict about a command that wants the sandbox to allow hosts or directories."""
-    from robota.workspace.sandbox.openings import describe_openings, problem_with_opening
+    from robota.workspace.sandbox.extra_access import describe_extra_access, problem_with_extra_access
 
     for entry in opened:
-        problem = problem_with_opening(entry, context.resolver.root, context.resolver.home)
-        pattern = credential_store(entry) or steering_dot_pattern(entry.lstrip("/")) if "/" in entry else None
+        problem = problem_with_extra_access(entry, context.resolver.root, context.resolver.home)
+        pattern = credential_store(entry) or protected_dot_pattern(entry.lstrip("/")) if "/" in entry else None
         if problem is not None or pattern is not None:
-            asked = describe_openings((entry,))
+            asked = describe_extra_access((entry,))
             return deny(f"The sandbox cannot let it {asked}: {problem or f'{pattern} is protected'}.")
-    return ask_to_leave_sandbox(verdict, context.mode, OPENS_SANDBOX.format(describe_openings(opened)))
+    return ask_to_leave_sandbox(verdict, context.mode, OPENS_SANDBOX.format(describe_extra_access(opened)))
 
 
 def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode, reason: str = LEAVES_SANDBOX) -> Verdict:

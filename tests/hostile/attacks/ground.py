@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from robota.config.trust.decision import remember
 from robota.config.trust.sources import take_snapshot
-from robota.workspace.files.steering_names import Guard, names_guarded_by
+from robota.workspace.files.protected_names import Guard, names_guarded_by
 from tests.cli.scripts import call
 from tests.harness.cli import Finished, clean_environment
 from tests.hostile.attacks.environments import Environment, give_to_user, run_robota

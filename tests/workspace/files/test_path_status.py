@@ -23,7 +23,7 @@ OWN_FILES = {
     "workspace/process/command_process.py",
     "workspace/process/tree.py",
     "workspace/sandbox/bubblewrap.py",
-    "workspace/sandbox/leftovers.py",
+    "workspace/sandbox/crash_cleanup.py",
     "workspace/search/content.py",
     "workspace/shell/expansion.py",
 }

@@ -14,7 +14,7 @@ from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.files.ignore import IgnoreFiles
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
-from robota.workspace.sandbox.border import PROTECTED_NAMES
+from robota.workspace.sandbox.border import KEPT_FREE_NAMES
 from robota.workspace.sandbox.placeholders import MARK_S, POOL, Placeholders
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
@@ -94,7 +94,7 @@ def test_the_end_of_one_command_does_not_open_the_walls_of_another(strong: Cell)
     second = strong.sandbox.wrap(["/bin/sh", "-c", try_it])
     process = started(second, strong.root)
     first.clean_up()
-    assert set(PROTECTED_NAMES) <= set(strong.names())
+    assert set(KEPT_FREE_NAMES) <= set(strong.names())
     out, _ = process.communicate(b"go\n")
     assert out == b"ready\n"
     assert not (strong.root / ".mcp.json").is_file() and not list((strong.root / ".claude").iterdir())
@@ -150,7 +150,7 @@ def test_between_commands_placeholders_wait_in_our_own_directory(strong: Cell) -
     assert strong.names() == [".git", ".robota"]
     waiting = strong.root / ".robota" / POOL
     made = {place.stat().st_ino for place in waiting.iterdir()}
-    assert len(made) >= len(PROTECTED_NAMES) - 2
+    assert len(made) >= len(KEPT_FREE_NAMES) - 2
 
     wrapped = strong.sandbox.wrap(["/bin/true"])
     assert (strong.root / ".envrc").stat().st_ino in made
@@ -176,7 +176,7 @@ def test_files_put_into_the_pool_of_placeholders_never_get_into_the_workspace(st
                 (waiting / str(number)).write_text("evil")
     strong.renew()
     wrapped = strong.sandbox.wrap(["/bin/true"])
-    assert all(not list((strong.root / name).iterdir()) for name in PROTECTED_NAMES if name not in (".git", ".robota"))
+    assert all(not list((strong.root / name).iterdir()) for name in KEPT_FREE_NAMES if name not in (".git", ".robota"))
     wrapped.clean_up()
     assert strong.names() == [".git", ".robota"]
 
@@ -226,7 +226,7 @@ def test_other_code_does_not_mistake_a_placeholder_for_a_file(tmp_path: Path) ->
     """Neither is trust asked for again nor are files kept from the model, while a command runs."""
     (tmp_path / "file").write_text("text")
     before = take_snapshot(tmp_path)
-    held = Placeholders([tmp_path / name for name in PROTECTED_NAMES], HeldRoot(tmp_path))
+    held = Placeholders([tmp_path / name for name in KEPT_FREE_NAMES], HeldRoot(tmp_path))
     assert take_snapshot(tmp_path) == before
     assert not IgnoreFiles(tmp_path, ".robotaignore").match(("file",))
     held.release()

@@ -11,13 +11,13 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.files.protected_names import PROTECTED_NAMES
 from robota.workspace.files.secret_names import CREDENTIAL_STORES, NO_SECRETS, SECRETS
-from robota.workspace.files.steering_names import STEERING_NAMES
 
 # Writing to these files can run code, change what an agent may do, or change how other tools behave.
-STEERING: Final = tuple(name.pattern for name in STEERING_NAMES)
+PROTECTED: Final = tuple(name.pattern for name in PROTECTED_NAMES)
 HEAD_OF_REPOSITORY: Final = "HEAD"
-STEERING_DOTS: Final = tuple(pattern for pattern in STEERING if pattern.startswith("."))
+PROTECTED_DOTS: Final = tuple(pattern for pattern in PROTECTED if pattern.startswith("."))
 
 GLOB_SIGNS: Final = frozenset("*?[")
 SHORT_NAME: Final = r"([^~./]{3,6})~[0-9]+(?:\..*)?"
@@ -126,15 +126,15 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=REMEMBERED)
-def steering_pattern(place: str) -> str | None:
+def protected_pattern(place: str) -> str | None:
     """The pattern of the protected path that this path is, or is inside of."""
-    return _first_match(place, STEERING) or secret_pattern(place) or _head_of_repository(place)
+    return _first_match(place, PROTECTED) or secret_pattern(place) or _head_of_repository(place)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def steering_dot_pattern(place: str) -> str | None:
+def protected_dot_pattern(place: str) -> str | None:
     """The same for words of commands, in which a name without a leading dot is too often just a word."""
-    return _first_match(place, STEERING_DOTS) or secret_pattern(place)
+    return _first_match(place, PROTECTED_DOTS) or secret_pattern(place)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -155,7 +155,7 @@ def hides_what_it_is(path: str, place: str) -> bool:
     """Whether a protected path is spelled so as to disguise it: `.GIT`, `.git.`, `a/../.git`."""
     if posixpath.normpath(path) != path or _loosely(place) != place:
         return True
-    is_named = any(_matches(place, pattern, ignore_case=False) for pattern in (*STEERING, *SECRETS))
+    is_named = any(_matches(place, pattern, ignore_case=False) for pattern in (*PROTECTED, *SECRETS))
     return not is_named and _head_of_repository(place) is None
 
 

@@ -1,4 +1,9 @@
-"""Matches commands against the words of a rule: strictly for allow rules, loosely for deny and ask rules."""
+"""Match commands against the pattern of a rule: strictly for allow rules, loosely for deny and ask rules.
+
+The two err in opposite directions. A strict match must never accept a command that the rule does not name, so whatever
+is uncertain does not match (`matches_exactly`). A loose match must never miss a command that the rule names, so
+whatever is uncertain matches (`begins_with` for a parsed command, `could_contain` for text that could not be parsed).
+"""
 
 import fnmatch
 import re
@@ -11,64 +16,26 @@ import msgspec
 from robota.workspace.shell.script import Argv, SimpleCommand
 
 PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
-SEPARATORS: Final = re.compile(r"(?:[;&|\n\r(){}`<>]|\$\()+")
+
+# How text that could not be parsed is split.
+COMMAND_SEPARATORS: Final = re.compile(r"(?:[;&|\n\r(){}`<>]|\$\()+")
 FIELD_SEPARATOR: Final = re.compile(r"\$\{?IFS\}?")
 QUOTING: Final = re.compile(r"[\"'\\]")
-# No real command has this many options before its sub-command, and checking more would take too long.
-MOST_OPTIONS: Final = 30
-GLOB_SIGN: Final = re.compile(r"[*?\[]")
+SPECIAL_CHARACTERS: Final = re.compile(r"[\"'\\$,!*?\[\]~#=]")
+
+# Globs that the shell may expand to the name of a program or to an argument.
+GLOB_CHARACTER: Final = re.compile(r"[*?\[]")
 # A character class is treated as `?`, whichever characters it lists; an unclosed bracket as well.
-CLASS: Final = re.compile(r"\[[!^]?+\]?+[^\]]*+\]|\[")
-LONGEST_PATTERN: Final = 300
-MOST_PATTERNS: Final = 300
-SIGNS: Final = re.compile(r"[\"'\\$,!*?\[\]~#=]")
+CHARACTER_CLASS: Final = re.compile(r"\[[!^]?+\]?+[^\]]*+\]|\[")
+
+# Beyond these, matching would take too long, and is replaced by a cheaper test that matches more.
+MAX_GLOB_LENGTH: Final = 300
+MAX_GLOBS: Final = 300
+# No real command has this many words before its sub-command.
+MAX_SKIPPED_WORDS: Final = 30
 
 
-class ReadText(msgspec.Struct, frozen=True, kw_only=True):
-    """A script split into sub-commands. `by_name` groups all words by base name, `patterns` are those with globs."""
-
-    parts: tuple[Argv, ...]
-    by_name: dict[str, list[str]]
-    patterns: tuple[str, ...]
-
-    def programs(self, wanted: str) -> frozenset[str]:
-        """The words that are this program, or that the shell may expand to it."""
-        if "*" in wanted:
-            return frozenset(word for words in self.by_name.values() for word in words if _is_program(word, wanted))
-        named = (*self.by_name.get(wanted, ()), *((wanted,) if "/" in wanted else ()))
-        is_possible = _is_program if len(self.patterns) <= MOST_PATTERNS else _begins_as_program
-        return frozenset((*named, *(word for word in self.patterns if is_possible(word, wanted))))
-
-
-def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
-    """Strict match, word by word. A final `*` matches any further words, any other `*` characters within its word.
-
-    A glob that the shell expands to file names can only be matched by a final `*`.
-    """
-    takes_any_rest = bool(pattern) and pattern[-1] == "*"
-    if takes_any_rest:
-        pattern = pattern[:-1]
-    skipped = len(command.argv) - len(argv)
-    known = min((place - skipped for place in command.globs), default=len(argv))
-    if len(pattern) > known or (len(argv) != len(pattern) and not takes_any_rest):
-        return False
-    return all(_is_meant(word, wanted) for word, wanted in zip(argv, pattern, strict=False))
-
-
-def begins_with(argv: Argv, pattern: Argv) -> bool:
-    """Loose match: whether the command, ignoring its options, starts with the pattern. For denying a parsed command."""
-    wanted = _without_rest(pattern)
-    return bool(argv) and (not wanted or (_is_program(argv[0], wanted[0]) and _follows(argv[1:], wanted[1:])))
-
-
-def could_contain(text: str, pattern: Argv) -> bool:
-    """Whether any part of the text could run what the pattern names. For denying text that could not be parsed."""
-    read = _read(text)
-    wanted = _without_rest(pattern)
-    if not wanted:
-        return bool(read.parts)
-    programs = read.programs(wanted[0])
-    return bool(programs) and any(_occurs(wanted, words, programs) for words in read.parts)
+# Patterns of rules
 
 
 def pattern_words(text: str) -> Argv:
@@ -92,100 +59,171 @@ def problem_with_words(text: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4)
-def _read(text: str) -> ReadText:
-    """Split into sub-commands twice: with quotes and backslashes removed, and with special characters as spaces."""
-    spaced = FIELD_SEPARATOR.sub(" ", text)
-    unquoted = QUOTING.sub("", spaced.replace("\\\n", ""))
-    texts = dict.fromkeys((*SEPARATORS.split(unquoted), *SEPARATORS.split(SIGNS.sub(" ", spaced))))
-    parts = dict.fromkeys(words for part in texts if (words := tuple(part.split())))
-    by_name: dict[str, list[str]] = {}
-    patterns = []
-    for word in dict.fromkeys(word for words in parts for word in words):
-        name = word.rpartition("/")[2]
-        by_name.setdefault(name, []).append(word)
-        if GLOB_SIGN.search(word):
-            patterns.append(word)
-    return ReadText(parts=tuple(parts), by_name=by_name, patterns=tuple(patterns))
-
-
-def _occurs(wanted: Argv, words: Argv, programs: Set[str]) -> bool:
-    places = (place for place, word in enumerate(words) if word in programs)
-    return any(_follows(words[place + 1 : place + MOST_OPTIONS + 2], wanted[1:]) for place in places)
-
-
-def _follows(words: Argv, wanted: Argv) -> bool:
-    """Whether the words start with the wanted ones, skipping options such as `-C dir` in between."""
-    rest = iter(wanted)
-    target = next(rest, None)
-    after_option = False
-    for count, word in enumerate(words):
-        if target is None:
-            break
-        if count == MOST_OPTIONS:
-            return True
-        if _could_match(word, target):
-            target, after_option = next(rest, None), False
-        elif word.startswith("-"):
-            after_option = True
-        elif after_option:
-            after_option = False
-        else:
-            return False
-    return target is None
-
-
-def _without_rest(pattern: Argv) -> Argv:
+def _without_final_star(pattern: Argv) -> Argv:
     return pattern[:-1] if pattern and pattern[-1] == "*" else pattern
 
 
-def _is_program(word: str, wanted: str) -> bool:
-    return _could_match(word.rpartition("/")[2], wanted) or _could_match(word, wanted)
-
-
-def _begins_as_program(word: str, wanted: str) -> bool:
-    """A cheaper `_is_program` for texts with many patterns: compares only what precedes the first glob character."""
-    return any(wanted.startswith(GLOB_SIGN.split(each)[0]) for each in (word, word.rpartition("/")[2]))
-
-
-def _is_meant(word: str, pattern: str) -> bool:
-    """Like `_word_matches`, except that `build/*` does not match `build/../src`."""
-    climbs = ".." in word.split("/") and ".." not in pattern.split("/") and pattern.strip("*")
-    return word == pattern or (not climbs and _word_matches(word, pattern))
-
-
-def _could_match(word: str, pattern: str) -> bool:
-    """Like `_word_matches`, but also true if the shell could expand the word to a file name that matches."""
-    if _word_matches(word, pattern):
-        return True
-    sign = GLOB_SIGN.search(word)
-    if sign is None:
-        return False
-    begins_alike = pattern.startswith(word[: sign.start()])
-    if not begins_alike or len(word) > LONGEST_PATTERN:
-        # Too long to match completely; its literal prefix rules out most words.
-        return begins_alike
-    return _could_become(CLASS.sub("?", word), pattern.replace("*", "x"))
-
-
-def _could_become(signs: str, name: str) -> bool:
-    """Whether the pattern (`*` and `?`) matches the name. Compiling thousands of regexes would be too slow."""
-    place = after_star = 0
-    star = -1
-    for_sign = 0
-    while place < len(name):
-        if for_sign < len(signs) and signs[for_sign] in {"?", name[place]}:
-            place, for_sign = place + 1, for_sign + 1
-        elif for_sign < len(signs) and signs[for_sign] == "*":
-            star, after_star, for_sign = for_sign, place, for_sign + 1
-        elif star >= 0:
-            after_star += 1
-            place, for_sign = after_star, star + 1
-        else:
-            return False
-    return not signs[for_sign:].strip("*")
-
-
-def _word_matches(word: str, pattern: str) -> bool:
+def _matches_pattern(word: str, pattern: str) -> bool:
+    """Whether a word is what one word of a pattern says, in which `*` stands for any characters."""
     # fnmatch avoids exponential backtracking, so a hostile rule cannot make this slow.
     return word == pattern or ("*" in pattern and fnmatch.fnmatchcase(word, pattern))
+
+
+# Strict matching, for allow rules
+
+
+def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
+    """Strict match, word by word. A final `*` matches any further words, any other `*` characters within its word.
+
+    `argv` is the end of `command.argv`, without wrappers such as `env`. A word that the shell expands to file names can
+    only be matched by a final `*`, because nobody knows what it becomes.
+    """
+    fixed_words = _without_final_star(pattern)
+    takes_any_rest = len(fixed_words) < len(pattern)
+    wrapper_length = len(command.argv) - len(argv)
+    first_glob = min((index - wrapper_length for index in command.globs), default=len(argv))
+    if len(fixed_words) > first_glob or (len(argv) != len(fixed_words) and not takes_any_rest):
+        return False
+    return all(_matches_without_climbing(word, fixed) for word, fixed in zip(argv, fixed_words, strict=False))
+
+
+def _matches_without_climbing(word: str, pattern: str) -> bool:
+    """Like `_matches_pattern`, but `build/*` does not match `build/../src`, which is outside of `build`."""
+    climbs_out = ".." in word.split("/") and ".." not in pattern.split("/") and pattern.strip("*")
+    return word == pattern or (not climbs_out and _matches_pattern(word, pattern))
+
+
+# Loose matching, for deny and ask rules
+
+
+def begins_with(argv: Argv, pattern: Argv) -> bool:
+    """Loose match: whether the command, ignoring its options, starts with the pattern. For denying a parsed command."""
+    if not argv:
+        return False
+    fixed_words = _without_final_star(pattern)
+    if not fixed_words:
+        return True
+    return _could_be_program(argv[0], fixed_words[0]) and _arguments_could_begin_with(argv[1:], fixed_words[1:])
+
+
+def could_contain(text: str, pattern: Argv) -> bool:
+    """Whether any part of the text could run what the pattern names. For denying text that could not be parsed."""
+    unparsed = _split_unparsed(text)
+    fixed_words = _without_final_star(pattern)
+    if not fixed_words:
+        return bool(unparsed.parts)
+    programs = unparsed.words_for_program(fixed_words[0])
+    return bool(programs) and any(_could_run_in(words, programs, fixed_words[1:]) for words in unparsed.parts)
+
+
+class UnparsedText(msgspec.Struct, frozen=True, kw_only=True):
+    """A script split into sub-commands. `by_name` groups all words by base name, `globs` are those with wildcards."""
+
+    parts: tuple[Argv, ...]
+    by_name: dict[str, list[str]]
+    globs: tuple[str, ...]
+
+    def words_for_program(self, program: str) -> frozenset[str]:
+        """The words that are this program of a rule, or that the shell may expand to it."""
+        if "*" in program:
+            every_word = (word for words in self.by_name.values() for word in words)
+            return frozenset(word for word in every_word if _could_be_program(word, program))
+        literal = (*self.by_name.get(program, ()), *((program,) if "/" in program else ()))
+        may_expand = _could_be_program if len(self.globs) <= MAX_GLOBS else _begins_like_program
+        return frozenset((*literal, *(word for word in self.globs if may_expand(word, program))))
+
+
+@lru_cache(maxsize=4)
+def _split_unparsed(text: str) -> UnparsedText:
+    """Split into sub-commands twice: with quotes and backslashes removed, and with special characters as spaces."""
+    spaced = FIELD_SEPARATOR.sub(" ", text)
+    unquoted = QUOTING.sub("", spaced.replace("\\\n", ""))
+    plain = SPECIAL_CHARACTERS.sub(" ", spaced)
+    part_texts = dict.fromkeys((*COMMAND_SEPARATORS.split(unquoted), *COMMAND_SEPARATORS.split(plain)))
+    parts = dict.fromkeys(words for part in part_texts if (words := tuple(part.split())))
+    by_name: dict[str, list[str]] = {}
+    globs = []
+    for word in dict.fromkeys(word for words in parts for word in words):
+        by_name.setdefault(word.rpartition("/")[2], []).append(word)
+        if GLOB_CHARACTER.search(word):
+            globs.append(word)
+    return UnparsedText(parts=tuple(parts), by_name=by_name, globs=tuple(globs))
+
+
+def _could_run_in(words: Argv, programs: Set[str], arguments: Argv) -> bool:
+    """Whether one of the programs occurs anywhere among the words, followed by the arguments of the pattern."""
+    # One word more than may be skipped, so that `_arguments_could_begin_with` notices when it gives up.
+    following = (
+        words[index + 1 : index + MAX_SKIPPED_WORDS + 2] for index, word in enumerate(words) if word in programs
+    )
+    return any(_arguments_could_begin_with(rest, arguments) for rest in following)
+
+
+def _arguments_could_begin_with(words: Argv, arguments: Argv) -> bool:
+    """Whether the words start with the arguments of a pattern, skipping options such as `-C dir` in between.
+
+    The word after an option is skipped as well, as it may be the option's value.
+    """
+    remaining = iter(arguments)
+    expected = next(remaining, None)
+    is_after_option = False
+    for count, word in enumerate(words):
+        if expected is None:
+            break
+        if count == MAX_SKIPPED_WORDS:
+            return True
+        if _could_expand_to(word, expected):
+            expected, is_after_option = next(remaining, None), False
+        elif word.startswith("-"):
+            is_after_option = True
+        elif is_after_option:
+            is_after_option = False
+        else:
+            return False
+    return expected is None
+
+
+def _could_be_program(word: str, program: str) -> bool:
+    """Whether a word, in any directory, could be the program of a rule."""
+    return _could_expand_to(word.rpartition("/")[2], program) or _could_expand_to(word, program)
+
+
+def _begins_like_program(word: str, program: str) -> bool:
+    """A cheaper `_could_be_program` for texts with many globs: compares only what precedes the first glob character."""
+    return any(program.startswith(GLOB_CHARACTER.split(name)[0]) for name in (word, word.rpartition("/")[2]))
+
+
+def _could_expand_to(word: str, pattern: str) -> bool:
+    """Like `_matches_pattern`, but also true if the shell could expand the word to a file name that matches."""
+    if _matches_pattern(word, pattern):
+        return True
+    glob_character = GLOB_CHARACTER.search(word)
+    if glob_character is None:
+        return False
+    begins_alike = pattern.startswith(word[: glob_character.start()])
+    if not begins_alike or len(word) > MAX_GLOB_LENGTH:
+        # Too long to match completely; its literal prefix rules out most words.
+        return begins_alike
+    return _glob_matches(CHARACTER_CLASS.sub("?", word), pattern.replace("*", "x"))
+
+
+def _glob_matches(glob: str, name: str) -> bool:
+    """Whether a glob of `*` and `?` matches the name. Compiling thousands of regexes would be too slow.
+
+    When the characters after a `*` do not fit, the matcher returns to the newest `*` and lets it match one character
+    more. Returning to earlier ones is never necessary.
+    """
+    in_glob = in_name = 0
+    newest_star = -1
+    star_end = 0  # where in the name the match of the newest star ends
+    while in_name < len(name):
+        if in_glob < len(glob) and glob[in_glob] in {"?", name[in_name]}:
+            in_glob, in_name = in_glob + 1, in_name + 1
+        elif in_glob < len(glob) and glob[in_glob] == "*":
+            newest_star, star_end, in_glob = in_glob, in_name, in_glob + 1
+        elif newest_star >= 0:
+            star_end += 1
+            in_glob, in_name = newest_star + 1, star_end
+        else:
+            return False
+    return not glob[in_glob:].strip("*")

@@ -14,8 +14,8 @@ from robota.policy.protected.path_resolver import (
     credential_store,
     measured,
     measured_files,
-    steering_dot_pattern,
-    steering_pattern,
+    protected_dot_pattern,
+    protected_pattern,
 )
 from robota.policy.shell.command_part import CommandPart, command_part, names_in
 from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for, takes_text
@@ -252,7 +252,7 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
         if context.resolver.inside(location) is None and not location.startswith(TEMPORARY):
             return deny(f"It writes to {target!r}, which is outside the workspace {str(context.resolver.root)!r}.")
     places = (context.resolver.inside(location) for _, location in locations)
-    pattern = next((found for place in places if place and (found := steering_pattern(place))), None)
+    pattern = next((found for place in places if place and (found := protected_pattern(place))), None)
     if pattern is None:
         return asked_if_run_outside([location for _, location in locations], context)
     reason = f"It writes to {pattern}, which is protected: it can run code or contain secrets."
@@ -260,7 +260,7 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
 
 
 def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | None:
-    is_protected = context.files.secret_pattern if part.looks else steering_dot_pattern
+    is_protected = context.files.secret_pattern if part.looks else protected_dot_pattern
     # Unless a command is read-only, it could do anything in the directory it runs in.
     words = part.named if part.looks else (".", *part.named)
     ignored = _ignored(part, part.named, context)
@@ -280,7 +280,7 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
 
 def _steers_outside(part: CommandPart, location: str) -> str | None:
     """A file such as ~/.bashrc that the command may change; reading outside the workspace needs approval anyway."""
-    return None if part.looks else steering_dot_pattern(location.lstrip("/"))
+    return None if part.looks else protected_dot_pattern(location.lstrip("/"))
 
 
 def _by_allow_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:

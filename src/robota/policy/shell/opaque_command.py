@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.verdict import Verdict
-from robota.policy.protected.path_resolver import credential_store, steering_dot_pattern
+from robota.policy.protected.path_resolver import credential_store, protected_dot_pattern
 from robota.policy.rules.command_match import begins_with, could_contain, pattern_words
 from robota.policy.rules.rule import EDIT, Rule
 from robota.policy.shell.command_part import HARMLESS_FILES
@@ -76,7 +76,7 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
     for word in _words(command.text):
         for location in context.resolver.locations(word):
             place = context.resolver.inside(location)
-            pattern = credential_store(location) or steering_dot_pattern(place or location.lstrip("/"))
+            pattern = credential_store(location) or protected_dot_pattern(place or location.lstrip("/"))
             if pattern is not None:
                 return ask(f"It may access {pattern}, which is protected. {command.reason}", f"protected {pattern}")
     return _by_what_it_writes(command, context)

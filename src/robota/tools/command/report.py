@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from robota.contracts.tool import ToolContext
-from robota.workspace.files.steering_names import Guard, names_guarded_by
+from robota.workspace.files.protected_names import Guard, names_guarded_by
 from robota.workspace.process.ending import Ending, StopReason
 
 MAX_CHARACTERS: Final = 30_000

@@ -14,7 +14,7 @@ import msgspec
 from robota.contracts.tool import Alternative
 from robota.tools.command.report import FAILED_INSIDE
 from robota.workspace.git.writing_commands import writes_git_data
-from robota.workspace.sandbox.openings import describe_openings, problem_with_opening
+from robota.workspace.sandbox.extra_access import describe_extra_access, problem_with_extra_access
 from robota.workspace.shell.started_parts import StartedParts
 
 REFUSED_HOST: Final = re.compile(r"refused a connection to (\S+) \(not in ")
@@ -47,7 +47,7 @@ def second_try(failed: FailedCommand) -> Alternative:
         return _offered(failed, {}, "on its own, because git may change its data")
     missing = _missing(failed)
     if missing:
-        return _offered(failed, {"opened": list(missing)}, f"so that it can {describe_openings(missing)}")
+        return _offered(failed, {"opened": list(missing)}, f"so that it can {describe_extra_access(missing)}")
     return _offered(failed, {"opened": [], "without_sandbox": True}, "without the sandbox")
 
 
@@ -73,7 +73,7 @@ def _missing(failed: FailedCommand) -> tuple[str, ...]:
     hosts = hosts or UNKNOWN_HOST.findall(failed.output)
     places = [place for line in failed.output.splitlines() if READ_ONLY.search(line) for place in _directories(line)]
     missing = tuple(dict.fromkeys((*hosts, *places)))
-    if any(problem_with_opening(entry, failed.root, failed.home) is not None for entry in missing):
+    if any(problem_with_extra_access(entry, failed.root, failed.home) is not None for entry in missing):
         return ()
     return missing
 

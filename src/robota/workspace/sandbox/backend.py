@@ -29,8 +29,12 @@ from robota.workspace.sandbox.bubblewrap import wrap_in_bubblewrap
 from robota.workspace.sandbox.git_access import wrap_with_git_data
 from robota.workspace.sandbox.landlock import wrap_in_landlock
 from robota.workspace.sandbox.machine_network.socket_guard import wrap_with_network
+from robota.workspace.sandbox.resource_exhaustion import (
+    ResourcesExhausted,
+    raise_if_exhausted,
+    raise_if_output_reports_exhaustion,
+)
 from robota.workspace.sandbox.session_network import JoinedNetwork
-from robota.workspace.sandbox.shortage import MachineIsShort, raise_if_short, raise_if_words_of_shortage
 
 PROBE: Final = ("/bin/true",)
 # In bubblewrap, bash must have read the file that checks the mounts, which unsets the variable that names it.
@@ -94,7 +98,7 @@ class SandboxBackend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detect_backend(border: Border) -> SandboxBackend:
-    """The strongest kind that can run a program with exactly this border; `MachineIsShort` if that is unknown."""
+    """The strongest kind that can run a program with exactly this border; `ResourcesExhausted` if that is unknown."""
     reasons: list[str] = []
     executable = find_program("bwrap", os.environ, not_beneath=border.root)
     if executable is None:
@@ -158,7 +162,7 @@ def probe(candidate: SandboxBackend) -> str | None:
         # What the workspace lacks says nothing about the sandbox: with a weaker one, the command would run unprotected.
         wrapped = candidate.wrap(PROBE_OF_BASH if candidate.kind is SandboxKind.BUBBLEWRAP else PROBE)
     except OSError as error:
-        raise_if_short(error)
+        raise_if_exhausted(error)
         return type(error).__name__
     try:
         done = run_outside(
@@ -171,16 +175,16 @@ def probe(candidate: SandboxBackend) -> str | None:
             timeout=PROBE_SECONDS,
         )
     except OSError as error:
-        raise_if_short(error)
+        raise_if_exhausted(error)
         return error.strerror or type(error).__name__
     except TimeoutExpired as error:
-        raise MachineIsShort(f"trying it took longer than {PROBE_SECONDS:g} seconds") from error
+        raise ResourcesExhausted(f"trying it took longer than {PROBE_SECONDS:g} seconds") from error
     finally:
         wrapped.clean_up()
     if done.returncode == 0:
         return None
     words = done.stderr.decode("utf-8", "replace").strip()
-    raise_if_words_of_shortage(words)
+    raise_if_output_reports_exhaustion(words)
     if done.returncode == NOT_RUN and CHANGED_MEANWHILE in words:
         raise CommandNotStarted(f"The command was not run: {CHANGED_MEANWHILE}")
     return words.splitlines()[-1] if words else "it failed"

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from robota.workspace.files.confined_paths import HeldRoot
-from robota.workspace.files.steering_names import Guard, names_guarded_by
-from robota.workspace.git.obeyed_files import find_obeyed_files
+from robota.workspace.files.protected_names import Guard, names_guarded_by
+from robota.workspace.git.configured_files import find_configured_files
 from robota.workspace.sandbox.closed_paths import find_closed_paths
 from robota.workspace.sandbox.hard_links import hard_link_problem
 from robota.workspace.sandbox.home.access import NO_HOME, HomeAccess, find_home_access
@@ -20,7 +20,7 @@ from robota.workspace.sandbox.repositories import find_submodules
 from robota.workspace.sandbox.seccomp import Sockets
 
 # Never writable from inside, and not creatable either.
-PROTECTED_NAMES: Final = names_guarded_by(Guard.KEPT_FREE)
+KEPT_FREE_NAMES: Final = names_guarded_by(Guard.KEPT_FREE)
 # Hidden, because services outside obey any process that connects to their sockets: containers, systemd, the keyring.
 SOCKET_DIRECTORIES: Final = (
     Path("/run"),
@@ -91,15 +91,15 @@ def build_border(
     places in the home that they may read.
     """
     root = held_root.path
-    submodules, obeyed, closed = find_submodules(root), find_obeyed_files(root, os.environ), find_closed_paths(root)
+    submodules, obeyed, closed = find_submodules(root), find_configured_files(root, os.environ), find_closed_paths(root)
     start_up = _start_up_places(root, home)
-    names = tuple(root / name for name in PROTECTED_NAMES if name != OWN_DIRECTORY)
+    names = tuple(root / name for name in KEPT_FREE_NAMES if name != OWN_DIRECTORY)
     linked = hard_link_problem((*names, *obeyed.places, *closed.places))
     return Border(
         held_root=held_root,
         temporary=temporary,
         protected_names=(
-            *(root / name for name in PROTECTED_NAMES),
+            *(root / name for name in KEPT_FREE_NAMES),
             *obeyed.places,
             *protected,
             *start_up,
@@ -131,5 +131,5 @@ def _start_up_places(root: Path, home: Path | None) -> tuple[Path, ...]:
     real = Path(os.path.realpath(home))
     if not real.is_relative_to(root):
         return ()
-    known = frozenset(root / name for name in PROTECTED_NAMES)
+    known = frozenset(root / name for name in KEPT_FREE_NAMES)
     return tuple(place for name in START_UP_NAMES if (place := real / name) not in known)

@@ -21,8 +21,8 @@ from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import CHANGED_MEANWHILE, NOT_RUN, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
 from robota.workspace.sandbox.home.access import HomeAccess
+from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
-from robota.workspace.sandbox.shortage import raise_if_short
 from robota.workspace.sandbox.workspace_mounts import (
     MountCheck,
     WorkspaceMounts,
@@ -162,7 +162,7 @@ def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
     try:
         data = SOCKET_TABLE.read_bytes()
     except OSError as error:
-        raise_if_short(error)
+        raise_if_exhausted(error)
         return set()
     skipped = b"".join(rb"(?!%b/)" % re.escape(os.fsencode(place)) for place in elsewhere)
     return {os.fsdecode(name) for name in re.findall(rb"(?m) %b(/.+)$" % skipped, data)}

@@ -16,20 +16,20 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.files.steering_names import Guard, names_guarded_by
+from robota.workspace.files.protected_names import Guard, names_guarded_by
 from robota.workspace.sandbox.placeholders import is_placeholder
 from robota.workspace.sandbox.repositories import GIT, git_file_targets, really_exists
-from robota.workspace.sandbox.shortage import raise_if_short
+from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 
-# Large directories that tools generate and can generate again; packages in them bring their own steering files.
+# Large directories that tools generate and can generate again; packages in them bring their own protected names.
 MADE_BY_TOOLS: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist", ".tox"})
-STEERING: Final = frozenset(names_guarded_by(Guard.READ_ONLY)) - {GIT}
-STEERING_PATHS: Final = tuple(sorted(name for name in STEERING if "/" in name))
-STEERING_GLOBS: Final = re.compile("|".join(fnmatch.translate(name) for name in sorted(STEERING) if "*" in name))
+PROTECTED: Final = frozenset(names_guarded_by(Guard.READ_ONLY)) - {GIT}
+PROTECTED_PATHS: Final = tuple(sorted(name for name in PROTECTED if "/" in name))
+PROTECTED_GLOBS: Final = re.compile("|".join(fnmatch.translate(name) for name in sorted(PROTECTED) if "*" in name))
 # Nearly all names are neither; a regular expression for each would take longer than everything else.
-LOWERED: Final = {name.lower(): name for name in STEERING if "*" not in name}
-GLOB_BEGINNINGS: Final = tuple(name.partition("*")[0] for name in STEERING if "*" in name and not name.startswith("*"))
-GLOB_ENDS: Final = tuple(name.rpartition("*")[2] for name in STEERING if name.startswith("*"))
+LOWERED: Final = {name.lower(): name for name in PROTECTED if "*" not in name}
+GLOB_BEGINNINGS: Final = tuple(name.partition("*")[0] for name in PROTECTED if "*" in name and not name.startswith("*"))
+GLOB_ENDS: Final = tuple(name.rpartition("*")[2] for name in PROTECTED if name.startswith("*"))
 BARE_REPOSITORY: Final = frozenset({"HEAD", "objects", "refs"})
 MAX_NAMED: Final = 3
 MAX_SINGLE: Final = 4
@@ -121,7 +121,7 @@ class _Search:
 
     def run(self) -> None:
         """Search until the end or a limit."""
-        self.found.update(dict.fromkeys(place for name in STEERING_PATHS if really_exists(place := self._root / name)))
+        self.found.update(dict.fromkeys(place for name in PROTECTED_PATHS if really_exists(place := self._root / name)))
         waiting, generated = [str(self._root)], list[str]()
         while waiting or generated:
             directory, is_generated = (waiting.pop(), False) if waiting else (generated.pop(), True)
@@ -145,7 +145,7 @@ class _Search:
             with os.scandir(directory) as scanned:
                 entries = list(scanned)
         except OSError as error:
-            raise_if_short(error)
+            raise_if_exhausted(error)
             self._note_unreadable(directory, error)
             return []
         self._entries -= len(entries) + 1
@@ -182,9 +182,9 @@ def _steers(entry: "os.DirEntry[str]") -> bool:
     name = entry.name
     lowered = name.lower()
     if lowered in LOWERED:
-        is_named = name in STEERING or _is_also(entry, LOWERED[lowered])
+        is_named = name in PROTECTED or _is_also(entry, LOWERED[lowered])
     elif name.startswith(GLOB_BEGINNINGS) or name.endswith(GLOB_ENDS):
-        is_named = STEERING_GLOBS.fullmatch(name) is not None
+        is_named = PROTECTED_GLOBS.fullmatch(name) is not None
     else:
         return False
     return is_named and not entry.is_symlink() and not is_placeholder(Path(entry.path))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from robota.workspace.sandbox.shortage import raise_if_short
+from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 
 # Data of git: objects of a local clone are hard links, and nothing in these directories is obeyed.
 ONLY_DATA: Final = frozenset({"objects", "refs", "logs", "lfs"})
@@ -28,7 +28,7 @@ def hard_link_problem(places: Iterable[Path]) -> str:
             try:
                 status = file.lstat()
             except OSError as error:
-                raise_if_short(error)
+                raise_if_exhausted(error)
                 continue  # gone, or not for us to see: then it is not for a command either
             if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
                 return f"{str(file)!r} is a hard link; a command could change it by its other name. Copy the file"
@@ -43,6 +43,6 @@ def _files(place: Path) -> Iterator[Path]:
     if not is_directory:
         yield place
         return
-    for directory, names, files in os.walk(place, onerror=raise_if_short):
+    for directory, names, files in os.walk(place, onerror=raise_if_exhausted):
         names[:] = [name for name in names if name not in ONLY_DATA or ".git" not in Path(directory).parts]
         yield from (Path(directory, name) for name in files)

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from robota.workspace.files.confined_paths import DIRECTORY_FLAGS, HeldRoot, walk_to_directory
 from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.problems import CommandNotStarted
-from robota.workspace.sandbox.shortage import raise_if_short
+from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 
 # The modification time that identifies a placeholder: a directory that was filled or made by hand has another one.
 MARK_S: Final = 0x524F424F
@@ -101,7 +101,7 @@ class _PlaceholderPool:
         try:
             around = self._directory_of(place)
         except OSError as error:
-            raise_if_short(error)
+            raise_if_exhausted(error)
             return False
         if presence_of(place.name, around) is not Presence.ABSENT:
             return is_placeholder(place.name, around)
@@ -121,7 +121,7 @@ class _PlaceholderPool:
         except PermissionError:
             return False  # see `workspace_mounts` for directories that we cannot look into
         except OSError as error:
-            raise_if_short(error)
+            raise_if_exhausted(error)
             return True  # such as a link that was put in place of a directory
         if presence_of(place.name, around) is Presence.PRESENT:
             return False
@@ -227,7 +227,7 @@ def _shared_lock(top: _Top) -> int | None:
                 return None
             continue  # removed just now, by the last command of another process
         except OSError as error:
-            raise_if_short(error)
+            raise_if_exhausted(error)
             return None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -290,6 +290,6 @@ def _make(name: str, directory: int) -> bool:
     except FileExistsError:
         return is_placeholder(name, directory)
     except OSError as error:
-        raise_if_short(error)
+        raise_if_exhausted(error)
         return is_placeholder(name, directory)
     return True

@@ -16,7 +16,7 @@ import msgspec
 from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.git.index_gitlinks import UnreadableIndex, read_gitlinks
 from robota.workspace.sandbox.placeholders import is_placeholder
-from robota.workspace.sandbox.shortage import raise_if_short
+from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 
 GIT: Final = ".git"
 MAX_BYTES: Final = 64 * 1024
@@ -51,7 +51,7 @@ def find_submodules(root: Path) -> SubmodulePlaces:
     except UnreadableIndex as problem:
         return SubmodulePlaces(unprotectable=str(problem))
     except OSError as error:  # such as a path that is too long for us, but not for git, which works inside it
-        raise_if_short(error)
+        raise_if_exhausted(error)
         return SubmodulePlaces(unprotectable=f"a submodule cannot be looked at ({error.strerror})")
     if search.count > MAX_SUBMODULES:
         return SubmodulePlaces(unprotectable=f"there are more than {MAX_SUBMODULES} submodules")
@@ -171,7 +171,7 @@ def _beginning(file: Path) -> str:
     except ValueError:
         return ""
     except OSError as error:
-        raise_if_short(error)
+        raise_if_exhausted(error)
         return ""
     try:
         return os.read(descriptor, MAX_BYTES).decode("utf-8", "replace").replace("\0", "")

@@ -20,7 +20,7 @@ from robota.workspace.problems import CommandNotStarted
 from robota.workspace.sandbox.border import Border
 from robota.workspace.sandbox.placeholders import Placeholders
 from robota.workspace.sandbox.repositories import SubmodulePlaces, bare_repository_names, find_submodules
-from robota.workspace.sandbox.shortage import raise_if_short
+from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 
 LOOKING: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 READ_ONLY_NOW: Final = (
@@ -198,7 +198,7 @@ class _MountPlan:
         except PermissionError:
             raise
         except OSError as error:
-            raise_if_short(error)
+            raise_if_exhausted(error)
             return None
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISLNK(mode) or (kind is MountKind.PIN and not stat.S_ISDIR(mode)):
@@ -227,7 +227,7 @@ def held_opening(place: Path, resources: ExitStack) -> int:
     try:
         descriptor = _open_directory(place)
     except OSError as error:
-        raise_if_short(error)
+        raise_if_exhausted(error)
         raise CommandNotStarted(
             f"The command was not run: {str(place)!r}, which was opened for it, is not a directory any more, or is "
             "reached through a link."

@@ -24,7 +24,7 @@ from robota.workspace.sandbox.home.programs_on_path import (
     programs_on_path,
 )
 from robota.workspace.sandbox.home.tool_places import CONFIGURATION_FILES, TOOL_PLACES, ToolPlace
-from robota.workspace.sandbox.shortage import raise_if_short
+from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 
 # The homes of all accounts of this machine.
 HOMES: Final = (Path("/home"), Path("/root"))
@@ -378,7 +378,7 @@ def _telling_file(directory: Path) -> Path | None:
                 with os.scandir(each) as scanned:
                     entries = list(scanned)
             except OSError as error:
-                raise_if_short(error)
+                raise_if_exhausted(error)
                 continue
             left -= len(entries)
             telling = next((entry.path for entry in entries if entry.name in TELLING_NAMES), None)

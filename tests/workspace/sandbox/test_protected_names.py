@@ -13,7 +13,7 @@ from robota.extensions.mcp import configured_servers
 from robota.extensions.plugins.manifest import MANIFEST_FILES
 from robota.extensions.plugins.marketplace import MARKETPLACE_FILES
 from robota.knowledge.instructions import places
-from robota.workspace.files.steering_names import STEERING_NAMES, Guard, names_guarded_by
+from robota.workspace.files.protected_names import PROTECTED_NAMES, Guard, names_guarded_by
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from tests.policy.judging import judge, writing
 from tests.workspace.sandbox.cells import Cell
@@ -72,9 +72,9 @@ def example(pattern: str) -> str:
 
 
 def test_every_name_says_who_obeys_it_and_stands_there_once() -> None:
-    patterns = [name.pattern for name in STEERING_NAMES]
+    patterns = [name.pattern for name in PROTECTED_NAMES]
     assert len(patterns) == len(set(patterns))
-    assert all(len(name.obeyed_by.split()) > 3 for name in STEERING_NAMES)
+    assert all(len(name.obeyed_by.split()) > 3 for name in PROTECTED_NAMES)
 
 
 def test_no_name_was_dropped_from_the_table_or_guarded_less() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.workspace.files.confined_paths import HeldRoot
-from robota.workspace.files.steering_names import Guard, names_guarded_by
+from robota.workspace.files.protected_names import Guard, names_guarded_by
 
 OWN_DIRECTORY: Final = ".robota"
 # Placeholders also block these names, which could turn a directory into a bare repository.
@@ -22,7 +22,7 @@ PLACEHOLDER_POOL: Final = "placeholders"
 TEMPORARY: Final = "tmp"
 
 
-def clear_up_after_killed(root: Path, kept_in: Path, user_directory: Path) -> list[str]:
+def clean_up_after_crash(root: Path, kept_in: Path, user_directory: Path) -> list[str]:
     """Clean up in a workspace whose sessions are stored in `kept_in`. Returns messages for the user."""
     _remove_directories(root, user_directory)
     told = _remove_drafts(kept_in) if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS) else []

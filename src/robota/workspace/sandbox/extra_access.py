@@ -14,7 +14,7 @@ from typing import Final
 
 from robota.config.settings.allowed_hosts import AllowedName, NoHost, allowed_host
 from robota.workspace.files.path_status import may_be_present
-from robota.workspace.files.steering_names import STEERING_NAMES
+from robota.workspace.files.protected_names import PROTECTED_NAMES
 
 # Directories of the operating system and of package managers, and other users' homes. A command that has to write there
 # must run without the sandbox.
@@ -28,13 +28,13 @@ OBEYED: Final = re.compile(
     r"\..*|applications|autostart|desktop|library|scripts?|startup|templates|s?bin|lib\d*|go|snap|node_modules"
     r"|site-packages|(?:ana|mini)conda\d*|(?:mamba|mini)forge\d*"
 )
-STEERING: Final = re.compile("|".join(fnmatch.translate(name.pattern.casefold()) for name in STEERING_NAMES))
+PROTECTED: Final = re.compile("|".join(fnmatch.translate(name.pattern.casefold()) for name in PROTECTED_NAMES))
 BARE_REPOSITORY: Final = frozenset({"HEAD", "objects", "refs"})
 MAX_ENTRIES: Final = 5_000
 MIN_DEPTH: Final = 3  # parts including the root: /var/tmp, /home/user
 
 
-def problem_with_opening(
+def problem_with_extra_access(
     entry: str, root: Path, home: Path | None, environment: Mapping[str, str] = os.environ
 ) -> str | None:
     """Why the sandbox cannot be opened for this, as text to follow a colon; None if the user can be asked."""
@@ -54,7 +54,7 @@ def problem_with_opening(
     )
 
 
-def describe_openings(entries: Sequence[str]) -> str:
+def describe_extra_access(entries: Sequence[str]) -> str:
     """What a command may do with these: `connect to example.com and write in /srv/data`."""
     hosts = ", ".join(entry for entry in entries if not entry.startswith("/"))
     places = ", ".join(entry for entry in entries if entry.startswith("/"))
@@ -115,7 +115,7 @@ def _is_program(entry: "os.DirEntry[str]") -> bool:
 
 
 def _is_obeyed(name: str) -> bool:
-    return OBEYED.fullmatch(name) is not None or STEERING.match(name) is not None
+    return OBEYED.fullmatch(name) is not None or PROTECTED.match(name) is not None
 
 
 def _entries(place: Path) -> Iterator["os.DirEntry[str]"]:

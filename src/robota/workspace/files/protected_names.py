@@ -1,7 +1,8 @@
 """Data: names of files that other programs execute or obey later.
 
 One table for policy, which asks before such a file is written, and for the sandbox, which protects them from commands.
-Files named in git's configuration (hooks, includes, filters) are found by asking git: `workspace/git/obeyed_files.py`.
+Files that git's configuration names (hooks, includes, filters) are found by asking git: see
+`workspace/git/configured_files.py`.
 """
 
 from enum import StrEnum
@@ -18,7 +19,7 @@ class Guard(StrEnum):
     KEPT_FREE = "kept_free"  # nor can they create it at the top of the workspace
 
 
-class SteeringName(msgspec.Struct, frozen=True):
+class ProtectedName(msgspec.Struct, frozen=True):
     """A name or `.gitignore` pattern, and which program obeys the file."""
 
     pattern: str
@@ -26,8 +27,8 @@ class SteeringName(msgspec.Struct, frozen=True):
     guard: Guard
 
 
-def _each(guard: Guard, obeyed_by: str, patterns: str) -> tuple[SteeringName, ...]:
-    return tuple(SteeringName(pattern, obeyed_by, guard) for pattern in patterns.split())
+def _each(guard: Guard, obeyed_by: str, patterns: str) -> tuple[ProtectedName, ...]:
+    return tuple(ProtectedName(pattern, obeyed_by, guard) for pattern in patterns.split())
 
 
 # Obeyed as soon as the directory is inspected, entered or opened, without an explicit command.
@@ -131,10 +132,10 @@ OF_TOOLS: Final = (
         "azure-pipelines.yml .buildkite .woodpecker .woodpecker.yml bitbucket-pipelines.yml .forgejo .gitea",
     ),
 )
-STEERING_NAMES: Final = (*AT_ONCE, *OF_GIT, *OF_AGENTS, *OF_EDITORS, *OF_SHELLS, *OF_TOOLS)
+PROTECTED_NAMES: Final = (*AT_ONCE, *OF_GIT, *OF_AGENTS, *OF_EDITORS, *OF_SHELLS, *OF_TOOLS)
 
 
 def names_guarded_by(guard: Guard) -> tuple[str, ...]:
     """The patterns of the names with at least this protection."""
     order = list(Guard)
-    return tuple(name.pattern for name in STEERING_NAMES if order.index(name.guard) >= order.index(guard))
+    return tuple(name.pattern for name in PROTECTED_NAMES if order.index(name.guard) >= order.index(guard))

@@ -31,7 +31,7 @@ NAMES_PROGRAM: Final = re.compile(
 ORIGIN: Final = "file:"
 
 
-class ObeyedFiles(msgspec.Struct, frozen=True, kw_only=True):
+class ConfiguredFiles(msgspec.Struct, frozen=True, kw_only=True):
     """`places` are in the workspace and must be neither changed nor created. `unprotectable`: why that fails."""
 
     places: tuple[Path, ...] = ()
@@ -42,35 +42,35 @@ class _GitNotAsked(Exception):
     """git could not be started, or did not answer."""
 
 
-def find_obeyed_files(root: Path, env: Mapping[str, str]) -> ObeyedFiles:
+def find_configured_files(root: Path, env: Mapping[str, str]) -> ConfiguredFiles:
     """The files that git obeys when it runs in `root`; none without git or without a repository."""
     program = find_program("git", env, not_beneath=root)
     if program is None:
-        return ObeyedFiles()
+        return ConfiguredFiles()
     try:
         top = _git(program, root, env, "rev-parse", "--show-toplevel")
         if top is None:
-            return ObeyedFiles()
+            return ConfiguredFiles()
         listed = _git(program, root, env, "config", "--null", "--show-origin", "--list")
     except _GitNotAsked:
         listed = None
     if listed is None or top is None:
-        return ObeyedFiles(unprotectable="git could not be asked what it obeys")
+        return ConfiguredFiles(unprotectable="git could not be asked what it obeys")
     return _protectable(tuple(dict.fromkeys(_named(listed, Path(top.removesuffix("\n")), root, env))), root)
 
 
-def _protectable(named: tuple[str, ...], root: Path) -> ObeyedFiles:
+def _protectable(named: tuple[str, ...], root: Path) -> ConfiguredFiles:
     real_root = Path(os.path.realpath(root))
     places: dict[Path, None] = {}
     for path in named:
         place = Path(os.path.realpath(path))
         if Path(path).is_relative_to(real_root) and place != Path(path):
-            return ObeyedFiles(unprotectable=f"git obeys {path!r}, which is a link that a command could replace")
+            return ConfiguredFiles(unprotectable=f"git obeys {path!r}, which is a link that a command could replace")
         if place == real_root:
-            return ObeyedFiles(unprotectable="git takes hooks from the workspace itself")
+            return ConfiguredFiles(unprotectable="git takes hooks from the workspace itself")
         if place.is_relative_to(real_root):
             places[place] = None
-    return ObeyedFiles(places=tuple(places))
+    return ConfiguredFiles(places=tuple(places))
 
 
 def _named(listed: str, top: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:

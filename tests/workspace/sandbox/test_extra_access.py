@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.openings import MAX_ENTRIES, describe_openings, problem_with_opening
+from robota.workspace.sandbox.extra_access import MAX_ENTRIES, describe_extra_access, problem_with_extra_access
 
 
 class Place:
@@ -15,7 +15,7 @@ class Place:
     def problem(self, name: str, **environment: str) -> str | None:
         """With a directory of that name in the home directory."""
         (self.home / name).mkdir(parents=True, exist_ok=True)
-        return problem_with_opening(str(self.home / name), self.root, self.home, environment)
+        return problem_with_extra_access(str(self.home / name), self.root, self.home, environment)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_places_of_programs_and_settings_cannot(place: Place, name: str) -> None
     "place", ["/var/spool/cron", "/etc/cron.d", "/opt/tool", "/usr/local/lib", "/root", "/home/other", "/nix/store"]
 )
 def test_places_of_the_system_and_of_others_cannot(tmp_path: Path, place: str) -> None:
-    assert problem_with_opening(place, tmp_path / "ws", tmp_path / "home", {}) is not None
+    assert problem_with_extra_access(place, tmp_path / "ws", tmp_path / "home", {}) is not None
 
 
 @pytest.mark.parametrize("variable", ["PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "XDG_CONFIG_HOME", "XDG_DATA_DIRS"])
@@ -117,9 +117,10 @@ def test_a_directory_that_is_too_large_to_check_cannot(place: Place) -> None:
 
 def test_the_words_say_what_is_allowed() -> None:
     assert (
-        describe_openings(["a.example", "/srv/x", "b.example"]) == "connect to a.example, b.example and write in /srv/x"
+        describe_extra_access(["a.example", "/srv/x", "b.example"])
+        == "connect to a.example, b.example and write in /srv/x"
     )
-    assert describe_openings(["/srv/x"]) == "write in /srv/x"
+    assert describe_extra_access(["/srv/x"]) == "write in /srv/x"
 
 
 @pytest.mark.parametrize("name", ["", "code", "code/ws", "code/ws/docs"])
