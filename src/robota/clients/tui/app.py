@@ -30,6 +30,7 @@ from robota.clients.tui.effects import (
     OpenDiff,
     OpenTranscript,
     Paint,
+    PrintEvent,
     Quit,
     ReadClipboard,
     RunEditor,
@@ -219,17 +220,17 @@ class ScreenShell:
 
     def dispatch(self, event: UiEvent) -> None:
         """Process an event."""
-        before = self.state.draft
-        self.state, effects = reduce(self._current(), event)
-        draft = self.state.draft
-        self.region.put_text(draft.text, draft.caret)
-        if draft.text != before.text:
-            self._draft_changed()
+        # Events of a session come by the thousand; the window and the cursor are as they were last drawn.
+        is_from_session = isinstance(event, SessionEvent)
+        before = replace(self.state, now=time.monotonic()) if is_from_session else self._current()
+        self.state, effects = reduce(before, event)
+        if self.state.draft is not before.draft:
+            self._show_draft(before.draft)
         for effect in effects:
             self._perform(effect)
         if submitted := [effect for effect in effects if isinstance(effect, Submit)]:
             self._start(self._submit(submitted))
-        if isinstance(event, SessionEvent):
+        if is_from_session:
             self._draw_soon()
         else:
             self.region.redraw()
@@ -241,6 +242,12 @@ class ScreenShell:
         if caret != state.draft.caret and text == state.draft.text:
             state, _ = reduce(state, CursorMoved(caret))
         return state
+
+    def _show_draft(self, before: Draft) -> None:
+        draft = self.state.draft
+        self.region.put_text(draft.text, draft.caret)
+        if draft.text != before.text:
+            self._draft_changed()
 
     def _is_key_for_dialog(self) -> bool:
         has_dialog = self.state.approval is not None or self.state.dialog is not None
@@ -276,12 +283,14 @@ class ScreenShell:
 
     def _perform(self, effect: Effect) -> None:
         match effect:
+            case PrintEvent(event):
+                self._scrollback.take(event)
             case Submit():
                 return  # those of one event are submitted in their order
             case Quit(result):
                 self.leave(result)
-            case After(seconds, event):
-                asyncio.get_running_loop().call_later(seconds, self.dispatch, event)
+            case After(seconds, timer):
+                asyncio.get_running_loop().call_later(seconds, self.dispatch, timer)
             case KeepPrompt(text):
                 self._setup.on_prompt(text)
             case OpenTranscript() | OpenDiff() | OpenBrowser():

@@ -218,8 +218,9 @@ class Transcript:
             yield from self._answer_finished(row)
 
     def _grown(self, event: TextDelta | PartialMessage) -> Iterator[Entry]:
-        if event.ts == self._streaming:
-            yield from self._more(event.delta)
+        if event.ts == self._streaming and event.delta:
+            self._taken += len(event.delta)
+            yield AnswerGrew(event.delta)
 
     def _more(self, text: str) -> Iterator[Entry]:
         self._taken += len(text)

@@ -26,6 +26,7 @@ from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, Re
 from robota.protocol.events import (
     Event,
     MessageCreated,
+    PartialMessage,
     QueuedMessagesUpdated,
     RetryScheduled,
     RewindPoints,
@@ -34,10 +35,14 @@ from robota.protocol.events import (
     TaskAborted,
     TaskAskResponded,
     TaskTokenUsageUpdated,
+    TextDelta,
+    ToolCallDelta,
 )
 
 # Printed rows belong to the terminal; only this many are kept, for later changes.
 MAX_PAGES: Final = 2
+# They come by the thousand, and change nothing but a text that is being streamed.
+GROWING: Final = (TextDelta, PartialMessage, ToolCallDelta)
 AWAY_S: Final = 10.0
 SECOND: Final = 1.0
 ASK_ROLES: Final = {"?": Role.BOLD, "!": Role.ERROR}
@@ -59,6 +64,8 @@ def opened(step: ScreenStep, event: SessionOpened) -> ScreenStep:
 
 def happened(step: ScreenStep, event: Event) -> ScreenStep:
     """A later event of the session."""
+    if isinstance(event, GROWING):
+        return step.change(view=reduce(step.state.view, event)).plus(PrintEvent(event))
     view = windowed(reduce(step.state.view, event), MAX_PAGES)
     step = step.change(view=view).plus(PrintEvent(event))
     match event:
