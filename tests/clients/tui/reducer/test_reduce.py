@@ -168,6 +168,12 @@ def test_completions_are_requested_again_while_files_are_indexed_and_only_for_th
     assert commands(reduce(typed(step.state, "/hel"), CompletionDue("/he", 3))) == []
 
 
+def test_late_completions_of_an_earlier_text_do_not_close_the_popup() -> None:
+    earlier = reduce(opened(), TextEdited("/h", 2))
+    screen = typed(earlier.state, "/he")
+    assert replied(ScreenStep(screen, earlier.effects), Accepted()).state.draft.popup is not None
+
+
 # The queue.
 
 

@@ -79,7 +79,9 @@ def _text_received(step: ScreenStep, sent: SentText, receipt: Receipt) -> Screen
 
 
 def _completed(step: ScreenStep, request: CompletionRequest, receipt: Receipt) -> ScreenStep:
-    """Show completions; request them again while files are still being indexed."""
+    """Show completions, unless the text is another one by now; request them again while files are being indexed."""
+    if step.state.draft.position != (request.text, request.caret):
+        return step
     completion = receipt.completion if isinstance(receipt, Accepted) else None
     popup = popup_for(request.text, request.caret, completion)
     step = step.change(draft=replace(step.state.draft, completions=popup))
