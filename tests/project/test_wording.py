@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from robota.contracts.tool import AnyTool
 from robota.knowledge.instructions.session_instructions import FOLLOWED
 from robota.knowledge.memory.session_memory import ADDED, RECALLED, REMEMBERED, TAKEN_BACK
+from robota.tools.registry import builtin_tools, schema_of
 
 SOURCE = Path(__file__).parents[2] / "src/robota"
-# The descriptions of tools are not among them yet.
-PAGES = sorted(page for page in SOURCE.rglob("*.md") if "tools" not in page.parts)
+PAGES = sorted(SOURCE.rglob("*.md"))
 MOST_WORDS = 30
 # Found in our own texts before, and not what models were trained on.
 BANNED = re.compile(
@@ -23,8 +24,11 @@ BANNED = re.compile(
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 LIBRARY = re.compile(r"\bmsgspec\b|ValidationError|Traceback|\bat `?\$|<class '", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?:;](?=\s|$)|\n")
-# Modules with texts for the model.
+# Modules with texts for the model; results and errors of tools are in all those of these two packages.
 MODULES = (
+    *sorted(
+        str(each.relative_to(SOURCE)) for room in ("tools", "engine/calls") for each in (SOURCE / room).rglob("*.py")
+    ),
     "engine/model/system_prompt.py",
     "engine/model/environment.py",
     "engine/context/summary.py",
@@ -59,6 +63,21 @@ def texts_of(module: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_prompt_is_plain_english(page: Path) -> None:
     assert problems(page.read_text()) == []
+
+
+def descriptions_in(schema: object) -> Iterator[str]:
+    """What a JSON Schema says in words."""
+    if isinstance(schema, dict):
+        yield from (text for key, text in schema.items() if key == "description" and isinstance(text, str))
+        schema = [*schema.values()]
+    for part in schema if isinstance(schema, list) else []:
+        yield from descriptions_in(part)
+
+
+@pytest.mark.parametrize("tool", builtin_tools(), ids=lambda tool: tool.name)
+def test_parameters_of_a_tool_are_described_in_plain_english(tool: AnyTool) -> None:
+    described = list(descriptions_in(schema_of(tool)))
+    assert described and {text: wrong for text in described if (wrong := problems(text))} == {}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -18,7 +18,7 @@ MAX_CHARACTERS: Final = 30_000
 WASTE_CHARACTERS: Final = 2_000
 QUESTION_ENDS: Final = (":", "?", ">", "]", ")")
 NO_INPUT: Final = (
-    "Nobody can type the answer: pass it as an option (such as --yes), pipe it in, "
+    "Nobody can type the answer: pass it as an option (such as -y), pipe it in, "
     "or start the command with background_process and use its action send."
 )
 # Error messages of programs that the sandbox has blocked; without a sandbox they are rare.

@@ -25,7 +25,7 @@ SEPARATOR = "======="
 REPLACE = ">>>>>>> REPLACE"
 RULE = "-------"
 FORMAT = (
-    f"{SEARCH}\n:start_line:N (optional)\n{RULE}\nlines as they are\n{SEPARATOR}\nlines as they shall be\n{REPLACE}"
+    f"{SEARCH}\n:start_line:N (optional)\n{RULE}\nlines as they are\n{SEPARATOR}\nlines as they should be\n{REPLACE}"
 )
 
 LINE_MARKS = (":start_line:", ":end_line:")
@@ -113,7 +113,7 @@ def read_blocks(diff: str) -> tuple[DiffBlock, ...]:
         expected = markers.ending(place)
         raise BadDiff(f"Unexpected end of sequence: the diff ended where '{expected}' was expected.\n{_what_to_do()}")
     if not blocks:
-        raise BadDiff(f"The diff holds no block: no line begins with '{SEARCH}'.\n{_what_to_do()}")
+        raise BadDiff(f"The diff contains no block: no line begins with '{SEARCH}'.\n{_what_to_do()}")
     return tuple(blocks)
 
 

@@ -139,7 +139,7 @@ class _PatchReader:
         while self._skip_blank() and not self._at_header():
             chunks.append(self._chunk(len(chunks) + 1))
         if not chunks and move_to is None:
-            raise self._error(f"The update of {path!r} holds no change")
+            raise self._error(f"The update of {path!r} contains no change")
         return UpdateFile(path=path, chunks=tuple(chunks), move_to=move_to)
 
     def _chunk(self, number: int) -> Chunk:
