@@ -34,7 +34,7 @@ MODULES = (
     "engine/context/summary.py",
     "engine/context/retained.py",
     "engine/context/old_outputs.py",
-    "engine/task/built_in_prompts.py",
+    "engine/task/skill_prompts.py",
     "knowledge/prompt_elements.py",
     "knowledge/session_knowledge.py",
     "policy/modes/task_modes.py",

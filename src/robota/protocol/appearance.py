@@ -1,4 +1,4 @@
-"""How a person wants clients to draw."""
+"""How a user wants clients to draw."""
 
 from enum import StrEnum
 from typing import Final

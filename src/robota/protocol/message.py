@@ -5,7 +5,7 @@ from typing import Any, Final
 from robota.protocol.asks.ask import ApprovalVerdict, Ask, Fault
 from robota.protocol.wire import OpenValue, Value
 
-# What a row says (`say`) that holds words of the model to the person.
+# What a row says (`say`) that holds words of the model to the user.
 SPOKEN: Final = frozenset({"text", "completion_result"})
 # What background processes had printed and nobody had read when the session ended.
 BACKGROUND_OUTPUT: Final = "background_output"

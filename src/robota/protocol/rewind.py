@@ -63,7 +63,7 @@ class RewindResult(Value, frozen=True, kw_only=True):
 
     `left_prompts` are the numbers of the prompts that are no longer part of the conversation; after a restore `draft`
     is the first of them, to be changed and sent again. `returned_prompts` are those that are part of it again.
-    `saved_new_work`: the person's work that was in no checkpoint is in one now.
+    `saved_new_work`: the user's work that was in no checkpoint is in one now.
     """
 
     action: RewindAction

@@ -34,7 +34,7 @@ def is_call_row(row: Message) -> bool:
 
 
 def title_in(row: Message) -> str:
-    """The line by which a person knows the call of a row again."""
+    """The line by which a user knows the call of a row again."""
     content = _content(row)
     name = str(content.get("tool", row.ask or ""))
     if name == "listFilesRecursive" and content.get("content"):

@@ -1,4 +1,4 @@
-"""A conversation that is over, as a person reads it: what was said, and each call with what came of it."""
+"""A conversation that is over, as a user reads it: what was said, and each call with what came of it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ class TranscriptEntry(Value, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class Prompted(TranscriptEntry, frozen=True, kw_only=True, tag="prompt"):
-    """What the person said; `images` is how many came with it."""
+    """What the user said; `images` is how many came with it."""
 
     text: str
     images: int = 0

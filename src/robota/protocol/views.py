@@ -1,4 +1,4 @@
-"""What a person sees of a tool's result: a small closed set of shapes that every client can draw."""
+"""What a user sees of a tool's result: a small closed set of shapes that every client can draw."""
 
 from typing import Any
 

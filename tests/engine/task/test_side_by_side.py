@@ -252,10 +252,11 @@ def test_subtasks_that_were_left_are_ended_when_the_session_is_resumed(tmp_path:
 
 ANSWERS: st.SearchStrategy[Answer] = st.sampled_from((Approve(), Reject(), Say(text="words")))
 NUMBERS = st.integers(0, 20)
+MODEL_WORDS = st.sampled_from(("question", "write", "an answer", "some words", "look", "delegate"))
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("start"), NUMBERS),
-        st.tuples(st.just("model"), NUMBERS, st.sampled_from(("question", "write", "an answer", "look", "delegate"))),
+        st.tuples(st.just("model"), NUMBERS, MODEL_WORDS),
         st.tuples(st.just("answer"), NUMBERS, ANSWERS),
         st.tuples(st.just("unnamed answer"), ANSWERS),
         st.tuples(st.just("stop"), NUMBERS),

@@ -39,7 +39,7 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
 async def copy_settings(
     git: Git | None, snapshot: Snapshot, target: Path, *, ignored_there: Git | None = None
 ) -> Copied:
-    """What the workspace would load and git ignores, such as a person's own deny rules; without git, all of it.
+    """What the workspace would load and git ignores, such as a user's own deny rules; without git, all of it.
 
     With `ignored_there`, the git of a worktree that has such files already, what is ignored there too is replaced.
     """

@@ -30,7 +30,7 @@ async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Pat
 
 
 async def fire_removal_hooks(hooks: LifecycleHooks | None, path: Path) -> str:
-    """Tell the hooks that a worktree is about to go. Returns what they want the person to know."""
+    """Tell the hooks that a worktree is about to go. Returns what they want the user to know."""
     if hooks is None:
         return ""
     result = await hooks.fire(HookEvent.WORKTREE_REMOVE, worktree_path=str(path))

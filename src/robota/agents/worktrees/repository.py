@@ -14,7 +14,7 @@ UNTOUCHED: Final = "Nothing was changed."
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    """`top` is the main working tree, `common` its directory of git, `inside` where in it the person is.
+    """`top` is the main working tree, `common` its directory of git, `inside` where in it the user is.
 
     `git` runs at the top.
     """

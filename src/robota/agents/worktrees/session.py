@@ -58,7 +58,7 @@ async def enter_worktree(request: WorktreeRequest) -> Worktree:
 
 
 async def leave_worktree(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
-    """Remove it if nothing would be lost. Returns what to tell the person."""
+    """Remove it if nothing would be lost. Returns what to tell the user."""
     is_gone = False
     try:
         words = await _remove_if_clean(worktree, hooks)

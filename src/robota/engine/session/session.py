@@ -170,7 +170,7 @@ class Session:
     async def resume(self, replayed: "SessionFold", left_ms: int) -> None:
         """Restore a session from its log: show its task and ask whether to continue it.
 
-        `left_ms` is the time of the last record. Approvals and grants are not restored. Returns once the person is
+        `left_ms` is the time of the last record. Approvals and grants are not restored. Returns once the user is
         asked, or at once if the log has no task.
         """
         # Imported here because most sessions are new.
@@ -351,7 +351,7 @@ class Session:
     async def gather_tools(self) -> bool:
         """Start the MCP servers, once, so that their tools are known.
 
-        False if the person cancelled the wait; it is tried again with the next task.
+        False if the user cancelled the wait; it is tried again with the next task.
         """
         if self._services.tools.is_complete:
             return True
@@ -465,7 +465,7 @@ class Session:
         return self._tasks.subtask(self._options, parent, order, has_own_queue)
 
     async def _reopen(self, paused: "PausedTask") -> "Task | None":
-        """The paused task with its conversation; None if the person cancelled the wait for its tools."""
+        """The paused task with its conversation; None if the user cancelled the wait for its tools."""
         return self._tasks.reopen(self._options, paused) if await self.gather_tools() else None
 
     @property

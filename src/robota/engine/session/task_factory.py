@@ -117,7 +117,7 @@ class TaskFactory:
         return task
 
     def opened(self, options: Options, paused: "PausedTask") -> Task:
-        """The paused task with its conversation, before the person has decided about it. Created once."""
+        """The paused task with its conversation, before the user has decided about it. Created once."""
         if paused.opened is not None:
             return paused.opened
         replayed, call_format = paused.task, _call_format(options)

@@ -22,7 +22,7 @@ class ToolGathering:
         return self._lock.locked()
 
     async def finish(self) -> bool:
-        """Wait until all tools are known; False if the person cancelled the wait."""
+        """Wait until all tools are known; False if the user cancelled the wait."""
         tools = self._services.tools
         if tools.is_complete:
             return True

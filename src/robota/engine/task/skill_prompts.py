@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,14 +18,42 @@ from robota.contracts.knowledge import (
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, ToolRole, UseSkill, names_with_role
 from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
-from robota.engine.task.built_in_prompts import built_in_prompt
 from robota.protocol.conversation import ImageSource, TextBlock
 from robota.protocol.events import Notice
+from robota.protocol.slash_commands import typed_command
 
 IMAGES_LEFT_OUT = "Mentioned images are not shown to a separate task."
 NOTHING_MENTIONED = MentionedText()
 RUN_BY_USER = "The user ran a command themselves. Do nothing about it unless they ask."
 NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
+REVIEW: Final = """\
+Review the changes in this working tree. Do not change any file.
+
+- Find out with git what changed: the status, then unstaged and staged changes. If there are none, review the commits \
+that this branch has and the main branch lacks.
+- Read the code around each change, not only the lines of the diff.
+- Report problems, the most serious first: wrong behaviour, lost data, security, races, unhandled failures, and tests \
+that are missing or cannot fail.
+- For each problem give `path:line`, what happens and when, and how to fix it. Leave out matters of taste.
+- If nothing is wrong, say so and say what you looked at."""
+INIT: Final = """\
+Write AGENTS.md in the root of this project: what a coding agent must know to work here. If it exists, keep what it \
+says, correct what is outdated, and add what is missing.
+
+First look at the project:
+- The README, the build, the commands for tests, linters and a single test, the directories, the configuration of \
+tools, recent commits. Take commands only from files that name them. Run none that changes anything.
+- Instructions for other agents: CLAUDE.md, GEMINI.md, .cursor/rules, .cursorrules, .clinerules, .windsurfrules, \
+.github/copilot-instructions.md. Use what is still true, say which files you used, and do not change them.
+
+Then write:
+- What the project is, in two sentences.
+- The commands, exactly as typed.
+- How the parts fit together, where one file alone does not show it.
+- Conventions that differ from common practice, and what must not be touched.
+
+Leave out what is obvious from the files, and general advice. Invent nothing. At most 100 lines of plain Markdown."""
+PROMPTS: Final = {"init": INIT, "review": REVIEW}
 
 
 class PromptContent(msgspec.Struct, frozen=True):
@@ -49,7 +77,7 @@ class SkillPrompts:
         """The prompt as the model gets it; None if a call that it needs was denied, which is shown to the user."""
         knowledge, prompts = self._runtime.services.knowledge, self._runtime.services.prompts
         call = partial(self._call, self._executor.for_prompt())
-        built_in = built_in_prompt(prompt)
+        built_in = _built_in_prompt(prompt)
         try:
             expanded = None if built_in is None else ExpandedPrompt(text=built_in)
             if expanded is None and knowledge is not None:
@@ -147,3 +175,12 @@ def _shell_command_text(command: str, executed: Executed) -> str:
     """What the model is told about a command that the user ran."""
     output = executed.result.content if executed.status != "denied" else f"It was not run: {executed.reason}"
     return f"{RUN_BY_USER}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"
+
+
+def _built_in_prompt(line: str) -> str | None:
+    """The prompt for a line such as `/review` with its arguments as emphasis; None for any other line."""
+    typed = typed_command(line)
+    prompt = None if typed is None else PROMPTS.get(typed.name)
+    if typed is None or prompt is None:
+        return None
+    return f"{prompt}\n\nAbove all: {typed.arguments}" if typed.arguments else prompt

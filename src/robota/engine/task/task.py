@@ -373,7 +373,7 @@ class Task:
         return True
 
     def _add_memories(self, prompt: str) -> None:
-        """Add memory entries that fit the prompt, and note what the person wants remembered."""
+        """Add memory entries that fit the prompt, and note what the user wants remembered."""
         if (memory := self.runtime.services.memory) is None:
             return
         recollection = memory.recall(self.runtime.task_id, prompt, self._newest_row)
