@@ -200,6 +200,8 @@ def test_after_trust_only_what_may_be_trusted_counts(
 ) -> None:
     """Hooks and servers run and the one allow rule holds; provider, mode, sandbox, links and git's helpers do not."""
     outside = everything_in(hostile.outside)
+    # The hook would change a file that it names; every call would be asked about from then on.
+    (robota.workspace / "PWNED-hook-robota-PreToolUse").touch()
     assert robota("trust", "--yes", env=CARELESS).code == 0
     (robota.workspace / ".claude/settings.json").write_text("{}")
     (robota.workspace / ".robota/settings.local.json").write_text("{}")
