@@ -64,10 +64,10 @@ def permission_suggestions(suggestions: tuple[RuleSuggestion, ...]) -> list[dict
 
 
 def _rule(text: str) -> dict[str, str]:
-    found = RULE.fullmatch(text)
-    if found is None or found[2] is None:
+    match = RULE.fullmatch(text)
+    if match is None or match[2] is None:
         return {"toolName": text}
-    return {"toolName": found[1], "ruleContent": found[2]}
+    return {"toolName": match[1], "ruleContent": match[2]}
 
 
 def _relative(path: str, cwd: Path) -> str:

@@ -111,8 +111,8 @@ def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule
         if name not in set(HookEvent):
             problems.append(HookProblem(where=name, reason=f"there is no such event; known are {', '.join(HookEvent)}"))
             continue
-        for place, group in enumerate(groups if isinstance(groups, list) else [groups]):
-            read = _read_group(HookEvent(name), f"{name}[{place}]", group, check_rule)
+        for index, group in enumerate(groups if isinstance(groups, list) else [groups]):
+            read = _read_group(HookEvent(name), f"{name}[{index}]", group, check_rule)
             rules += read.rules
             problems += read.problems
     return HookSet(rules=tuple(rules), problems=tuple(problems))
@@ -182,10 +182,10 @@ def _read_group(event: HookEvent, where: str, group: Any, check_rule: CheckRule)
         return _problem(f"{where}.matcher", f"it is not a valid pattern: {problem}")
     handlers: list[Handler] = []
     problems: list[HookProblem] = []
-    for place, raw in enumerate(group["hooks"]):
+    for index, raw in enumerate(group["hooks"]):
         read = _read_handler(event, raw, check_rule)
         if isinstance(read, str):
-            problems.append(HookProblem(where=f"{where}.hooks[{place}]", reason=read))
+            problems.append(HookProblem(where=f"{where}.hooks[{index}]", reason=read))
         else:
             handlers.append(read)
     rules = (HookRule(event=event, matcher=matcher, handlers=tuple(handlers)),) if handlers else ()

@@ -112,4 +112,4 @@ async def _post_event(handler: HttpHandler, payload: HookPayload, environment: H
 def _filled(value: str, allowed: Mapping[str, str]) -> str:
     """A header with its variables replaced: only those that the definition lists leave the machine."""
     # The value of a variable often ends with blanks, which a header must not.
-    return VARIABLE.sub(lambda found: allowed.get(found[1] or found[2], "").strip(), value).strip()
+    return VARIABLE.sub(lambda match: allowed.get(match[1] or match[2], "").strip(), value).strip()

@@ -121,36 +121,36 @@ Decided = tuple[str | None, str, dict[str, Any] | None]
 def _decision(event: HookEvent, answer: dict[str, Any], special: dict[str, Any]) -> Decided:
     """The decision of a hook about a call, its reason, and the updated input."""
     if event is HookEvent.PERMISSION_REQUEST:
-        wanted = special.get("decision")
-        wanted = wanted if isinstance(wanted, dict) else {}
-        word, reason = wanted.get("behavior"), _string(wanted.get("message"))
-        known: tuple[str, ...] = ("allow", "deny")
+        decision = special.get("decision")
+        decision = decision if isinstance(decision, dict) else {}
+        word, reason = decision.get("behavior"), _string(decision.get("message"))
+        allowed_values: tuple[str, ...] = ("allow", "deny")
     elif event is HookEvent.PRE_TOOL_USE:
-        wanted, known = special, STRICTEST_FIRST
+        decision, allowed_values = special, STRICTEST_FIRST
         word = special.get("permissionDecision")
         reason = _string(special.get("permissionDecisionReason")) or _string(answer.get("reason"))
         if word is None and answer.get("decision") == "approve":
             word = "allow"
     else:
         return None, "", None
-    updated = wanted.get("updatedInput")
-    return (word if word in known else None), reason, (updated if isinstance(updated, dict) else None)
+    updated = decision.get("updatedInput")
+    return (word if word in allowed_values else None), reason, (updated if isinstance(updated, dict) else None)
 
 
 def _interrupts(event: HookEvent, special: dict[str, Any]) -> bool:
     """Whether a permission denial also ends the task."""
-    wanted = special.get("decision")
-    if event is not HookEvent.PERMISSION_REQUEST or not isinstance(wanted, dict):
+    decision = special.get("decision")
+    if event is not HookEvent.PERMISSION_REQUEST or not isinstance(decision, dict):
         return False
-    return wanted.get("behavior") == "deny" and wanted.get("interrupt") is True
+    return decision.get("behavior") == "deny" and decision.get("interrupt") is True
 
 
 def _updated_output(special: dict[str, Any]) -> str | None:
     """The tool result with which a hook replaces the real one: a `tool_response` object or plain text."""
-    wanted = special.get("updatedToolOutput")
-    if isinstance(wanted, dict):
-        wanted = wanted.get("content")
-    return wanted if isinstance(wanted, str) else None
+    output = special.get("updatedToolOutput")
+    if isinstance(output, dict):
+        output = output.get("content")
+    return output if isinstance(output, str) else None
 
 
 def _blocking_exit(event: HookEvent, reason: str) -> HookResult:

@@ -250,8 +250,8 @@ def _handlers(rules: list[HookRule]) -> list[HandlerToRun]:
     """The handlers of these rules, without duplicates."""
     handlers: list[HandlerToRun] = []
     for rule in rules:
-        found = (HandlerToRun(handler, rule.variables) for handler in rule.handlers)
-        handlers.extend(each for each in found if each not in handlers)
+        to_run = (HandlerToRun(handler, rule.variables) for handler in rule.handlers)
+        handlers.extend(each for each in to_run if each not in handlers)
     return handlers
 
 

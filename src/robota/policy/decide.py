@@ -130,7 +130,7 @@ def _decide_command(subject: Subject, command: str, context: PolicyContext) -> V
     if limit is not None:
         return msgspec.structs.replace(limit, steps=("hard limits",))
     for directory in subject.touches.paths:
-        if any(context.resolver.inside(place) is None for place in context.resolver.locations(directory)):
+        if any(context.resolver.inside(location) is None for location in context.resolver.locations(directory)):
             refusal = deny(f"{directory!r} resolves to a directory outside the workspace.")
             return msgspec.structs.replace(refusal, steps=("hard limits",))
     return decide_command(subject, command, context)
@@ -141,10 +141,10 @@ def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
     if any("\0" in text for text in (*touches.paths, touches.command or "", touches.host or "")):
         return deny("Paths, commands and host names must not contain a NUL byte.")
     for path in touches.paths:
-        place = context.resolver.inside(path)
-        if place is None:
+        inside = context.resolver.inside(path)
+        if inside is None:
             return deny(f"{path!r} is outside the workspace {str(context.resolver.root)!r}.")
-        if not _only_reads(subject) and protected_pattern(place) is not None and hides_what_it_is(path, place):
+        if not _only_reads(subject) and protected_pattern(inside) is not None and hides_what_it_is(path, inside):
             return deny(f"{path!r} names a protected file in a disguised form. Use its plain path to request approval.")
     if touches.command is None and context.mode is PermissionMode.PLAN and not _only_reads(subject):
         return deny(f"{subject.label} is not available in plan mode, where nothing is changed or run.")

@@ -70,11 +70,11 @@ def asked_if_run_outside(words: Sequence[str], context: PolicyContext) -> Verdic
     """An ask if one of these paths, followed through links, is code that runs outside the sandbox."""
     for word in words:
         for location in context.resolver.locations(word):
-            place = context.run_outside(location)
-            if place is not None:
+            inside = context.run_outside(location)
+            if inside is not None:
                 runner = "a hook, an MCP server, the status line or Robota itself"
-                reason = f"{place} is protected: {runner} runs it outside the sandbox."
-                return ask(reason, f"run outside the sandbox {place}")
+                reason = f"{inside} is protected: {runner} runs it outside the sandbox."
+                return ask(reason, f"run outside the sandbox {inside}")
     return None
 
 

@@ -35,9 +35,9 @@ class Shape:
         """Matches a certain key; `rest` matches its remaining characters."""
         return re.compile(re.escape(self.begins) + self._certain)
 
-    def covered(self, found: re.Match[bytes]) -> int:
+    def covered(self, match: re.Match[bytes]) -> int:
         """Where the secret itself starts: a match may include the name in front of it."""
-        return found.start("secret") if "secret" in self.certain.groupindex else found.start()
+        return match.start("secret") if "secret" in self.certain.groupindex else match.start()
 
     @cached_property
     def unfinished(self) -> re.Pattern[bytes]:

@@ -172,9 +172,11 @@ class SecretDetector(msgspec.Struct, frozen=True):
         """Where a partial head at the end of the text starts; the length of the text if there is none."""
         if not text.endswith(self.any_beginning):
             return len(text)
-        for place in range(max(start, len(text) - MAX_BEGINNING_LENGTH), len(text)):
-            if bytes(text[place:]) in self.beginnings and not (self.stand_alone and is_tail_of_a_word(text, place)):
-                return place
+        for start_index in range(max(start, len(text) - MAX_BEGINNING_LENGTH), len(text)):
+            if bytes(text[start_index:]) in self.beginnings and not (
+                self.stand_alone and is_tail_of_a_word(text, start_index)
+            ):
+                return start_index
         return len(text)
 
 
@@ -183,11 +185,11 @@ def known_secret_detector(secrets: Sequence[bytes]) -> SecretDetector | None:
     if not secrets:
         return None
 
-    def classify(text: Text, place: int, final: bool) -> Classification:
+    def classify(text: Text, index: int, final: bool) -> Classification:
         for secret in secrets:
-            if text.startswith(secret, place):
-                return Secret(place, place + len(secret))
-            if not final and secret.startswith(bytes(text[place : place + len(secret)])):
+            if text.startswith(secret, index):
+                return Secret(index, index + len(secret))
+            if not final and secret.startswith(bytes(text[index : index + len(secret)])):
                 return Undecided.UNDECIDED
         return None
 
@@ -199,14 +201,14 @@ def known_secret_detector(secrets: Sequence[bytes]) -> SecretDetector | None:
 def key_shape_detector() -> SecretDetector:
     """Finds everything that matches a well-known kind of key."""
 
-    def classify(text: Text, place: int, final: bool) -> Classification:
-        shape = next(shape for shape in SHAPES if text.startswith(shape.begins, place))
-        if is_tail_of_a_word(text, place):
+    def classify(text: Text, index: int, final: bool) -> Classification:
+        shape = next(shape for shape in SHAPES if text.startswith(shape.begins, index))
+        if is_tail_of_a_word(text, index):
             return None
-        if not final and shape.unfinished.match(text, place):
+        if not final and shape.unfinished.match(text, index):
             return Undecided.UNDECIDED
-        found = shape.certain.match(text, place)
-        return Secret(shape.covered(found), found.end(), shape.rest) if found else None
+        match = shape.certain.match(text, index)
+        return Secret(shape.covered(match), match.end(), shape.rest) if match else None
 
     return _detector(re.compile(SUSPICION).search, [shape.begins for shape in SHAPES], classify, stand_alone=True)
 
@@ -243,25 +245,25 @@ class _Stage:
         self._before = bytes(text[max(end - LOOK_BACK, 0) : end])
         return bytes(text[start:end])
 
-    def _redact_decided(self, text: bytearray, place: int, final: bool) -> int:
+    def _redact_decided(self, text: bytearray, index: int, final: bool) -> int:
         """Redact the decided secrets; returns where the decided text ends."""
         if self.rest is not None:
-            place = self._redact(text, place, place, final)
-        while self.rest is None and (found := re.compile(self.detector.heads).search(text, place)) is not None:
-            start = found.start()
+            index = self._redact(text, index, index, final)
+        while self.rest is None and (match := re.compile(self.detector.heads).search(text, index)) is not None:
+            start = match.start()
             match self.detector.classify(text, start, final):
                 case Undecided.UNDECIDED:
                     return start
                 case None:
-                    place = start + 1
+                    index = start + 1
                 case Secret(covered, end, rest):
                     self.rest = rest
-                    place = self._redact(text, covered, end, final)
+                    index = self._redact(text, covered, end, final)
                 case unknown:
                     assert_never(unknown)
         if self.rest is not None:
-            return place
-        return len(text) if final else self.detector.unfinished_at(text, place)
+            return index
+        return len(text) if final else self.detector.unfinished_at(text, index)
 
     def _redact(self, text: bytearray, start: int, end: int, final: bool) -> int:
         """Redact a secret and its continuation in this piece; `rest` stays set if the next piece may continue it."""

@@ -29,7 +29,7 @@ INTRODUCED: Final = (
 SHORTEST_WITH_DIGIT: Final = 6
 SHORTEST_PLAIN: Final = 8
 CERTAINLY_LONG: Final = 16
-DEEPEST: Final = 200
+MAX_DEPTH: Final = 200
 # An identifier in code, or a reference to where the secret is stored.
 MEMBER: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 WORD: Final = re.compile(r"[A-Za-z_]+")
@@ -40,7 +40,7 @@ def stated_secrets(value: Any, depth: int = 0) -> Iterator[str]:
     """The values in a text, or in the strings of a JSON value, whose context marks them as secret."""
     if isinstance(value, str):
         yield from _in_text(value)
-    elif depth > DEEPEST:
+    elif depth > MAX_DEPTH:
         return
     elif isinstance(value, dict):
         for name, inner in value.items():
@@ -53,14 +53,14 @@ def stated_secrets(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _in_text(text: str) -> Iterator[str]:
-    for found in NAMED.finditer(text):
-        is_plain = found["quote"] is not None or found["name"].isupper()
-        if names_secret(found["name"]) and _is_credible(found["value"], is_plain=is_plain):
-            yield found["value"]
+    for match in NAMED.finditer(text):
+        is_plain = match["quote"] is not None or match["name"].isupper()
+        if names_secret(match["name"]) and _is_credible(match["value"], is_plain=is_plain):
+            yield match["value"]
     for pattern in INTRODUCED:
-        for found in pattern.finditer(text):
-            if _is_credible(found["value"], is_plain=False):
-                yield found["value"]
+        for match in pattern.finditer(text):
+            if _is_credible(match["value"], is_plain=False):
+                yield match["value"]
 
 
 def _is_credible(value: str, *, is_plain: bool) -> bool:

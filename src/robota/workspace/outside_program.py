@@ -237,15 +237,15 @@ def _resolved(name: str, workspace: Path | None, path: str, cwd: Path | str, ver
     if workspace is None:
         raise ValueError(f"{name!r} is not a program of our own, so the workspace must be known")
     if "/" not in name:
-        found = find_program(name, {"PATH": path}, not_beneath=workspace)
-        if found is None:
+        program = find_program(name, {"PATH": path}, not_beneath=workspace)
+        if program is None:
             raise ProgramRefused(name, not_found(name, path, workspace))
-        return found
-    place = os.path.normpath(os.path.join(cwd, name))  # noqa: PTH118 - `Path` would keep `..`
-    if _is_writable(place, workspace) and not _is_in(place, {str(each) for each in verified}):
+        return program
+    absolute = os.path.normpath(os.path.join(cwd, name))  # noqa: PTH118 - `Path` would keep `..`
+    if _is_writable(absolute, workspace) and not _is_in(absolute, {str(each) for each in verified}):
         reason = "it lies where commands of the agent can write, and its content was not verified"
         raise ProgramRefused(name, reason)
-    return place
+    return absolute
 
 
 @lru_cache(maxsize=256)
@@ -271,8 +271,8 @@ def _names_place_in(value: str, workspace: Path) -> bool:
     """Whether a value names a place in the workspace, or a relative one, which the directory it starts in decides."""
     if LOADED_BY_NAME.search(value):
         return True
-    places = (os.path.join(workspace, word) for word in BETWEEN_PLACES.split(value) if "/" in word)  # noqa: PTH118
-    return any(is_writable_by_commands(os.path.normpath(place), workspace) for place in places)
+    paths = (os.path.join(workspace, word) for word in BETWEEN_PLACES.split(value) if "/" in word)  # noqa: PTH118
+    return any(is_writable_by_commands(os.path.normpath(path), workspace) for path in paths)
 
 
 def _is_program(path: str) -> bool:

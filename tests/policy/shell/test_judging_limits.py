@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from robota.app.policy import kept_files
 from robota.contracts.verdict import Decision
 from robota.policy.decide import SessionPolicy
-from robota.policy.protected.path_resolver import MOST_STEPS, PathResolver, TooMuchWork, Work
+from robota.policy.protected.path_resolver import MAX_STEPS, PathResolver, TooMuchWork, Work
 from robota.policy.rules.sources import RuleSet
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.expansion import ANYTHING, files_matching
@@ -154,7 +154,7 @@ def test_a_long_here_document_is_asked_about_where_nothing_is_denied(resolver: P
 
 def test_steps_are_counted_and_not_the_time() -> None:
     work = Work()
-    work.spend(MOST_STEPS)
+    work.spend(MAX_STEPS)
     with pytest.raises(TooMuchWork):
         work.spend(1)
 

@@ -329,7 +329,7 @@ class TestDamagedStores:
         for number in range(5):
             (workspace / "a").write_text(f"{number}\n")
             made.append(store.capture().id)
-        for limit in ("MOST_LOOSE", "MOST_PACKS"):
+        for limit in ("MAX_LOOSE_OBJECTS", "MAX_PACKS"):
             monkeypatch.setattr(packing, limit, 0)
             assert store.prune(time.time()) == 0
             files = [path for path in (tmp_path / "store/git/objects").rglob("*") if path.is_file()]

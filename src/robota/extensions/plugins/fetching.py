@@ -14,7 +14,7 @@ import msgspec
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.marketplace import MARKETPLACE_FILES, Marketplace, parse_marketplace
 from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, Source
-from robota.workspace.git.remote_tree import DEEPEST, MOST_BYTES, MOST_FILES, FetchedCommit, fetch_commit
+from robota.workspace.git.remote_tree import MAX_BYTES, MAX_DEPTH, MAX_FILES, FetchedCommit, fetch_commit
 from robota.workspace.git.run import GitError
 
 OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -59,7 +59,7 @@ class OpenSource(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidPlugin(f"the file {path} cannot be read from the repository: {error}") from error
         assert self.directory is not None
         with suppress(OSError):
-            return _read_regular(self.directory / path, MOST_BYTES)
+            return _read_regular(self.directory / path, MAX_BYTES)
         return None
 
 
@@ -87,13 +87,13 @@ def _copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
     count, size = 0, 0
     for relative in _walk(top, "", left_out):
         try:
-            data, mode = _read_regular(top / relative, MOST_BYTES), os.lstat(top / relative).st_mode
+            data, mode = _read_regular(top / relative, MAX_BYTES), os.lstat(top / relative).st_mode
         except OSError:
             left_out.append(relative)
             continue
         count, size = count + 1, size + len(data)
-        if count > MOST_FILES or size > MOST_BYTES:
-            raise InvalidPlugin(f"it has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB")
+        if count > MAX_FILES or size > MAX_BYTES:
+            raise InvalidPlugin(f"it has more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB")
         target = into / relative
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         target.write_bytes(data)
@@ -106,7 +106,7 @@ def _walk(top: Path, directory: str, left_out: list[str]) -> Iterator[str]:
         relative = f"{directory}/{entry.name}".lstrip("/")
         if entry.name.lower() == ".git":
             continue
-        if entry.is_symlink() or not entry.name.isprintable() or relative.count("/") >= DEEPEST:
+        if entry.is_symlink() or not entry.name.isprintable() or relative.count("/") >= MAX_DEPTH:
             left_out.append(relative)
         elif entry.is_dir(follow_symlinks=False):
             yield from _walk(top, relative, left_out)

@@ -16,7 +16,7 @@ SLUG: Final = re.compile(r"[A-Za-z0-9-]+")
 # Editors and chats leave these behind; they would make a key unknown or a file unreadable.
 STRAY: Final = str.maketrans({"\ufeff": None, "\u200b": None, "\u00a0": " ", "\u2013": "-", "\u2014": "-"})
 OBSOLETE: Final = "browser"
-LARGEST: Final = 1024 * 1024
+MAX_BYTES: Final = 1024 * 1024
 
 
 class ModeProblem(Exception):
@@ -43,7 +43,7 @@ def read_modes(files: Iterable[Path]) -> tuple[dict[str, TaskMode], tuple[str, .
     notices: list[str] = []
     for file in files:
         try:
-            layers.append(parse_modes(read_file(file, most=LARGEST).decode("utf-8", "replace"), str(file)))
+            layers.append(parse_modes(read_file(file, most=MAX_BYTES).decode("utf-8", "replace"), str(file)))
         except (ModeProblem, OSError) as problem:
             notices.append(f"{problem} The modes in this file are ignored.")
     return known_modes(*layers), tuple(notices)

@@ -86,14 +86,16 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
 
     Without `touches`, this only checks whether the mode includes the tool at all.
     """
-    known = modes.get(mode)
-    if known is None:
+    task_mode = modes.get(mode)
+    if task_mode is None:
         return f"There is no mode {mode!r}. The modes are: {', '.join(modes)}."
     if tool.group is ToolGroup.TASK:
         return None
-    group = next((group for group in known.groups if group.name is tool.group), None)
+    group = next((group for group in task_mode.groups if group.name is tool.group), None)
     if group is None:
-        return f"{tool.name} is not available in {known.name} mode. Use switch_mode to change to a mode that has it."
+        return (
+            f"{tool.name} is not available in {task_mode.name} mode. Use switch_mode to change to a mode that has it."
+        )
     if group.file_regex is None or touches is None:
         return None
     from robota.config.linear_pattern import fits_pattern
@@ -103,7 +105,7 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
         return None
     what = group.description or f"files matching {group.file_regex}"
     target = repr(kept_out[0]) if kept_out else "a file that the call does not name"
-    return f"{known.name} mode cannot change {target}. It can change: {what}. Nothing was changed."
+    return f"{task_mode.name} mode cannot change {target}. It can change: {what}. Nothing was changed."
 
 
 def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:
@@ -111,13 +113,13 @@ def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:
 
     A mode without tools exists to delegate work, so it can get anything done.
     """
-    wanted, had = modes.get(mode), modes.get(other)
-    if wanted is None or had is None:
+    new, old = modes.get(mode), modes.get(other)
+    if new is None or old is None:
         return True
-    if not wanted.groups or not had.groups:
-        return bool(had.groups)
-    kept = {(group.name, group.file_regex) for group in had.groups}
-    return not all({(group.name, group.file_regex), (group.name, None)} & kept for group in wanted.groups)
+    if not new.groups or not old.groups:
+        return bool(old.groups)
+    kept = {(group.name, group.file_regex) for group in old.groups}
+    return not all({(group.name, group.file_regex), (group.name, None)} & kept for group in new.groups)
 
 
 class TaskModes(msgspec.Struct, frozen=True):

@@ -22,10 +22,10 @@ PROTECTED_DOTS: Final = tuple(pattern for pattern in PROTECTED if pattern.starts
 GLOB_SIGNS: Final = frozenset("*?[")
 SHORT_NAME: Final = r"([^~./]{3,6})~[0-9]+(?:\..*)?"
 ANY_DEPTH: Final = "**"
-LONGEST_PATH: Final = 4_096
+MAX_PATH_LENGTH: Final = 4_096
 REMEMBERED: Final = 2_000
 # One step is roughly one comparison of a path with a pattern; this many take less than a tenth of a second.
-MOST_STEPS: Final = 3_000
+MAX_STEPS: Final = 3_000
 STEPS_OF_LOCATION: Final = 4
 # Resolving a path costs a lookup on disk for each of its components.
 NAMES_IN_A_STEP: Final = 3
@@ -35,7 +35,7 @@ STEPS_OF_COMMAND: Final = 6
 # The longest literal piece of a pattern: every name that matches contains it.
 HINTS: Final = tuple(dict.fromkeys(max(pattern.split("*"), key=len).rstrip(".").casefold() for pattern in SECRETS))
 # Each lookup searches the git index.
-MOST_COMPARED_WITH_GIT: Final = 100
+MAX_COMPARED_WITH_GIT: Final = 100
 STEPS_OF_PUBLISHED: Final = 15
 
 
@@ -65,22 +65,22 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
         if word == "~" or word.startswith("~/"):
             word = posixpath.join(self._home, word[2:])
         start = str(self.root) if directory == "." else posixpath.join(str(self.root), directory)
-        if len(word) > LONGEST_PATH:
+        if len(word) > MAX_PATH_LENGTH:
             # No file can have such a long name, but a pattern may expand to shorter ones.
-            return ("/",) if GLOB_SIGNS.intersection(word) else (posixpath.join(start, word[:LONGEST_PATH]),)
+            return ("/",) if GLOB_SIGNS.intersection(word) else (posixpath.join(start, word[:MAX_PATH_LENGTH]),)
         joined = posixpath.join(start, word)
         written = posixpath.normpath(joined)
         named = self.matching(start, word) if GLOB_SIGNS.intersection(word) else ()
         # Normalizing the text is not enough: after a symlink, `..` is the parent of the link's target.
         leads_to = (self.real(joined),) if joined != written else ()
-        found = (written, self.real(written), *leads_to, *map(self.real, named))
-        return tuple(dict.fromkeys(map(posixpath.normpath, found)))
+        paths = (written, self.real(written), *leads_to, *map(self.real, named))
+        return tuple(dict.fromkeys(map(posixpath.normpath, paths)))
 
     def becomes_no_flag(self, pattern: str, directory: str) -> bool:
         """Whether no file that the pattern expands to could be mistaken for a flag by a program."""
         start = posixpath.join(str(self.root), directory)
-        found = self.matching(start, pattern)
-        return all(path.startswith(f"{start}/") and not path.startswith(f"{start}/-") for path in found)
+        names = self.matching(start, pattern)
+        return all(path.startswith(f"{start}/") and not path.startswith(f"{start}/-") for path in names)
 
     def may_be_directory(self, word: str, directory: str) -> bool:
         """Whether a word of a command that runs in that directory may name a directory."""
@@ -96,12 +96,12 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
             return matches_pattern(self._absolute(path), pattern[1:], ignore_case=broadly)
         if pattern.startswith("~/"):
             return matches_pattern(self._absolute(path), self._home + pattern[1:], ignore_case=broadly)
-        place = self.inside(path)
-        if place is None:
+        inside = self.inside(path)
+        if inside is None:
             return broadly and matches_pattern(self._absolute(path), "**/" + pattern, ignore_case=True)
-        if matches_pattern(place, pattern, ignore_case=broadly):
+        if matches_pattern(inside, pattern, ignore_case=broadly):
             return True
-        return broadly and not pattern.startswith("/") and matches_pattern(place, "**/" + pattern, ignore_case=True)
+        return broadly and not pattern.startswith("/") and matches_pattern(inside, "**/" + pattern, ignore_case=True)
 
     def holds_matches(self, path: str, pattern: str, *, at_any_depth: bool) -> bool:
         """Whether the pattern matches everything in this directory or, with `at_any_depth`, something in it."""
@@ -126,23 +126,23 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=REMEMBERED)
-def protected_pattern(place: str) -> str | None:
+def protected_pattern(path: str) -> str | None:
     """The pattern of the protected path that this path is, or is inside of."""
-    return _first_match(place, PROTECTED) or secret_pattern(place) or _head_of_repository(place)
+    return _first_match(path, PROTECTED) or secret_pattern(path) or _head_of_repository(path)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def protected_dot_pattern(place: str) -> str | None:
+def protected_dot_pattern(path: str) -> str | None:
     """The same for words of commands, in which a name without a leading dot is too often just a word."""
-    return _first_match(place, PROTECTED_DOTS) or secret_pattern(place)
+    return _first_match(path, PROTECTED_DOTS) or secret_pattern(path)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def secret_pattern(place: str) -> str | None:
+def secret_pattern(path: str) -> str | None:
     """The pattern by which the name of this file suggests secrets."""
-    if _first_match(place, NO_SECRETS) is not None:
+    if _first_match(path, NO_SECRETS) is not None:
         return None
-    return _first_match(place, SECRETS)
+    return _first_match(path, SECRETS)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -151,21 +151,21 @@ def credential_store(location: str) -> str | None:
     return _first_match(location.lstrip("/"), CREDENTIAL_STORES)
 
 
-def hides_what_it_is(path: str, place: str) -> bool:
+def hides_what_it_is(path: str, inside: str) -> bool:
     """Whether a protected path is spelled so as to disguise it: `.GIT`, `.git.`, `a/../.git`."""
-    if posixpath.normpath(path) != path or _loosely(place) != place:
+    if posixpath.normpath(path) != path or _loosely(inside) != inside:
         return True
-    is_named = any(_matches(place, pattern, ignore_case=False) for pattern in (*PROTECTED, *SECRETS))
-    return not is_named and _head_of_repository(place) is None
+    is_named = any(_matches(inside, pattern, ignore_case=False) for pattern in (*PROTECTED, *SECRETS))
+    return not is_named and _head_of_repository(inside) is None
 
 
-def _head_of_repository(place: str) -> str | None:
+def _head_of_repository(path: str) -> str | None:
     """git treats any directory with such a file as a repository and obeys the configuration in it."""
-    return HEAD_OF_REPOSITORY if posixpath.basename(place).casefold() == HEAD_OF_REPOSITORY.casefold() else None
+    return HEAD_OF_REPOSITORY if posixpath.basename(path).casefold() == HEAD_OF_REPOSITORY.casefold() else None
 
 
-def _first_match(place: str, patterns: tuple[str, ...]) -> str | None:
-    loose = _loosely(place).casefold()
+def _first_match(path: str, patterns: tuple[str, ...]) -> str | None:
+    loose = _loosely(path).casefold()
     names, others = _sorted_out(patterns)
     plain = next((names[name] for name in loose.split("/") if name in names), None)
     if plain is None and "~" in loose:
@@ -182,26 +182,26 @@ def _sorted_out(patterns: tuple[str, ...]) -> tuple[dict[str, str], tuple[tuple[
     return names, tuple((max(re.split(r"[*?/]", each), key=len).casefold(), each) for each in others)
 
 
-def _matches(place: str, pattern: str, *, ignore_case: bool) -> bool:
-    return matches_pattern(place, f"**/{pattern}", ignore_case=ignore_case)
+def _matches(path: str, pattern: str, *, ignore_case: bool) -> bool:
+    return matches_pattern(path, f"**/{pattern}", ignore_case=ignore_case)
 
 
-def _loosely(place: str) -> str:
+def _loosely(path: str) -> str:
     """Some file systems drop trailing dots and spaces, so `.git./config` is `.git/config` there.
 
     Others drop invisible characters, or treat what follows a colon as a stream of the same file.
     """
-    if not place.isascii():
-        place = "".join(character for character in place if unicodedata.category(character) != "Cf")
-    return "/".join((part.partition(":")[0] or part).rstrip(". ") or part for part in place.split("/"))
+    if not path.isascii():
+        path = "".join(character for character in path if unicodedata.category(character) != "Cf")
+    return "/".join((part.partition(":")[0] or part).rstrip(". ") or part for part in path.split("/"))
 
 
 def _in_short(name: str, protected: dict[str, str]) -> str | None:
     """The pattern of the protected name that this is the Windows short form of: `git~1` is `.git`."""
-    found = re.fullmatch(SHORT_NAME, name)
-    if found is None:
+    match = re.fullmatch(SHORT_NAME, name)
+    if match is None:
         return None
-    return next((protected[each] for each in protected if each.replace(".", "").startswith(found[1])), None)
+    return next((protected[each] for each in protected if each.replace(".", "").startswith(match[1])), None)
 
 
 def path_inside(root: Path, path: str) -> str | None:
@@ -236,14 +236,14 @@ def matches_pattern(path: str, pattern: str, *, ignore_case: bool) -> bool:
     """
     if ignore_case:
         path, pattern = _folded(path), _folded(pattern)
-    wanted = _names_of(pattern)
+    pattern_names = _names_of(pattern)
     # All positions in the pattern that the components read so far can have reached.
-    reached = _with_skipped({0}, wanted)
+    reached = _with_skipped({0}, pattern_names)
     for name in path.split("/"):
-        fitting = {place for place in reached if wanted[place] == ANY_DEPTH}
-        fitting |= {place + 1 for place in reached if fits_name(name, wanted[place])}
-        reached = _with_skipped(fitting, wanted)
-        if len(wanted) in reached:
+        fitting = {index for index in reached if pattern_names[index] == ANY_DEPTH}
+        fitting |= {index + 1 for index in reached if fits_name(name, pattern_names[index])}
+        reached = _with_skipped(fitting, pattern_names)
+        if len(pattern_names) in reached:
             return True
     return False
 
@@ -273,13 +273,13 @@ def _names_of(pattern: str) -> tuple[str, ...]:
     return tuple(names) if "/" in body else (ANY_DEPTH, *names)
 
 
-def _with_skipped(places: set[int], wanted: tuple[str, ...]) -> set[int]:
+def _with_skipped(reached: set[int], pattern_names: tuple[str, ...]) -> set[int]:
     """A `**` may also match zero directories."""
-    found = set(places)
-    for place, name in enumerate(wanted):
-        if place in found and name == ANY_DEPTH:
-            found.add(place + 1)
-    return found
+    indices = set(reached)
+    for index, name in enumerate(pattern_names):
+        if index in indices and name == ANY_DEPTH:
+            indices.add(index + 1)
+    return indices
 
 
 def directories_above(pattern: str) -> Iterator[str]:
@@ -304,7 +304,7 @@ class Work:
     def spend(self, steps: int) -> None:
         """Count these steps. Raises `TooMuchWork`."""
         self._steps += steps
-        if self._steps > MOST_STEPS:
+        if self._steps > MAX_STEPS:
             raise TooMuchWork
 
 
@@ -317,11 +317,11 @@ class MeasuredResolver(PathResolver, frozen=True, kw_only=True):
     def locations(self, word: str, directory: str = ".") -> tuple[str, ...]:
         """As in `PathResolver`. Raises `TooMuchWork` when the step limit is exceeded."""
         key = (word, directory)
-        found = self.known.get(key)
-        if found is None:
+        locations = self.known.get(key)
+        if locations is None:
             self.work.spend(STEPS_OF_LOCATION + word.count("/") // NAMES_IN_A_STEP)
-            found = self.known[key] = super().locations(word, directory)
-        return found
+            locations = self.known[key] = super().locations(word, directory)
+        return locations
 
     def matches(self, path: str, pattern: str, *, broadly: bool) -> bool:
         """As in `PathResolver`. Raises `TooMuchWork` when the step limit is exceeded."""
@@ -336,9 +336,9 @@ def measured(resolver: PathResolver) -> MeasuredResolver:
     @cache
     def matching(directory: str, pattern: str) -> tuple[str, ...]:
         work.spend(STEPS_OF_PATTERN)
-        found = resolver.matching(directory, pattern)
-        work.spend(len(found) * STEPS_OF_LOCATION)
-        return found
+        paths = resolver.matching(directory, pattern)
+        work.spend(len(paths) * STEPS_OF_LOCATION)
+        return paths
 
     return MeasuredResolver(
         root=resolver.root, home=resolver.home, real=resolver.real, matching=matching, work=work, known={}
@@ -361,40 +361,40 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
     published: Callable[[str], bool] = lambda place: False
     unhidden: Callable[[str, Sequence[str]], tuple[str, ...]] = lambda start, below: ()
 
-    def secret_pattern(self, place: str) -> str | None:
+    def secret_pattern(self, path: str) -> str | None:
         """The pattern by which a file name suggests secrets; None if it does not, or if the file is published."""
-        pattern = secret_pattern(place)
-        return None if pattern is None or self.published(place) else pattern
+        pattern = secret_pattern(path)
+        return None if pattern is None or self.published(path) else pattern
 
-    def secrets_among(self, places: Sequence[str]) -> Iterator[str]:
+    def secrets_among(self, paths: Sequence[str]) -> Iterator[str]:
         """The files that may hold secrets. If there are too many candidates, published ones are not filtered out."""
-        named = list(secrets_among(places))
-        return (place for place in named if len(named) > MOST_COMPARED_WITH_GIT or not self.published(place))
+        named = list(secrets_among(paths))
+        return (path for path in named if len(named) > MAX_COMPARED_WITH_GIT or not self.published(path))
 
 
 def measured_files(files: KeptFiles, work: Work) -> KeptFiles:
     """The same lookups for a single decision: cached, and counted as steps."""
 
     @cache
-    def is_ignored(place: str) -> bool:
+    def is_ignored(path: str) -> bool:
         work.spend(1)
-        return files.is_ignored(place)
+        return files.is_ignored(path)
 
     @cache
-    def published(place: str) -> bool:
+    def published(path: str) -> bool:
         work.spend(STEPS_OF_PUBLISHED)
-        return files.published(place)
+        return files.published(path)
 
     return msgspec.structs.replace(files, is_ignored=is_ignored, published=published)
 
 
-def secrets_among(places: Sequence[str]) -> Iterator[str]:
+def secrets_among(paths: Sequence[str]) -> Iterator[str]:
     """The files for which `secret_pattern` returns a pattern; fast for long lists."""
-    everything = "\n".join(places).casefold()
+    everything = "\n".join(paths).casefold()
     hints = [hint for hint in HINTS if hint in everything]
     if not hints:
         return
-    for place in places:
-        folded = place.casefold()
-        if any(hint in folded for hint in hints) and secret_pattern(place) is not None:
-            yield place
+    for path in paths:
+        folded = path.casefold()
+        if any(hint in folded for hint in hints) and secret_pattern(path) is not None:
+            yield path

@@ -13,13 +13,13 @@ NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))
 
 def host_matches(host: str, pattern: str) -> bool:
     """Match label by label, ignoring case. `*.example.com` matches any subdomain; other `*` stay within a label."""
-    labels, wanted = _labels(host), _pattern_labels(pattern)
-    if labels is None or wanted is None:
+    labels, pattern_labels = _labels(host), _pattern_labels(pattern)
+    if labels is None or pattern_labels is None:
         return False
-    if wanted[0] == "*" and len(wanted) > 1:
-        wanted = wanted[1:]
-        labels = labels[1:][-len(wanted) :] if len(labels) > len(wanted) else []
-    return len(labels) == len(wanted) and all(map(_label_matches, labels, wanted))
+    if pattern_labels[0] == "*" and len(pattern_labels) > 1:
+        pattern_labels = pattern_labels[1:]
+        labels = labels[1:][-len(pattern_labels) :] if len(labels) > len(pattern_labels) else []
+    return len(labels) == len(pattern_labels) and all(map(_label_matches, labels, pattern_labels))
 
 
 def problem_with_host(host: str) -> str | None:

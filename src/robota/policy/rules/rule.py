@@ -58,10 +58,10 @@ class InvalidRule(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | InvalidRule:
     """Parse one rule. `names` maps every name of a tool to its id; without it, names are not checked."""
-    found = re.fullmatch(RULE, text.strip())
-    if found is None:
+    match = re.fullmatch(RULE, text.strip())
+    if match is None:
         return InvalidRule(text=text, problem="it must be 'Tool' or 'Tool(pattern)'")
-    name, spec = found[1], found[2]
+    name, spec = match[1], match[2]
     if not _is_known(name, names):
         return InvalidRule(text=text, problem=f"there is no tool called {name!r}")
     if spec is not None and not spec.strip():

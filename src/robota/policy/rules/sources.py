@@ -43,7 +43,7 @@ def rules_of_settings(entries: Iterable[Entry], names: Mapping[str, str]) -> tup
         if unreadable and entry.origin.layer not in WORKSPACE_LAYERS:
             raise ConfigError(" ".join([*problems, "Nothing was started."]))
         notices += [f"{problem} It has no effect." for problem in problems]
-    return RuleSet(**{name: tuple(found) for name, found in rules.items()}), tuple(notices)
+    return RuleSet(**{name: tuple(parsed) for name, parsed in rules.items()}), tuple(notices)
 
 
 def rules_of_options(allowed: Iterable[str], disallowed: Iterable[str], names: Mapping[str, str]) -> RuleSet:

@@ -20,8 +20,8 @@ def call_suggestions(subject: Subject, resolver: PathResolver) -> tuple[RuleSugg
 
 def file_suggestions(subject: Subject, resolver: PathResolver) -> tuple[RuleSuggestion, ...]:
     """Rules for the files that a call writes."""
-    found = [resolver.inside(path) for path in subject.touches.paths]
-    files = list(dict.fromkeys(path for path in found if path is not None and path != "."))
+    paths_inside = [resolver.inside(path) for path in subject.touches.paths]
+    files = list(dict.fromkeys(path for path in paths_inside if path is not None and path != "."))
     if Effect.WRITE not in subject.effects or not files or len(files) > MAX_RULES or not all(map(_is_tame, files)):
         return ()
     exact = tuple(f"{EDIT}(/{path})" for path in files)

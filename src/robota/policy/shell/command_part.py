@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from robota.policy.protected.path_resolver import LONGEST_PATH, PathResolver, TooMuchWork
+from robota.policy.protected.path_resolver import MAX_PATH_LENGTH, PathResolver, TooMuchWork
 from robota.policy.shell.readonly import OnlyLooks, only_looks
 from robota.policy.shell.runs_other_programs import runs_anything
 from robota.workspace.shell.script import Argv, SimpleCommand
@@ -18,7 +18,7 @@ from robota.workspace.shell.wrappers import Unwrapped, program
 JOINED: Final = re.compile(r"[=:,;@]")
 WITHIN_A_SCRIPT: Final = re.compile(r"[^\s\"'`$|&;<>(){}=]+")
 BRING_FILES: Final = frozenset("cp mv ln touch mkdir tee curl wget unzip gunzip tar install dd patch rsync".split())
-MOST_NAMES: Final = 1_000
+MAX_NAMES: Final = 1_000
 HARMLESS_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
@@ -92,24 +92,24 @@ def command_part(
 ) -> CommandPart:
     """Without `resolver`, the files that will exist when the command runs are treated as unknown."""
     inner = unwrapped.inner
-    if inner is not None and any(place <= len(command.argv) - len(inner) for place in command.globs):
+    if inner is not None and any(index <= len(command.argv) - len(inner) for index in command.globs):
         # A glob can expand to several words, so another word may be the program that runs.
         unwrapped, inner = Unwrapped(inner=None, wrappers=unwrapped.wrappers, faithful=False), None
-    known = inner is None or unwrapped.faithful
+    is_understood = inner is None or unwrapped.faithful
     no_flags = _no_flags(command, directories, resolver) if resolver is not None else frozenset()
-    looks = only_looks(command, inner or command.argv, no_flags) if known else None
+    looks = only_looks(command, inner or command.argv, no_flags) if is_understood else None
     return CommandPart(command=command, unwrapped=unwrapped, directories=directories, label=label, looks=looks)
 
 
 def _no_flags(command: SimpleCommand, directories: tuple[str, ...], resolver: PathResolver) -> frozenset[int]:
     """The indices of globs that cannot expand to a flag in any directory the command may run in."""
-    patterns = {command.argv[place] for place in command.globs}
+    patterns = {command.argv[index] for index in command.globs}
     tame = {
         pattern
         for pattern in patterns
         if not pattern.startswith("-") and all(resolver.becomes_no_flag(pattern, each) for each in directories)
     }
-    return frozenset(place for place in command.globs if command.argv[place] in tame)
+    return frozenset(index for index in command.globs if command.argv[index] in tame)
 
 
 @lru_cache(maxsize=8)
@@ -117,14 +117,14 @@ def _all_names(words: tuple[str, ...]) -> tuple[str, ...]:
     pieces: dict[str, None] = {}
     for word in dict.fromkeys(words):
         pieces.update(dict.fromkeys(names_in(word)))
-        if len(pieces) > MOST_NAMES:
+        if len(pieces) > MAX_NAMES:
             raise TooMuchWork
     return tuple(piece for piece in pieces if piece)
 
 
 def names_in(word: str) -> tuple[str, ...]:
     """The word and every piece of it that could name a file. Raises `TooMuchWork` if there are too many."""
-    if len(word) > LONGEST_PATH and len(JOINED.findall(word)) > MOST_NAMES:
+    if len(word) > MAX_PATH_LENGTH and len(JOINED.findall(word)) > MAX_NAMES:
         raise TooMuchWork
     attached = word[2:] if word.startswith("-") and not word.startswith("--") else ""
     pieces = (word, word.partition("=")[2], word.rpartition(":")[2], attached, attached.partition("=")[2])

@@ -43,9 +43,9 @@ def rule_for(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext)
     """The first rule that matches the whole command, provided that its redirections may be written."""
     if not may_write(part, context):
         return None
-    found = next((rule for rule in rules if _speaks_for(rule, part)), None)
-    if found is None or found.spec is None or problem_with_git_rule(part, context) is None:
-        return found
+    matching = next((rule for rule in rules if _speaks_for(rule, part)), None)
+    if matching is None or matching.spec is None or problem_with_git_rule(part, context) is None:
+        return matching
     return next((rule for rule in rules if rule.spec is None and _speaks_for(rule, part)), None)
 
 
@@ -61,7 +61,7 @@ def problem_with_git_rule(part: CommandPart, context: PolicyContext) -> str | No
         return "it tells git which repository to use"
     if directories == (".",) and len(part.inner) > 1 and part.inner[1] in CHANGES_REPOSITORY:
         return None
-    return next((found for each in directories if (found := context.git_place(each).problem) is not None), None)
+    return next((problem for each in directories if (problem := context.git_place(each).problem) is not None), None)
 
 
 def may_write(part: CommandPart, context: PolicyContext) -> bool:

@@ -46,7 +46,7 @@ VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)[^{}]*\}|([A-Za-z_]\w*))")
 OTHER_TILDE: Final = re.compile(r"~[^/]")
 BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
 RANGE: Final = re.compile(r"(?:\{\w+\.\.\w+(?:\.\.\w+)?\})+")
-MOST_BRACES: Final = 50
+MAX_BRACES: Final = 50
 HERE_DOCUMENT: Final = re.compile(r"^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n.*?^\s*\2$", re.MULTILINE | re.DOTALL)
 SHELL: Final = re.compile(r"(?<![.\w-])(?:(?:ba|da|z|k|s)?sh|eval)\b")
 STARTS: Final = re.compile(
@@ -58,7 +58,7 @@ OF_GIT_ITSELF: Final = re.compile(r"(?<!\S)(?:\S*/)?git(?:\s+-[Cc]\s+\S+|\s+-\S+
 DELETES: Final = re.compile(r"(?<!\S)(?:\S*/)?(?:rm|rmdir|shred|unlink|srm|wipe|truncate)(?!\S)")
 # Deleting what comes through a pipe, and how much of the commands on both sides is looked at.
 PIPED: Final = re.compile(r"\|\s*(?:/[\w/]{0,50}/)?xargs\s")
-MOST_PIPED: Final = 2_000
+MAX_PIPED_LENGTH: Final = 2_000
 NAMING_FEEDERS: Final = frozenset({"echo", "printf", "ls"})
 FROM_A_PIPE: Final = "names from a pipe"
 # A disk is overwritten as a whole, whatever the program is called.
@@ -93,11 +93,11 @@ FORCE: Final = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
 TEMPORARY_PLACES: Final = ("/tmp/", "/var/tmp/")
 # Applied recursively, these can make files inaccessible.
 TAKING_AWAY: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl", "chcon"})
-MOST_HERE_DOCUMENTS: Final = 20
-MOST_FINDS: Final = 5
-MOST_FOUND: Final = 200
-MOST_MEANINGS: Final = 50
-MOST_DIRECTORIES: Final = 8
+MAX_HERE_DOCUMENTS: Final = 20
+MAX_FINDS: Final = 5
+MAX_MATCHES: Final = 200
+MAX_MEANINGS: Final = 50
+MAX_DIRECTORIES: Final = 8
 # A path from `mktemp` is deep enough to be deleted.
 TEMPORARY: Final = "/tmp/made/x"
 
@@ -112,7 +112,7 @@ def critical_target(argv: Argv, resolver: PathResolver, directory: str) -> str |
 
 def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -> str | None:
     """The same for text that a shell would run, as far as static analysis can go."""
-    if text.count("<<") <= MOST_HERE_DOCUMENTS:
+    if text.count("<<") <= MAX_HERE_DOCUMENTS:
         text = HERE_DOCUMENT.sub(_without_data, text)
     text = QUOTED_BRACKET.sub(lambda found: f" {GROUPING[found[found.lastindex or 1]]} ", text)
     # Both forms of command substitution are treated alike: their output is unknown.
@@ -133,9 +133,9 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
         return FROM_A_PIPE
     if not parts:
         return None
-    for place in _directories(unquoted, resolver, directory, values):
-        for argv in (argv for part in parts[:MOST_FOUND] for argv in _deleting(part)):
-            found = _deleted(argv, resolver, place, values)
+    for start in _directories(unquoted, resolver, directory, values):
+        for argv in (argv for part in parts[:MAX_MATCHES] for argv in _deleting(part)):
+            found = _deleted(argv, resolver, start, values)
             if found is not None:
                 return found
     return None
@@ -145,45 +145,45 @@ def _with_programs(text: str, values: dict[str, tuple[str, ...]]) -> str:
     """The text with variables expanded that hold a deleting program or its flags."""
     meant = {
         name: each
-        for name, known in values.items()
-        for each in known
+        for name, meanings in values.items()
+        for each in meanings
         if each.startswith("-") or STARTS.match(each.partition(" ")[0])
     }
-    return VARIABLE.sub(lambda found: meant.get(found[1] or found[2], found[0]), text) if meant else text
+    return VARIABLE.sub(lambda match: meant.get(match[1] or match[2], match[0]), text) if meant else text
 
 
 def _directories(text: str, resolver: PathResolver, start: str, values: dict[str, tuple[str, ...]]) -> list[str]:
     """The directory the text runs in, and each directory it visibly changes to."""
-    found = {start: None}
-    for entered in islice(ENTERS.finditer(text), MOST_FOUND):
+    directories = {start: None}
+    for entered in islice(ENTERS.finditer(text), MAX_MATCHES):
         word = entered[1] or str(resolver.home or "/")
         for meant in _meanings(word, values, may_be_empty=False):
             if meant is not None and "$" not in meant:
-                found.update(dict.fromkeys(resolver.locations(meant, each)[0] for each in tuple(found)))
-        if len(found) > MOST_DIRECTORIES:
-            return [*islice(found, MOST_DIRECTORIES), "/"]
-    return list(found)
+                directories.update(dict.fromkeys(resolver.locations(meant, each)[0] for each in tuple(directories)))
+        if len(directories) > MAX_DIRECTORIES:
+            return [*islice(directories, MAX_DIRECTORIES), "/"]
+    return list(directories)
 
 
 def _deleting(part: str) -> Iterator[Argv]:
     """The positions of deleting programs; the words after the first one include those of all others."""
     finds = 0
     has_deleting = False
-    for found in STARTS.finditer(part):
-        if (found[1] and has_deleting) or (not found[1] and finds == MOST_FINDS):
+    for match in STARTS.finditer(part):
+        if (match[1] and has_deleting) or (not match[1] and finds == MAX_FINDS):
             continue
-        if found[1] and OF_GIT_ITSELF.search(part, 0, found.start()):
+        if match[1] and OF_GIT_ITSELF.search(part, 0, match.start()):
             continue
-        has_deleting = has_deleting or bool(found[1])
-        finds += not found[1]
-        yield tuple(part[found.start() :].split())
+        has_deleting = has_deleting or bool(match[1])
+        finds += not match[1]
+        yield tuple(part[match.start() :].split())
 
 
 def _piped_deletions(text: str) -> Iterator[str]:
     """The commands that `xargs` runs and that delete, written as if they named what comes through the pipe."""
-    for found in islice(PIPED.finditer(text), MOST_FOUND):
-        feeder = SEPARATORS.split(text[max(0, found.start() - MOST_PIPED) : found.start()])[-1]
-        run = SEPARATORS.split(text[found.end() : found.end() + MOST_PIPED], maxsplit=1)[0]
+    for match in islice(PIPED.finditer(text), MAX_MATCHES):
+        feeder = SEPARATORS.split(text[max(0, match.start() - MAX_PIPED_LENGTH) : match.start()])[-1]
+        run = SEPARATORS.split(text[match.end() : match.end() + MAX_PIPED_LENGTH], maxsplit=1)[0]
         part = _with_names(feeder, run)
         if part is not None:
             yield part
@@ -209,24 +209,24 @@ def _writes_disk(word: str) -> bool:
     return DISK.fullmatch(word) is not None and not word.startswith("if=")
 
 
-def _without_data(found: re.Match[str]) -> str:
+def _without_data(match: re.Match[str]) -> str:
     """A here-document is data, unless a shell reads it."""
-    return found[0] if SHELL.search(found[1] + found[3]) else f"{found[1]}{found[3]}"
+    return match[0] if SHELL.search(match[1] + match[3]) else f"{match[1]}{match[3]}"
 
 
 def _values(text: str, resolver: PathResolver) -> dict[str, tuple[str, ...]]:
     """The possible values of variables, as far as the text itself shows them."""
     values: dict[str, tuple[str, ...]] = {"HOME": (str(resolver.home or "/home"),), "PWD": (str(resolver.root),)}
-    for found in islice(LOOPED.finditer(text), MOST_FOUND):
-        values[found[1]] = tuple(QUOTING.sub("", found[2]).split()[:MOST_FOUND])
-    for found in islice(ASSIGNED.finditer(text), MOST_FOUND):
-        before = values.get(found[1], ())
-        if found[3].startswith("("):
-            values[found[1]] = (*before, *QUOTING.sub("", found[3].strip("()")).split()[:MOST_FOUND])
+    for match in islice(LOOPED.finditer(text), MAX_MATCHES):
+        values[match[1]] = tuple(QUOTING.sub("", match[2]).split()[:MAX_MATCHES])
+    for match in islice(ASSIGNED.finditer(text), MAX_MATCHES):
+        before = values.get(match[1], ())
+        if match[3].startswith("("):
+            values[match[1]] = (*before, *QUOTING.sub("", match[3].strip("()")).split()[:MAX_MATCHES])
             continue
-        value = TEMPORARY if "mktemp" in found[3] else QUOTING.sub("", found[3])
-        longer = (f"{each}{value}" for each in before[:MOST_FOUND]) if found[2] else ()
-        values[found[1]] = (*before, *longer, value)
+        value = TEMPORARY if "mktemp" in match[3] else QUOTING.sub("", match[3])
+        longer = (f"{each}{value}" for each in before[:MAX_MATCHES]) if match[2] else ()
+        values[match[1]] = (*before, *longer, value)
     return values
 
 
@@ -278,15 +278,15 @@ def _deleted_by_git(
 
     `git worktree remove --force` removes a directory with changes that are not committed.
     """
-    rest, places = list(words), [".", *(each for name in GIT_PLACES for each in values.get(name, ()))]
+    rest, directories = list(words), [".", *(each for name in GIT_PLACES for each in values.get(name, ()))]
     needs_no_force = any(word.casefold().startswith(ASKS_FOR_FORCE) for word in words)
     while rest and rest[0].startswith("-"):
         flag = rest.pop(0)
         if flag in GIT_WITH_VALUE and rest:
             value = rest.pop(0)
-            places += [value] if flag in {"-C", "--work-tree", "--git-dir"} else []
+            directories += [value] if flag in {"-C", "--work-tree", "--git-dir"} else []
         elif flag.startswith(("--work-tree=", "--git-dir=")):
-            places.append(flag.partition("=")[2])
+            directories.append(flag.partition("=")[2])
     if rest[:2] == ["worktree", "remove"] and any(FORCE.fullmatch(word) for word in rest):
         return _first_critical([word for word in rest[2:] if not word.startswith("-")], resolver, directory, values)
     if rest[:1] != ["clean"]:
@@ -298,17 +298,17 @@ def _deleted_by_git(
         return None
     if forces > 1:
         return "repositories in the workspace"
-    for place in (*places, *(word for word in rest[1:] if not word.startswith("-"))):
-        if _is_outside(place, resolver, directory, values):
-            return place
+    for path in (*directories, *(word for word in rest[1:] if not word.startswith("-"))):
+        if _is_outside(path, resolver, directory, values):
+            return path
     return None
 
 
 def _deleted_by_find(
     words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
 ) -> str | None:
-    place = next((at for at, word in enumerate(words) if word.startswith(("-", "!", *GROUP_SIGNS))), len(words))
-    starts, tests = words[:place], words[place:]
+    index = next((at for at, word in enumerate(words) if word.startswith(("-", "!", *GROUP_SIGNS))), len(words))
+    starts, tests = words[:index], words[index:]
     run = (" ".join(tests[at + 1 :]) for at, word in enumerate(tests) if word in RUNNING)
     if "-delete" not in tests and not any(DELETES.search(text) for text in run):
         return None
@@ -334,15 +334,15 @@ def _deleted_by_fd(
     of_git = next((word for word in words[:runs] if NAMES_GIT_DATA.search(word)), None)
     if of_git is not None:
         return of_git
-    operands, places = list[str](), list[str]()
+    operands, directories = list[str](), list[str]()
     for before, word in pairwise(("", *words[:runs])):
         if before in FD_PLACES:
-            places.append(word)
+            directories.append(word)
         elif not word.startswith("-") and before not in FD_WITH_VALUE:
             operands.append(word)
-    pattern, places = (operands[:1] or [""])[0], [*places, *operands[1:]] or ["."]
+    pattern, directories = (operands[:1] or [""])[0], [*directories, *operands[1:]] or ["."]
     is_narrow = LITERAL.search(pattern) is not None or any(FD_EXTENSION.fullmatch(word) for word in words[:runs])
-    starts = [word for word in places if not (is_narrow and _is_workspace(word, resolver, directory))]
+    starts = [word for word in directories if not (is_narrow and _is_workspace(word, resolver, directory))]
     return _first_critical(starts, resolver, directory, values)
 
 
@@ -386,10 +386,10 @@ def _has_narrow_test(tests: Sequence[str]) -> bool:
 
 def _is_worth_asking(location: str, resolver: PathResolver) -> bool:
     """Whether deleting all of it is asked about: it is outside the workspace and not temporary, or git's data."""
-    place = resolver.inside(location)
-    if place is None:
+    inside = resolver.inside(location)
+    if inside is None:
         return not location.startswith(TEMPORARY_PLACES)
-    return any(map(_is_git_data, place.split("/")))
+    return any(map(_is_git_data, inside.split("/")))
 
 
 def _is_main_part_of_git(location: str, resolver: PathResolver) -> bool:
@@ -421,7 +421,7 @@ def _leads_to_critical(
 
     `worth_asking` says which places are asked about besides the vital ones.
     """
-    words = islice(_without_braces(word), MOST_BRACES)
+    words = islice(_without_braces(word), MAX_BRACES)
     for meant in (meant for each in words for meant in _meanings(each, values, may_be_empty=unknown)):
         if meant is None:
             return unknown
@@ -447,14 +447,14 @@ def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bo
     """
     options: list[tuple[str | None, ...]] = []
     end = 0
-    for found in VARIABLE.finditer(word):
-        unknown = None if found.start() == 0 else "" if may_be_empty else found[0]
-        options += [(word[end : found.start()],), values.get(found[1] or found[2], ()) or (unknown,)]
-        end = found.end()
-    for pieces in islice(product(*options, (word[end:],)), MOST_MEANINGS):
-        known = [piece for piece in pieces if piece is not None]
-        meant = "".join(known) or ("/" if options else "")
-        is_unknown = len(known) < len(pieces) or meant.startswith("$") or OTHER_TILDE.match(meant)
+    for match in VARIABLE.finditer(word):
+        unknown = None if match.start() == 0 else "" if may_be_empty else match[0]
+        options += [(word[end : match.start()],), values.get(match[1] or match[2], ()) or (unknown,)]
+        end = match.end()
+    for pieces in islice(product(*options, (word[end:],)), MAX_MEANINGS):
+        known_pieces = [piece for piece in pieces if piece is not None]
+        meant = "".join(known_pieces) or ("/" if options else "")
+        is_unknown = len(known_pieces) < len(pieces) or meant.startswith("$") or OTHER_TILDE.match(meant)
         yield None if is_unknown else meant
 
 
@@ -464,15 +464,15 @@ def _without_braces(word: str) -> Iterator[str]:
         yield word
         return
     waiting = [RANGE.sub("*", word)]
-    for _ in range(MOST_BRACES):
+    for _ in range(MAX_BRACES):
         if not waiting:
             return
         each = waiting.pop()
-        found = BRACES.search(each)
-        if found is None:
+        match = BRACES.search(each)
+        if match is None:
             yield each
         else:
-            waiting += [f"{each[: found.start()]}{middle}{each[found.end() :]}" for middle in found[1].split(",")]
+            waiting += [f"{each[: match.start()]}{middle}{each[match.end() :]}" for middle in match[1].split(",")]
     yield from waiting
 
 

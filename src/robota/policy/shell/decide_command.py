@@ -118,13 +118,13 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
 
 def _judged(parts: list[CommandPart], context: PolicyContext) -> list[tuple[CommandPart, Verdict]]:
     """Each part with its verdict; identical parts are judged only once."""
-    known: dict[tuple[object, ...], Verdict] = {}
+    verdicts: dict[tuple[object, ...], Verdict] = {}
     judged = []
     for part in parts:
         key = (part.command.argv, part.command.redirects, part.command.globs, part.directories, part.feeder)
-        if key not in known:
-            known[key] = first_verdict(PART_STAGES, part, context)
-        judged.append((part, known[key]))
+        if key not in verdicts:
+            verdicts[key] = first_verdict(PART_STAGES, part, context)
+        judged.append((part, verdicts[key]))
     return judged
 
 
@@ -146,8 +146,8 @@ def _parts(
 
 def _start(subject: Subject, context: PolicyContext) -> tuple[str, ...]:
     """The directories the command may start in, taken from the paths of the call."""
-    places = (context.resolver.inside(path) for path in subject.touches.paths)
-    return tuple(dict.fromkeys(place for place in places if place is not None)) or (".",)
+    paths_inside = (context.resolver.inside(path) for path in subject.touches.paths)
+    return tuple(dict.fromkeys(inside for inside in paths_inside if inside is not None)) or (".",)
 
 
 def _with_directories(
@@ -160,8 +160,8 @@ def _with_directories(
         if "cd" in command.argv:
             moved = (posixpath.normpath(posixpath.join(each, _target(command, context))) for each in directories)
             # An absolute path to the workspace is the workspace.
-            known = (context.resolver.inside(each) or each for each in moved)
-            directories = tuple(dict.fromkeys((*directories, *known)))
+            paths_inside = (context.resolver.inside(each) or each for each in moved)
+            directories = tuple(dict.fromkeys((*directories, *paths_inside)))
         if len(directories) > MAX_DIRECTORIES:
             directories = ("/",)
 
@@ -208,8 +208,8 @@ def _ignored(part: CommandPart, words: tuple[str, ...], context: PolicyContext) 
         return None
     pieces = dict.fromkeys(piece for word in words for piece in names_in(word) if piece)
     for word, location in part.locations(pieces, context.resolver):
-        place = context.resolver.inside(location)
-        if place not in {None, "."} and context.files.is_ignored(place or ""):
+        inside = context.resolver.inside(location)
+        if inside not in {None, "."} and context.files.is_ignored(inside or ""):
             return word
     return None
 
@@ -251,8 +251,8 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
     for target, location in locations:
         if context.resolver.inside(location) is None and not location.startswith(TEMPORARY):
             return deny(f"It writes to {target!r}, which is outside the workspace {str(context.resolver.root)!r}.")
-    places = (context.resolver.inside(location) for _, location in locations)
-    pattern = next((found for place in places if place and (found := protected_pattern(place))), None)
+    paths_inside = (context.resolver.inside(location) for _, location in locations)
+    pattern = next((matched for path in paths_inside if path and (matched := protected_pattern(path))), None)
     if pattern is None:
         return asked_if_run_outside([location for _, location in locations], context)
     reason = f"It writes to {pattern}, which is protected: it can run code or contain secrets."
@@ -267,11 +267,11 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
     if ignored is not None:
         return ask(f"It names {ignored!r}, which .robotaignore hides from the model.", ".robotaignore")
     for word, location in part.locations(words, context.resolver):
-        place = context.resolver.inside(location)
+        inside = context.resolver.inside(location)
         store = credential_store(location)
-        if store is not None and place is None:
+        if store is not None and inside is None:
             return deny(f"{word!r} resolves to {store}, which holds credentials.", f"credentials {store}")
-        pattern = store or (is_protected(place) if place is not None else _steers_outside(part, location))
+        pattern = store or (is_protected(inside) if inside is not None else _steers_outside(part, location))
         if pattern is not None:
             reason = f"It names {pattern}, which is protected: it can run code or contain secrets."
             return ask(reason, f"protected {pattern}")
@@ -323,11 +323,15 @@ def _problem_with_git(part: CommandPart, look: GitLook, context: PolicyContext) 
     """Why a git command that appears read-only may do more; None if it does not."""
     if not context.trusted:
         return "git obeys the configuration of its repository, and this workspace is not trusted."
-    places = [context.git_place(directory) for directory in part.directories]
-    problem = next((place.problem for place in places if place.problem is not None), None)
+    repositories = [context.git_place(directory) for directory in part.directories]
+    problem = next((repository.problem for repository in repositories if repository.problem is not None), None)
     if problem is not None:
         return f"git obeys the configuration of its repository, which needs approval here: {problem}."
-    if any(place.reaches_above for place in places) and part.looks is not None and part.looks.search is not None:
+    if (
+        any(repository.reaches_above for repository in repositories)
+        and part.looks is not None
+        and part.looks.search is not None
+    ):
         return "The root of the repository is above the workspace, so git would also print files outside the workspace."
     if not (look.diffs or look.compares):
         return None

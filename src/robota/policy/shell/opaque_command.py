@@ -23,8 +23,8 @@ QUOTING: Final = re.compile(r"\\\n|[\"'\\]")
 BRACES: Final = re.compile(r"\{([^\s{}]*+)\}")
 BEFORE_BRACES: Final = re.compile(r"[^\s{}]*$")
 AFTER_BRACES: Final = re.compile(r"[^\s{}]{0,200}")
-LONGEST_PREFIX: Final = 200
-MOST_BRACES: Final = 200
+MAX_PREFIX_LENGTH: Final = 200
+MAX_BRACES: Final = 200
 WRITTEN: Final = re.compile(r">[>|]?[ \t]*[\"']?([^\s\"'`$|&;<>(){}]+)")
 
 
@@ -63,8 +63,8 @@ def _by_ask_rules(command: OpaqueCommand, context: PolicyContext) -> Verdict | N
 
 
 def _by_critical_paths(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
-    found = (critical_target_in_text(command.text, context.resolver, each) for each in command.directories)
-    word = next(filter(None, found), None)
+    targets = (critical_target_in_text(command.text, context.resolver, each) for each in command.directories)
+    word = next(filter(None, targets), None)
     reason = f"It may delete {word!r}, which could destroy your system or your files."
     return ask(reason, "critical path") if word else None
 
@@ -75,8 +75,8 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
         return None
     for word in _words(command.text):
         for location in context.resolver.locations(word):
-            place = context.resolver.inside(location)
-            pattern = credential_store(location) or protected_dot_pattern(place or location.lstrip("/"))
+            inside = context.resolver.inside(location)
+            pattern = credential_store(location) or protected_dot_pattern(inside or location.lstrip("/"))
             if pattern is not None:
                 return ask(f"It may access {pattern}, which is protected. {command.reason}", f"protected {pattern}")
     return _by_what_it_writes(command, context)
@@ -139,16 +139,16 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
 def _words(text: str) -> tuple[str, ...]:
     """Everything that could be a name: as written, without quotes, and with braces expanded."""
     unquoted = QUOTING.sub("", text)
-    made = (word for found in islice(BRACES.finditer(unquoted), MOST_BRACES) for word in _from_braces(found))
+    made = (word for match in islice(BRACES.finditer(unquoted), MAX_BRACES) for word in _from_braces(match))
     return tuple(dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *made)))
 
 
-def _from_braces(found: re.Match[str]) -> Iterator[str]:
+def _from_braces(match: re.Match[str]) -> Iterator[str]:
     """`a{b,c}d` is `abd` and `acd`."""
-    text = found.string
-    before = BEFORE_BRACES.search(text[max(0, found.start() - LONGEST_PREFIX) : found.start()])
-    after = AFTER_BRACES.match(text, found.end())
-    for middle in found[1].split(","):
+    text = match.string
+    before = BEFORE_BRACES.search(text[max(0, match.start() - MAX_PREFIX_LENGTH) : match.start()])
+    after = AFTER_BRACES.match(text, match.end())
+    for middle in match[1].split(","):
         yield f"{before[0] if before else ''}{middle}{after[0] if after else ''}"
 
 

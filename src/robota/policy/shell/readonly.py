@@ -54,8 +54,8 @@ ANY_FILE: Final = "*"
 # The meaning of these characters in patterns differs between programs.
 OTHER_SIGNS: Final = frozenset("/{}[]\\")
 # With more patterns than this, every file is assumed to be read, which avoids comparing each with every pattern.
-MOST_PATTERNS: Final = 20
-LONGEST_PATTERN: Final = 200
+MAX_PATTERNS: Final = 20
+MAX_PATTERN_LENGTH: Final = 200
 
 
 class GitLook(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,8 +180,8 @@ class SortedWords:
 
     def _cluster(self, word: str) -> None:
         """Short flags in one word, as in `-la`; a flag with a value must be the last."""
-        for place, letter in enumerate(word[1:], start=2):
-            name, attached = f"-{letter}", word[place:]
+        for index, letter in enumerate(word[1:], start=2):
+            name, attached = f"-{letter}", word[index:]
             kind = self._table.get(name)
             if kind is None:
                 raise UnknownWord
@@ -221,17 +221,17 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
     `no_flags` are the indices of globs that cannot expand to flags.
     """
     # The shell itself reads directories to expand globs, regardless of the program.
-    patterns = tuple(command.argv[place] for place in sorted(command.globs))
+    patterns = tuple(command.argv[index] for index in sorted(command.globs))
     if argv[:2] == ("command", "-v") or argv[:2] == ("command", "-V"):
         return OnlyLooks(paths=patterns)
-    known = _known(argv)
-    if known is None:
+    known_command = _known(argv)
+    if known_command is None:
         return None
-    definition, words = known
+    definition, words = known_command
     skipped = len(command.argv) - len(words)
-    marked = [Word(word, place in command.globs) for place, word in enumerate(words, start=skipped)]
+    marked = [Word(word, index in command.globs) for index, word in enumerate(words, start=skipped)]
     # A glob could expand to a flag, unless it starts with a literal character other than a dash.
-    if any(command.argv[place][0] in "-*?[" for place in command.globs - no_flags if place >= skipped):
+    if any(command.argv[index][0] in "-*?[" for index in command.globs - no_flags if index >= skipped):
         return None
     try:
         sorted_out = _sorted_out(definition, marked)
@@ -248,8 +248,8 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
 
 def is_known(argv: Argv) -> bool:
     """Whether the program is read-only with some flags but not with others."""
-    known = _known(argv)
-    return known is not None and not known[0].needs_flag
+    known_command = _known(argv)
+    return known_command is not None and not known_command[0].needs_flag
 
 
 def _known(argv: Argv) -> tuple[ReadOnlyCommand, Argv] | None:
@@ -268,10 +268,10 @@ def _known(argv: Argv) -> tuple[ReadOnlyCommand, Argv] | None:
 def _sorted_out(definition: ReadOnlyCommand, words: list[Word]) -> SortedWords:
     if definition.never is not None and any(re.search(definition.never, word.text) for word in words):
         raise UnknownWord
-    found = SortedWords(definition, words)
-    if definition.needs_flag and not found.flags:
+    sorted_words = SortedWords(definition, words)
+    if definition.needs_flag and not sorted_words.flags:
         raise UnknownWord
-    return found
+    return sorted_words
 
 
 def _paths(definition: ReadOnlyCommand, words: SortedWords) -> tuple[str, ...]:
@@ -397,11 +397,11 @@ def _names_a_file(word: str) -> bool:
 
 
 def _prints(content: Content, subcommand: str, flags: list[str]) -> bool:
-    wanted = PATCH_OF.get(subcommand, PATCH)
+    patch_flags = PATCH_OF.get(subcommand, PATCH)
     if content is Content.BY_FLAG:
-        return not wanted.isdisjoint(flags)
+        return not patch_flags.isdisjoint(flags)
     if content is Content.BY_DEFAULT:
-        return SUMMARY.isdisjoint(flags) or not wanted.isdisjoint(flags)
+        return SUMMARY.isdisjoint(flags) or not patch_flags.isdisjoint(flags)
     return content is Content.ALWAYS or subcommand in DIFFING
 
 
@@ -415,7 +415,7 @@ def _values(words: SortedWords, *flags: str) -> tuple[str, ...]:
 
 def _narrowing(patterns: tuple[str, ...]) -> tuple[str, ...]:
     """The patterns, or none if comparing every file with them would take too long."""
-    is_little = len(patterns) <= MOST_PATTERNS and all(len(each) <= LONGEST_PATTERN for each in patterns)
+    is_little = len(patterns) <= MAX_PATTERNS and all(len(each) <= MAX_PATTERN_LENGTH for each in patterns)
     return patterns if is_little else ()
 
 

@@ -118,14 +118,14 @@ def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:
         return ()
     skipped = len(command.argv) - len(argv)
     subcommand = _git_subcommand(argv) if name == "git" else 0
-    found = []
-    for place, word in enumerate(argv[1:], start=1):
+    names = []
+    for index, word in enumerate(argv[1:], start=1):
         if word == "--" and name not in DASHES_END_NOTHING:
             break
-        may_become_a_flag = skipped + place in command.globs and word[0] in "-*?["
-        if may_become_a_flag or _escapes(name, word) or _escapes_by_place(name, argv, place, subcommand):
-            found.append(word)
-    return tuple(found)
+        may_become_a_flag = skipped + index in command.globs and word[0] in "-*?["
+        if may_become_a_flag or _escapes(name, word) or _escapes_by_place(name, argv, index, subcommand):
+            names.append(word)
+    return tuple(names)
 
 
 def git_directories(argv: Argv, directories: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -146,21 +146,21 @@ def _escapes(name: str, word: str) -> bool:
     return bool(flag) and any(long.startswith(flag) for long in LONG.get(name, "").split())
 
 
-def _escapes_by_place(name: str, argv: Argv, place: int, subcommand: int) -> bool:
+def _escapes_by_place(name: str, argv: Argv, index: int, subcommand: int) -> bool:
     """The meaning of git's short flags depends on the sub-command; before it, `-c` sets any option."""
-    word = argv[place]
+    word = argv[index]
     if name == "tar":
-        return place == 1 and TAR_WITHOUT_DASH.fullmatch(word) is not None
+        return index == 1 and TAR_WITHOUT_DASH.fullmatch(word) is not None
     if name != "git":
         return False
-    if place < subcommand:
+    if index < subcommand:
         return word.startswith("-c")
     return re.fullmatch(GIT_SHORT.get(argv[subcommand], "(?!)"), word, re.DOTALL) is not None
 
 
 def _git_subcommand(argv: Argv) -> int:
     """The index of the sub-command; past the end if there is none."""
-    place = 1
-    while place < len(argv) and argv[place].startswith("-"):
-        place += 2 if argv[place] in GIT_VALUED else 1
-    return place
+    index = 1
+    while index < len(argv) and argv[index].startswith("-"):
+        index += 2 if argv[index] in GIT_VALUED else 1
+    return index

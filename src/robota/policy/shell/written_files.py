@@ -57,7 +57,7 @@ class NotKnown(Exception):
 
 def written_files(parts: Sequence[CommandPart], resolver: PathResolver, *, trusted: bool) -> tuple[str, ...] | None:
     """Every path that is written, relative to the workspace if inside it; None if unknown."""
-    places: dict[str, None] = {}
+    paths: dict[str, None] = {}
     has_links = False
     try:
         for part in parts:
@@ -66,10 +66,10 @@ def written_files(parts: Sequence[CommandPart], resolver: PathResolver, *, trust
                 return None
             has_links = has_links or (part.inner[0] in BRINGS_LINKS and part.looks is None)
             for _, location in part.locations(words, resolver):
-                places[resolver.inside(location) or location] = None
+                paths[resolver.inside(location) or location] = None
     except (NotKnown, TooMuchWork):
         return None
-    return tuple(places)
+    return tuple(paths)
 
 
 def _written_by_program(part: CommandPart, resolver: PathResolver, *, trusted: bool) -> tuple[str, ...]:
@@ -80,27 +80,27 @@ def _written_by_program(part: CommandPart, resolver: PathResolver, *, trusted: b
     argv = part.command.argv
     if argv[0] == "cd" and len(argv) == 2:
         return ()
-    if part.unwrapped.wrappers or any(argv[place].startswith(("-", "*", "?", "[")) for place in part.command.globs):
+    if part.unwrapped.wrappers or any(argv[index].startswith(("-", "*", "?", "[")) for index in part.command.globs):
         # A glob could expand to a flag.
         raise NotKnown
     if argv[0] == "sed":
         return _edited_by_sed(part.command)
     if argv[0] == "git":
         return _restored_by_git(argv)
-    known = WRITERS.get(argv[0])
-    if known is None:
+    writer = WRITERS.get(argv[0])
+    if writer is None:
         raise NotKnown
-    operands = _behind_flags(argv[1:], known.flags)
+    operands = _behind_flags(argv[1:], writer.flags)
     if argv[0] == "mkdir" and any(".." in operand.split("/") for operand in operands):
         raise NotKnown  # it creates all directories on the path, even those that `..` leaves again
-    return _operands(known, operands, part, resolver)
+    return _operands(writer, operands, part, resolver)
 
 
 def _behind_flags(words: Argv, flags: frozenset[str]) -> Argv:
     operands: list[str] = []
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word == "--":
-            return (*operands, *words[place + 1 :])
+            return (*operands, *words[index + 1 :])
         if word.startswith("-") and word not in flags:
             raise NotKnown
         if not word.startswith("-"):
@@ -108,8 +108,8 @@ def _behind_flags(words: Argv, flags: frozenset[str]) -> Argv:
     return tuple(operands)
 
 
-def _operands(known: KnownWriter, operands: Argv, part: CommandPart, resolver: PathResolver) -> Argv:
-    match known.operands:
+def _operands(writer: KnownWriter, operands: Argv, part: CommandPart, resolver: PathResolver) -> Argv:
+    match writer.operands:
         case WrittenOperands.ALL:
             return operands
         case WrittenOperands.ALL_BUT_FIRST:
@@ -160,7 +160,7 @@ def _covered_by_pathspec(word: str) -> str:
     """
     if word.startswith(("-", ":")):
         raise NotKnown
-    sign = next((place for place, letter in enumerate(word) if letter in SIGNS_OF_GIT), None)
+    sign = next((index for index, letter in enumerate(word) if letter in SIGNS_OF_GIT), None)
     if sign is None:
         return word
     directory, slash, _ = word[:sign].rpartition("/")

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 # An exhaustive search would take too long; after this many steps the best result so far is used.
-MOST_STEPS: Final = 20_000
+MAX_STEPS: Final = 20_000
 
 Rules = frozenset[str]
 
@@ -37,7 +37,7 @@ def fewest_rules(options: Sequence[Sequence[Rules]], lets_refused_through: Calla
     search = _Search(questions, is_safe)
     chosen = search.run()
     spared = sum(any(each <= chosen for each in choices) for choices in questions)
-    return SparingRules(rules=tuple(sorted(chosen)), spared=spared, is_fewest=search.steps < MOST_STEPS)
+    return SparingRules(rules=tuple(sorted(chosen)), spared=spared, is_fewest=search.steps < MAX_STEPS)
 
 
 class _Search:
@@ -61,25 +61,25 @@ class _Search:
         while left:
             counted = Counter(each for choices in left for each in dict.fromkeys(choices))
             ranked = sorted(counted, key=lambda each: (-counted[each], len(each - chosen)))
-            found = next((each for each in ranked if self._is_safe(chosen | each)), None)
-            if found is None:
+            safe = next((each for each in ranked if self._is_safe(chosen | each)), None)
+            if safe is None:
                 break
-            chosen |= found
+            chosen |= safe
             left = [choices for choices in left if not any(each <= chosen for each in choices)]
         return chosen
 
     def _spared(self, rules: Rules) -> int:
         return sum(any(each <= rules for each in choices) for choices in self._questions)
 
-    def _try(self, place: int, chosen: Rules) -> None:
+    def _try(self, index: int, chosen: Rules) -> None:
         self.steps += 1
-        if len(chosen) >= len(self._best) or self.steps >= MOST_STEPS:
+        if len(chosen) >= len(self._best) or self.steps >= MAX_STEPS:
             return
-        while place < len(self._questions) and any(each <= chosen for each in self._questions[place]):
-            place += 1
-        if place == len(self._questions):
+        while index < len(self._questions) and any(each <= chosen for each in self._questions[index]):
+            index += 1
+        if index == len(self._questions):
             self._best = chosen
             return
-        for each in self._questions[place]:
+        for each in self._questions[index]:
             if self._is_safe(chosen | each):
-                self._try(place + 1, chosen | each)
+                self._try(index + 1, chosen | each)

@@ -38,15 +38,15 @@ class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
 
 def details_now(
-    workspace: Path, known: CheckpointDetails | None, not_captured: tuple[NotCaptured, ...], paths: Iterable[bytes]
+    workspace: Path, previous: CheckpointDetails | None, not_captured: tuple[NotCaptured, ...], paths: Iterable[bytes]
 ) -> CheckpointDetails:
     """The details after inspecting these paths, and the paths that had an unusual mode before."""
-    looked = {os.fsdecode(path) for path in paths} | (set() if known is None else known.modes.keys())
-    found = {name: mode for name in looked if (mode := _mode_at(workspace / name)) is not None}
-    base = known or _most_usual(found.values())
+    looked = {os.fsdecode(path) for path in paths} | (set() if previous is None else previous.modes.keys())
+    current_modes = {name: mode for name in looked if (mode := _mode_at(workspace / name)) is not None}
+    base = previous or _most_usual(current_modes.values())
     modes = {
         name: mode
-        for name, mode in found.items()
+        for name, mode in current_modes.items()
         if mode != (base.executable_mode if _is_executable(mode) else base.plain_mode)
     }
     return msgspec.structs.replace(base, not_captured=not_captured, modes=modes)

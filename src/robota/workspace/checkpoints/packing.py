@@ -13,8 +13,8 @@ from zlib import compress
 from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit
 
 # Each loose object costs a block on disk; from this many on they are packed.
-MOST_LOOSE: Final = 2_000
-MOST_PACKS: Final = 30
+MAX_LOOSE_OBJECTS: Final = 2_000
+MAX_PACKS: Final = 30
 BLOCK_BYTES: Final = 512
 # From 2.37 on, git can write all objects of one `update-index` into one pack; before, it wrote a file for each.
 FIRST_WITH_BULK: Final = (2, 37)
@@ -37,13 +37,13 @@ def write_commit(git: PrivateGit, tree: str, message: str, now_s: int) -> str:
     content = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{message}".encode()
     data = b"commit %d\0%s" % (len(content), content)
     name = sha1(data, usedforsecurity=False).hexdigest()
-    place = git.directory / "objects" / name[:2] / name[2:]
-    if not place.exists():
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        draft = place.with_name(f"tmp_obj_{os.urandom(4).hex()}")
+    path = git.directory / "objects" / name[:2] / name[2:]
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        draft = path.with_name(f"tmp_obj_{os.urandom(4).hex()}")
         draft.write_bytes(compress(data, 1))
         draft.chmod(0o444)
-        draft.rename(place)
+        draft.rename(path)
     return name
 
 
@@ -55,12 +55,12 @@ def bytes_on_disk(git: PrivateGit) -> int:
 def needs_packing(git: PrivateGit) -> bool:
     """Whether there are many loose objects."""
     loose = sum(1 for path in _files(git) if path.parent.name != "pack")
-    return loose > MOST_LOOSE
+    return loose > MAX_LOOSE_OBJECTS
 
 
 def needs_rewriting(git: PrivateGit) -> bool:
     """Whether there are many packs."""
-    return len(_packs(git)) > MOST_PACKS
+    return len(_packs(git)) > MAX_PACKS
 
 
 def pack_loose(git: PrivateGit, checkpoints: Sequence[str]) -> None:
@@ -81,15 +81,15 @@ def keep_only(git: PrivateGit, checkpoints: Sequence[str]) -> None:
 def _pack(git: PrivateGit, checkpoints: Sequence[str], *options: str) -> str:
     """Write a pack and return its name; empty if there was nothing to write."""
     heads = "".join(f"{checkpoint}\n" for checkpoint in dict.fromkeys(checkpoints)).encode()
-    place = git.directory / "objects/pack/pack"
-    name = git.run(*PACK, *options, "--non-empty", str(place), stdin=heads).decode().strip()
+    pack_prefix = git.directory / "objects/pack/pack"
+    name = git.run(*PACK, *options, "--non-empty", str(pack_prefix), stdin=heads).decode().strip()
     if not name and "--incremental" not in options:
         raise CheckpointError("The checkpoints could not be packed. They were not changed")
     return f"pack-{name}"
 
 
 def _files(git: PrivateGit) -> list[Path]:
-    return [Path(place, name) for place, _, names in os.walk(git.directory / "objects") for name in names]
+    return [Path(directory, name) for directory, _, names in os.walk(git.directory / "objects") for name in names]
 
 
 def _packs(git: PrivateGit) -> list[Path]:

@@ -172,14 +172,16 @@ def _write_journal(store: Path, workspace: Path, journal: _Journal) -> None:
 def _write_drafts(
     git: PrivateGit, changes: Sequence[CheckpointChange], staged: int, details: CheckpointDetails
 ) -> None:
-    wanted = [(number, change.path, change.after) for number, change in enumerate(changes) if change.after is not None]
+    new_files = [
+        (number, change.path, change.after) for number, change in enumerate(changes) if change.after is not None
+    ]
     with tempfile.TemporaryFile() as names:
-        names.writelines(file.content.encode() + b"\n" for _, _, file in wanted)
+        names.writelines(file.content.encode() + b"\n" for _, _, file in new_files)
         names.seek(0)
         process = git.start("cat-file", "--batch", "--buffer", stdin=names)
     assert process.stdout is not None
     try:
-        for number, path, file in wanted:
+        for number, path, file in new_files:
             data = _next_content(process.stdout, file.content)
             draft = f"{number}.new"
             if file.is_link:
@@ -388,27 +390,27 @@ def _remove_empty_tree(parent: int, name: str) -> None:
 
 def _directories_of(steps: Sequence[_Step]) -> set[str]:
     """All parent directories, up to the workspace, of files that a step creates."""
-    found: set[str] = set()
+    directories: set[str] = set()
     for step in steps:
-        place = "" if step.old else os.path.split(os.fsdecode(step.path))[0]
-        while place and place not in found:
-            found.add(place)
-            place = os.path.split(place)[0]
-    return found
+        directory = "" if step.old else os.path.split(os.fsdecode(step.path))[0]
+        while directory and directory not in directories:
+            directories.add(directory)
+            directory = os.path.split(directory)[0]
+    return directories
 
 
 def _remove_empty_directories(top: int, steps: Sequence[_Step], stay: Collection[str] = ()) -> None:
     """Remove directories that became empty, up to the workspace or to one in `stay`."""
     for directory in {os.path.split(os.fsdecode(step.path))[0] for step in steps}:
-        place = directory
-        while place and place not in stay:
-            above, name = os.path.split(place)
+        path = directory
+        while path and path not in stay:
+            above, name = os.path.split(path)
             try:
                 with directory_within(top, Path(above), best_opener()) as parent:
                     os.rmdir(name, dir_fd=parent)
             except OSError:
                 break
-            place = above
+            path = above
 
 
 def _remove_files(directory: int) -> None:

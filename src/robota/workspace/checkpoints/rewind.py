@@ -44,10 +44,12 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> RestorePlan:
     """Plan to restore the workspace, or only these files and directories. Nothing is changed yet."""
-    places = [_inside(store, each) for each in only]
+    selection = [_inside(store, each) for each in only]
 
     def is_chosen(path: str) -> bool:
-        return not places or any(place in (".", path) or path.startswith(f"{place}/") for place in places)
+        return not selection or any(
+            selected in (".", path) or path.startswith(f"{selected}/") for selected in selection
+        )
 
     with store.opened() as opened:
         return _plan(opened, opened.completed(target), is_chosen)
@@ -57,21 +59,23 @@ def nowhere(store: CheckpointStore, target: str, paths: Sequence[str]) -> list[s
     """The paths that exist neither now nor in the target, so that they are probably mistyped."""
     with store.opened() as opened:
         then = opened.files(opened.completed(target))
-    places = {path: _inside(store, path) for path in paths}
-    missing = {path: place for path, place in places.items() if not may_be_present(store.workspace / place)}
+    relative_paths = {path: _inside(store, path) for path in paths}
+    missing = {
+        path: relative for path, relative in relative_paths.items() if not may_be_present(store.workspace / relative)
+    }
     return [
         path
-        for path, place in missing.items()
-        if not any(each == place or each.startswith(f"{place}/") for each in then)
+        for path, relative in missing.items()
+        if not any(each == relative or each.startswith(f"{relative}/") for each in then)
     ]
 
 
 def _inside(store: CheckpointStore, path: str) -> str:
     """A path in the form that checkpoints use. Raises `CheckpointError` for one outside the workspace."""
-    place = os.path.relpath(Path(store.workspace, path), store.workspace)
-    if place == ".." or place.startswith("../"):
+    relative = os.path.relpath(Path(store.workspace, path), store.workspace)
+    if relative == ".." or relative.startswith("../"):
         raise CheckpointError(f"{path!r} is not in the workspace {store.workspace}. Nothing was changed")
-    return place
+    return relative
 
 
 def plan_reversal(store: CheckpointStore, before: str, after: str) -> RestorePlan:

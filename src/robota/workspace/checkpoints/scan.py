@@ -21,7 +21,7 @@ STAGING_PREFIX: Final = b".robota-restore-"
 DRAFT_PREFIX: Final = b".robota-"
 DRAFT_SUFFIX: Final = b".tmp"
 # An ignored directory that a call names is captured up to this many files.
-MOST_NAMED_FILES: Final = 2_000
+MAX_NAMED_FILES: Final = 2_000
 EMPTY_INDEX: Final = "empty-index"
 # For everything that applies ignore rules: 300,000 files take about a second.
 MAX_MATCHING_S: Final = 4
@@ -124,27 +124,27 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
     def _listed_without_git(self) -> dict[bytes, bool]:
         """The same, where only files in the index are compared by git."""
         output = self.git.run("ls-files", "-z", "-t", "-m", "-d")
-        found = {entry[2:]: True for entry in output.split(b"\0")[:-1]}
-        known = set(self.git.run("ls-files", "-z").split(b"\0"))
+        untracked = {entry[2:]: True for entry in output.split(b"\0")[:-1]}
+        tracked = set(self.git.run("ls-files", "-z").split(b"\0"))
         try:
-            return found | {path: False for path in unignored_files(self.git.workspace) if path not in known}
+            return untracked | {path: False for path in unignored_files(self.git.workspace) if path not in tracked}
         except Ignored as problem:
             raise CheckpointError(str(problem)) from problem
 
     def _listed_by_git(self) -> dict[bytes, bool]:
-        found: dict[bytes, bool] = {}
+        listed: dict[bytes, bool] = {}
         arguments = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
         output = self.git.run("ls-files", *arguments, max_cpu_s=MAX_MATCHING_S)
         for entry in output.split(b"\0")[:-1]:
             path = entry[2:]
             if entry.startswith(b"?"):
                 if path.endswith(b"/"):
-                    found.update(dict.fromkeys(self._files_of_repository(path), False))
+                    listed.update(dict.fromkeys(self._files_of_repository(path), False))
                 else:
-                    found.setdefault(path, False)
+                    listed.setdefault(path, False)
             else:
-                found[path] = True
-        return found
+                listed[path] = True
+        return listed
 
     def _files_of_repository(self, directory: bytes) -> Iterator[bytes]:
         """The files of a repository inside the workspace. Once recorded, git treats it as a plain directory."""
@@ -198,20 +198,20 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             if files is not None:
                 yield from files
             elif not self._is_ours(path):
-                reason = f"a directory that the ignore rules leave out, with more than {MOST_NAMED_FILES:,} files"
+                reason = f"a directory that the ignore rules leave out, with more than {MAX_NAMED_FILES:,} files"
                 troubles.append(NotCaptured(path=os.fsdecode(path.rstrip(b"/")), reason=reason))
 
     def _files_below(self, directory: bytes) -> list[bytes] | None:
-        found: list[bytes] = []
+        paths: list[bytes] = []
         top = os.fsencode(self.git.workspace)
-        for place, directories, files in os.walk(self._absolute(directory)):
+        for parent, directories, files in os.walk(self._absolute(directory)):
             directories[:] = [name for name in directories if name.lower() not in GIT_NAMES]
-            here = os.path.relpath(place, top)
-            links = [name for name in directories if os.path.islink(os.path.join(place, name))]  # noqa: PTH114, PTH118
-            found += [os.path.normpath(os.path.join(here, name)) for name in (*files, *links)]  # noqa: PTH118
-            if len(found) > MOST_NAMED_FILES:
+            here = os.path.relpath(parent, top)
+            links = [name for name in directories if os.path.islink(os.path.join(parent, name))]  # noqa: PTH114, PTH118
+            paths += [os.path.normpath(os.path.join(here, name)) for name in (*files, *links)]  # noqa: PTH118
+            if len(paths) > MAX_NAMED_FILES:
                 return None
-        return found
+        return paths
 
     def _unchanged(self, paths: Collection[bytes]) -> set[bytes]:
         """The paths that are in the index: if they had changed, they would have been listed."""
@@ -220,7 +220,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
         return set(output.split(b"\0")[:-1])
 
     def _was_absent(self, path: bytes) -> bool:
-        return path in self.absent or any(path.startswith(place + b"/") for place in self.absent)
+        return path in self.absent or any(path.startswith(absent + b"/") for absent in self.absent)
 
     def _is_ours(self, path: bytes) -> bool:
         parts = path.rstrip(b"/").split(b"/")
@@ -230,14 +230,14 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             or parts[0].startswith(STAGING_PREFIX)
             or (name.startswith(DRAFT_PREFIX) and name.endswith(DRAFT_SUFFIX))
             or any(part.lower() in GIT_NAMES for part in parts)
-            or any(path == place or path.startswith(place + b"/") for place in self.kept_out)
+            or any(path == kept_out or path.startswith(kept_out + b"/") for kept_out in self.kept_out)
         )
 
     def _obstacle(self, path: bytes) -> str | None:
         """Why a path cannot be captured; None if it can, empty if there is no file or link."""
-        place = self._absolute(path)
+        absolute = self._absolute(path)
         try:
-            status = os.lstat(place)
+            status = os.lstat(absolute)
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except OSError as error:
@@ -250,7 +250,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             return "not a regular file"
         if status.st_size > self.max_file_bytes:
             return f"more than {self.max_file_bytes:,} bytes"
-        return None if os.access(place, os.R_OK) else "not readable"
+        return None if os.access(absolute, os.R_OK) else "not readable"
 
     def _absolute(self, path: bytes) -> bytes:
         return os.path.join(os.fsencode(self.git.workspace), path)  # noqa: PTH118

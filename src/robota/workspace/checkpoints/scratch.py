@@ -29,9 +29,9 @@ def scratch_directory(store: CheckpointStore, checkpoint: str) -> Iterator[Path]
             opened.check_out(opened.completed(checkpoint), directory)
             ignored = opened.ignored_at_top()
         for name in ignored:
-            place = directory / os.fsdecode(name)
-            if place.name not in NOT_LINKED and not may_be_present(place):
-                place.symlink_to(store.workspace / os.fsdecode(name))
+            path = directory / os.fsdecode(name)
+            if path.name not in NOT_LINKED and not may_be_present(path):
+                path.symlink_to(store.workspace / os.fsdecode(name))
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -39,7 +39,7 @@ KEEP_DAYS: Final = 30
 MAX_BYTES: Final = 2 * 1024**3
 # From this many files on, a capture writes one pack instead of loose objects.
 PACKED_FROM: Final = 100
-MOST_FILES: Final = 300_000
+MAX_FILES: Final = 300_000
 DAY_S: Final = 86_400
 NEWEST_NAME: Final = "newest.json"
 # Exists while the index may be ahead of the newest checkpoint.
@@ -139,9 +139,9 @@ class CheckpointStore:
 
     def _kept_out(self) -> tuple[bytes, ...]:
         """Our own directories that are inside the workspace."""
-        places = (Path(os.path.realpath(place)) for place in self._own_places)
-        inside = (place.relative_to(self.workspace) for place in places if place.is_relative_to(self.workspace))
-        return tuple(os.fsencode(place) for place in inside if place.parts)
+        own_paths = (Path(os.path.realpath(path)) for path in self._own_places)
+        inside = (path.relative_to(self.workspace) for path in own_paths if path.is_relative_to(self.workspace))
+        return tuple(os.fsencode(path) for path in inside if path.parts)
 
 
 class OpenStore:
@@ -171,13 +171,13 @@ class OpenStore:
     def _capture(self, named: Collection[str]) -> Captured:
         scan = self._scanner.scan(named)
         newest = self._newest()
-        known = None if newest is None else newest.details
-        details = details_now(self.workspace, known, scan.not_captured, (*scan.changed, *scan.named))
+        previous = None if newest is None else newest.details
+        details = details_now(self.workspace, previous, scan.not_captured, (*scan.changed, *scan.named))
         is_same = not scan.changed and not scan.forgotten and not (self.git.directory / UNSAVED_NAME).exists()
         if is_same and newest is not None and newest.details == details:
             return msgspec.structs.replace(newest, is_new=False)
-        if len(scan.changed) > MOST_FILES:
-            raise CheckpointError(f"There are more than {MOST_FILES:,} files to save in {self.workspace}")
+        if len(scan.changed) > MAX_FILES:
+            raise CheckpointError(f"There are more than {MAX_FILES:,} files to save in {self.workspace}")
         return self._save(scan, details)
 
     def capture_only(self, paths: Sequence[str]) -> None:
@@ -278,15 +278,15 @@ class OpenStore:
     def _named_after(self, checkpoint: str) -> dict[bytes, tuple[bytes, bytes]]:
         """Mode and content of paths that were first named after the checkpoint, and are not in it."""
         order = self._order()
-        place = order.get(checkpoint, len(order))
-        found: dict[bytes, tuple[bytes, bytes]] = {}
+        position = order.get(checkpoint, len(order))
+        newest: dict[bytes, tuple[bytes, bytes]] = {}
         for later, paths in self._first_named():
-            if order.get(later, 0) > place:
+            if order.get(later, 0) > position:
                 for path, entry in self._entries(later, paths).items():
-                    found.setdefault(path, entry)
-        for path in self._entries(checkpoint, [os.fsdecode(path) for path in found]) if found else ():
-            del found[path]
-        return found
+                    newest.setdefault(path, entry)
+        for path in self._entries(checkpoint, [os.fsdecode(path) for path in newest]) if newest else ():
+            del newest[path]
+        return newest
 
     def _order(self) -> dict[str, int]:
         return {each.id: number for number, each in enumerate(self._listed.read())}
@@ -296,12 +296,12 @@ class OpenStore:
             lines = (self.directory / FIRST_NAMED_NAME).read_bytes().splitlines()
         except FileNotFoundError:
             return []
-        found: list[tuple[str, list[str]]] = []
+        named: list[tuple[str, list[str]]] = []
         for line in lines:
             with suppress(ValueError):  # cut off by a full disk
                 checkpoint, paths = json.loads(line)
-                found.append((checkpoint, paths))
-        return found
+                named.append((checkpoint, paths))
+        return named
 
     def _entries(self, checkpoint: str, paths: Sequence[str]) -> dict[bytes, tuple[bytes, bytes]]:
         self._require(checkpoint)
@@ -352,10 +352,10 @@ class OpenStore:
         listed = tuple(_change(header.decode(), os.fsdecode(path)) for header, path in pairs)
         return (*listed, *self._mode_changes(before, after, {each.path for each in listed}))
 
-    def _mode_changes(self, before: str, after: str, known: Collection[str]) -> Iterator[CheckpointChange]:
+    def _mode_changes(self, before: str, after: str, changed_paths: Collection[str]) -> Iterator[CheckpointChange]:
         """The files that differ only in a mode that git does not store."""
         then, now = self.details(before), self.details(after)
-        paths = sorted(path for path in {*then.modes, *now.modes} if path not in known)
+        paths = sorted(path for path in {*then.modes, *now.modes} if path not in changed_paths)
         for name, (mode, content) in self._entries(after, paths).items() if paths else ():
             path, file = os.fsdecode(name), CheckpointFile(mode=mode.decode(), content=content.decode())
             is_executable = file.is_executable
@@ -371,15 +371,15 @@ class OpenStore:
         for each in names:
             self._require(each)
         output = self.git.run("cat-file", "--batch", stdin=b"".join(b"%s\n" % each.encode() for each in names))
-        found: dict[str, bytes] = {}
-        place = 0
-        while (end := output.find(b"\n", place)) >= 0:
-            header = output[place:end].split(b" ")
-            place = end + 1
+        contents_by_object: dict[str, bytes] = {}
+        offset = 0
+        while (end := output.find(b"\n", offset)) >= 0:
+            header = output[offset:end].split(b" ")
+            offset = end + 1
             if len(header) == 3 and header[2].isdigit():
-                found[header[0].decode()] = output[place : place + int(header[2])]
-                place += int(header[2]) + 1
-        return found
+                contents_by_object[header[0].decode()] = output[offset : offset + int(header[2])]
+                offset += int(header[2]) + 1
+        return contents_by_object
 
     def files(self, checkpoint: str) -> dict[str, CheckpointFile]:
         """Every file in a checkpoint. Raises `CheckpointError` if the checkpoint is gone."""

@@ -15,7 +15,7 @@ from robota.workspace.process.lock_holder import holder_of
 
 AT_WORK_NAME: Final = "at-work"
 PAUSE_S: Final = 0.01
-MOST_PAUSES: Final = 2_000
+MAX_PAUSES: Final = 2_000
 
 
 def lock_for_change(store: Path) -> FileIO | None:
@@ -27,7 +27,7 @@ def lock_for_change(store: Path) -> FileIO | None:
         descriptor = _opened(store)
     except (OSError, CheckpointError):
         return None
-    for _ in range(MOST_PAUSES):
+    for _ in range(MAX_PAUSES):
         if _try_lock(descriptor, fcntl.LOCK_SH):
             break
         time.sleep(PAUSE_S)

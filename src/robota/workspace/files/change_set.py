@@ -117,11 +117,11 @@ def _journaled(files: EditableFiles, change: Change) -> JournaledChange:
 
 
 def _new_directories(files: EditableFiles, path: str) -> tuple[bytes, ...]:
-    return tuple(_from_root(files, place) for place in _missing_directories(files, path))
+    return tuple(_from_root(files, directory) for directory in _missing_directories(files, path))
 
 
-def _from_root(files: EditableFiles, place: Path) -> bytes:
-    return os.fsencode(os.path.relpath(place, files.root))
+def _from_root(files: EditableFiles, path: Path) -> bytes:
+    return os.fsencode(os.path.relpath(path, files.root))
 
 
 def _digest(data: Content) -> bytes:
@@ -222,15 +222,15 @@ def _report(error: FileProblem, count: int, left: Sequence[str]) -> str:
 def _missing_directories(files: EditableFiles, path: str) -> tuple[Path, ...]:
     """The directories that a write will have to create, deepest first."""
     real = files.resolve(path)
-    above = [place for place in real.parents if place.is_relative_to(files.root)]
-    return tuple(place for place in above if not place.exists())
+    above = [directory for directory in real.parents if directory.is_relative_to(files.root)]
+    return tuple(directory for directory in above if not directory.exists())
 
 
 def remove_directories(files: EditableFiles, directories: Sequence[Path]) -> None:
     """Remove the directories that are empty."""
-    for place in directories:
-        with suppress(OSError), directory_beneath(files.root, place.parent, walk_to_directory) as parent:
-            os.rmdir(place.name, dir_fd=parent)
+    for directory in directories:
+        with suppress(OSError), directory_beneath(files.root, directory.parent, walk_to_directory) as parent:
+            os.rmdir(directory.name, dir_fd=parent)
 
 
 def _mode(files: EditableFiles, path: str) -> int:

@@ -155,13 +155,13 @@ def best_opener() -> DirectoryOpener:
     """`openat2` where the kernel has it and no container forbids it, otherwise a walk without following links."""
     if sys.platform != "linux":
         return walk_to_directory
-    place = os.open("/", DIRECTORY_FLAGS)
+    directory = os.open("/", DIRECTORY_FLAGS)
     try:
-        os.close(openat2(place, "."))
+        os.close(openat2(directory, "."))
     except OSError:
         return walk_to_directory
     finally:
-        os.close(place)
+        os.close(directory)
     return openat2_or_walk
 
 
@@ -250,11 +250,11 @@ def _check_spelling(path: str) -> None:
 
 def _check_fully_resolved(real: Path, root: Path, path: str) -> None:
     """Refuse a path that `realpath` could not resolve completely: it silently keeps what it cannot inspect."""
-    for place in (real, *real.parents):
-        if place == root:
+    for ancestor in (real, *real.parents):
+        if ancestor == root:
             return
         try:
-            is_link = stat.S_ISLNK(place.lstat().st_mode)
+            is_link = stat.S_ISLNK(ancestor.lstat().st_mode)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:

@@ -39,10 +39,10 @@ def draft_name(*removable: os.stat_result) -> str:
 
 def may_be_removed(name: str, status: os.stat_result) -> bool:
     """Whether this file is the draft of a killed session, or the version that the draft replaced."""
-    found = DRAFT.fullmatch(name)
-    if found is None:
+    match = DRAFT.fullmatch(name)
+    if match is None:
         return False
-    marks = found["removable"].split("-")[1:]
+    marks = match["removable"].split("-")[1:]
     return not marks or _mark(status) in marks
 
 

@@ -186,8 +186,8 @@ class LocalFiles:
 
         A file that is gone has an empty stamp.
         """
-        found = {real: stamp_at(real) if stamp is None else stamp for real, stamp in self._noted.items()}
-        return {str(real.relative_to(self._root)): stamp for real, stamp in found.items()}
+        stamps = {real: stamp_at(real) if stamp is None else stamp for real, stamp in self._noted.items()}
+        return {str(real.relative_to(self._root)): stamp for real, stamp in stamps.items()}
 
     def changed_by_others(self) -> dict[str, Stamp]:
         """Files that changed since the model last read or wrote them, with their new stamps; empty if gone."""
@@ -199,17 +199,17 @@ class LocalFiles:
         The model must read these again before it overwrites or edits them.
         """
         changed: list[str] = []
-        for path, known in stamps.items():
+        for path, stamp in stamps.items():
             try:
                 real = resolve_beneath(self._root, path)
             except FileProblem:
                 continue
             now = stamp_at(real)
-            is_same = now[1:] == tuple(known)[1:]  # device numbers may change with a restart
+            is_same = now[1:] == tuple(stamp)[1:]  # device numbers may change with a restart
             if not is_same:
                 changed.append(path)
             if now:
-                self._read_tracker.recall(real, now if is_same else tuple(known))
+                self._read_tracker.recall(real, now if is_same else tuple(stamp))
         return tuple(changed)
 
     def resolve(self, path: str) -> Path:
@@ -249,9 +249,9 @@ class LocalFiles:
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[Path, int, os.stat_result]]:
         """Open a regular file for reading."""
-        place = self._file(path)
-        real = place.real
-        with system_errors_as_problems(path), self._parent(place) as parent:
+        location = self._file(path)
+        real = location.real
+        with system_errors_as_problems(path), self._parent(location) as parent:
             check_regular(path, os.lstat(real.name, dir_fd=parent).st_mode)
             # O_NONBLOCK: if a pipe replaces the file at this moment, opening it must not hang.
             with os.fdopen(os.open(real.name, READ_FLAGS, dir_fd=parent), "rb", buffering=0) as file:
@@ -277,12 +277,12 @@ class LocalFiles:
 
         Without `over`, any existing content is replaced.
         """
-        place = self._file(path)
-        real = place.real
+        location = self._file(path)
+        real = location.real
         self._check_not_rules(path, real)
         with (
             _problems(path),
-            self._parent(place, create=True) as parent,
+            self._parent(location, create=True) as parent,
             self._drafts() as drafts,
         ):
             self._tidy_up(real.parent, parent)
@@ -300,33 +300,33 @@ class LocalFiles:
 
     def read_link(self, path: str) -> LinkData | None:
         """The symbolic link that has this name; None if something else has it, or nothing."""
-        place = self._name(path)
+        location = self._name(path)
         try:
-            with self._parent(place) as parent:
-                status = os.lstat(place.real.name, dir_fd=parent)
+            with self._parent(location) as parent:
+                status = os.lstat(location.real.name, dir_fd=parent)
                 if not stat.S_ISLNK(status.st_mode):
                     return None
-                return LinkData(target=os.readlink(place.real.name, dir_fd=parent), stamp=stamp_of(status))
+                return LinkData(target=os.readlink(location.real.name, dir_fd=parent), stamp=stamp_of(status))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def make_link(self, path: str, target: str) -> None:
         """Create a symbolic link; nothing may exist at `path`. Its target is judged when the link is followed."""
-        place = self._name(path)
-        self._check_not_rules(path, place.real)
-        with system_errors_as_problems(path), self._parent(place, create=True) as parent:
-            os.symlink(target, place.real.name, dir_fd=parent)
+        location = self._name(path)
+        self._check_not_rules(path, location.real)
+        with system_errors_as_problems(path), self._parent(location, create=True) as parent:
+            os.symlink(target, location.real.name, dir_fd=parent)
             os.fsync(parent)
 
     def remove(self, path: str, *, over: FileData | LinkData) -> None:
         """Delete the file, or the link with this name, if it is still `over`. Other hard links keep the content."""
-        place = self._name(path) if isinstance(over, LinkData) else self._file(path)
-        name = place.real.name
-        self._check_not_rules(path, place.real)
-        with _problems(path), self._parent(place) as parent, self._drafts() as drafts:
+        location = self._name(path) if isinstance(over, LinkData) else self._file(path)
+        name = location.real.name
+        self._check_not_rules(path, location.real)
+        with _problems(path), self._parent(location) as parent, self._drafts() as drafts:
             remove_file(parent, name, partial(_expected, path, name, parent, over), drafts)
-        self._read_tracker.forget(place.real)
-        self._noted[place.real] = ()
+        self._read_tracker.forget(location.real)
+        self._noted[location.real] = ()
 
     def list(self, path: str, recursive: bool, limit: int) -> "Listing":
         """The entries of a directory in tree order, at most `limit`, without ignored ones."""
@@ -351,41 +351,41 @@ class LocalFiles:
 
     def _file(self, path: str) -> Place:
         """Resolve a path that could be a file and is not hidden from the model."""
-        place = self._place(path)
-        if place.real == self._root:
+        location = self._place(path)
+        if location.real == self._root:
             raise not_regular(path, os.lstat(self._root).st_mode)
-        self._check_not_ignored(path, place)
-        return place
+        self._check_not_ignored(path, location)
+        return location
 
     def _name(self, path: str) -> Place:
         """Like `_file`, but a link at the end of the path is not followed."""
-        place = self._place(path, follow=False)
-        self._check_not_ignored(path, place)
-        return place
+        location = self._place(path, follow=False)
+        self._check_not_ignored(path, location)
+        return location
 
-    def _check_not_ignored(self, path: str, place: Place) -> None:
+    def _check_not_ignored(self, path: str, location: Place) -> None:
         as_written = Path(os.path.normpath(self._root / path))
-        for each in {place.real, as_written}:
+        for each in {location.real, as_written}:
             if each.is_relative_to(self._root) and self._kept.match(each.relative_to(self._root).parts):
                 raise _ignored(path)
 
     def _place(self, path: str, *, follow: bool = True) -> Place:
         self._held.check()
-        known = self._places.get((path, follow)) if self._places is not None else None
-        if known is None:
+        location = self._places.get((path, follow)) if self._places is not None else None
+        if location is None:
             real = resolve_beneath(self._root, path) if follow else resolve_name_beneath(self._root, path)
-            known = Place(real=real, directory=_identity_at(real.parent))
+            location = Place(real=real, directory=_identity_at(real.parent))
             if self._places is not None:
-                self._places[path, follow] = known
-        return known
+                self._places[path, follow] = location
+        return location
 
     @contextmanager
-    def _parent(self, place: Place, *, create: bool = False) -> Iterator[int]:
+    def _parent(self, location: Place, *, create: bool = False) -> Iterator[int]:
         """Open the directory of a place without following links; it must be the directory that was judged."""
-        with self._directory(place.real.parent, create=create) as parent:
-            if place.directory is not None and _identity(os.fstat(parent)) != place.directory:
+        with self._directory(location.real.parent, create=create) as parent:
+            if location.directory is not None and _identity(os.fstat(parent)) != location.directory:
                 raise FileChanged(
-                    f"The directory of {str(place.real.relative_to(self._root))!r} was replaced meanwhile. Nothing "
+                    f"The directory of {str(location.real.relative_to(self._root))!r} was replaced meanwhile. Nothing "
                     "was changed. Try again."
                 )
             yield parent

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-MOST_ENTRIES: Final = 20_000
+MAX_ENTRIES: Final = 20_000
 # Third-party code and git data: they hold no secrets of the user.
 PASSED_OVER: Final = frozenset({".git", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
 
@@ -23,31 +23,31 @@ def files_below(root: str, start: str) -> tuple[str, ...] | None:
     return None if found is None else found.files
 
 
-def find_files(root: str, start: str, most: int = MOST_ENTRIES) -> FoundFiles | None:
+def find_files(root: str, start: str, most: int = MAX_ENTRIES) -> FoundFiles | None:
     """A file, or all files below a directory; None for more than `most` entries.
 
     Links to files are included; links to directories are not followed.
     """
     if os.path.isfile(os.path.join(root, start)):  # noqa: PTH113, PTH118 - paths are text here
         return FoundFiles(files=(start,))
-    found: list[str] = []
+    files: list[str] = []
     unreadable: list[str] = []
     waiting, seen = ["" if start == "." else start], 0
     while waiting:
-        place = waiting.pop()
+        directory = waiting.pop()
         try:
-            with os.scandir(os.path.join(root, place)) as entries:  # noqa: PTH118
+            with os.scandir(os.path.join(root, directory)) as entries:  # noqa: PTH118
                 for entry in entries:
                     seen += 1
-                    path = f"{place}/{entry.name}" if place else entry.name
+                    path = f"{directory}/{entry.name}" if directory else entry.name
                     if not entry.is_dir(follow_symlinks=False):
-                        found.append(path)
+                        files.append(path)
                     elif entry.name not in PASSED_OVER:
                         waiting.append(path)
                     if seen > most:
                         return None
         except PermissionError:
-            unreadable.append(place)
+            unreadable.append(directory)
         except OSError:
             continue
-    return FoundFiles(files=tuple(found), unreadable=tuple(unreadable))
+    return FoundFiles(files=tuple(files), unreadable=tuple(unreadable))

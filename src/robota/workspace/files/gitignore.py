@@ -70,23 +70,23 @@ def fits(segments: Sequence[Fits | None], parts: Sequence[str]) -> bool:
 
     Backtracking to the last None is enough: whatever an earlier None could match, the last one can match too.
     """
-    at = place = 0
+    in_segments = in_parts = 0
     deep = -1
     resumed_at = 0
-    while place < len(parts):
-        segment = segments[at] if at < len(segments) else None
-        if at < len(segments) and segment is None:
-            deep, resumed_at = at, place
-            at += 1
-        elif segment is not None and segment(parts[place]):
-            at += 1
-            place += 1
+    while in_parts < len(parts):
+        segment = segments[in_segments] if in_segments < len(segments) else None
+        if in_segments < len(segments) and segment is None:
+            deep, resumed_at = in_segments, in_parts
+            in_segments += 1
+        elif segment is not None and segment(parts[in_parts]):
+            in_segments += 1
+            in_parts += 1
         elif deep >= 0:
             resumed_at += 1
-            at, place = deep + 1, resumed_at
+            in_segments, in_parts = deep + 1, resumed_at
         else:
             return False
-    return all(segment is None for segment in segments[at:])
+    return all(segment is None for segment in segments[in_segments:])
 
 
 def _kind(pattern: _Pattern) -> tuple[bool, bool, bool | _Pattern]:
@@ -151,68 +151,68 @@ def _without_trailing_spaces(line: str) -> str:
     return text
 
 
-def _is_escaped(text: str, place: int) -> bool:
-    before = text[:place]
+def _is_escaped(text: str, index: int) -> bool:
+    before = text[:index]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
 def expression_of(name: str) -> str:
     """A regular expression for one name. `*` becomes an atomic group, so that matching does not backtrack."""
     pieces = [""]
-    place = 0
-    while place < len(name):
-        character = name[place]
+    index = 0
+    while index < len(name):
+        character = name[index]
         if character == "*":
             pieces.append("")
-            place += 1
+            index += 1
             continue
         if character == "?":
-            written, place = ".", place + 1
+            written, index = ".", index + 1
         elif character == "[":
-            written, place = _character_class(name, place)
-        elif character == "\\" and place + 1 < len(name):
-            written, place = re.escape(name[place + 1]), place + 2
+            written, index = _character_class(name, index)
+        elif character == "\\" and index + 1 < len(name):
+            written, index = re.escape(name[index + 1]), index + 2
         else:
-            written, place = re.escape(character), place + 1
+            written, index = re.escape(character), index + 1
         pieces[-1] += written
     first, *rest = pieces
     if not rest:
         return first
     *middle, last = rest
     # The first match of each piece leaves the most room for the rest; only the last piece must match at the end.
-    found = "".join(f"(?>.*?{piece})" for piece in middle if piece)
-    return f"{first}{found}.*{last}"
+    middle_pattern = "".join(f"(?>.*?{piece})" for piece in middle if piece)
+    return f"{first}{middle_pattern}.*{last}"
 
 
 def _character_class(name: str, start: int) -> tuple[str, int]:
     """The character class that starts at a `[`, and where it ends; an unclosed one matches nothing, as in git."""
-    place = start + 1
-    negated = place < len(name) and name[place] in "!^"
-    place += negated
+    index = start + 1
+    negated = index < len(name) and name[index] in "!^"
+    index += negated
     members: list[str] = []
     is_first = True
-    while place < len(name) and (name[place] != "]" or is_first):
+    while index < len(name) and (name[index] != "]" or is_first):
         is_first = False
-        posix = re.compile(r"\[:(\w+):\]").match(name, place)
+        posix = re.compile(r"\[:(\w+):\]").match(name, index)
         if posix and posix[1] in POSIX_CLASSES:
             members.append(POSIX_CLASSES[posix[1]])
-            place = posix.end()
+            index = posix.end()
             continue
-        low, place = _member(name, place)
-        if name[place : place + 1] == "-" and name[place + 1 : place + 2] not in ("", "]"):
-            high, place = _member(name, place + 1)
+        low, index = _member(name, index)
+        if name[index : index + 1] == "-" and name[index + 1 : index + 2] not in ("", "]"):
+            high, index = _member(name, index + 1)
             if low <= high:
                 members.append(f"{re.escape(low)}-{re.escape(high)}")
         else:
             members.append(re.escape(low))
-    if place >= len(name):
+    if index >= len(name):
         return NEVER, len(name)
     if not members:
-        return ("." if negated else NEVER), place + 1
-    return f"[{'^' * negated}{''.join(members)}]", place + 1
+        return ("." if negated else NEVER), index + 1
+    return f"[{'^' * negated}{''.join(members)}]", index + 1
 
 
-def _member(name: str, place: int) -> tuple[str, int]:
-    if name[place] == "\\" and place + 1 < len(name):
-        return name[place + 1], place + 2
-    return name[place], place + 1
+def _member(name: str, index: int) -> tuple[str, int]:
+    if name[index] == "\\" and index + 1 < len(name):
+        return name[index + 1], index + 2
+    return name[index], index + 1

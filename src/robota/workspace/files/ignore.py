@@ -71,36 +71,36 @@ class IgnoreFiles:
         return above if spec is None else Patterns((*above.files, (len(directory), spec)))
 
     def _spec(self, directory: PathParts) -> "GitIgnore | None":
-        place = os.path.join(self._root, *directory, self.name)  # noqa: PTH118 - called at every file operation
+        path = os.path.join(self._root, *directory, self.name)  # noqa: PTH118 - called at every file operation
         try:
-            status = os.stat(place)  # noqa: PTH116
+            status = os.stat(path)  # noqa: PTH116
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                raise PathTooLong(f"{place[:100]!r}… is too long a path. Nothing was read or changed.") from error
-            raise _unusable(place, error.strerror or str(error)) from error
+                raise PathTooLong(f"{path[:100]!r}… is too long a path. Nothing was read or changed.") from error
+            raise _unusable(path, error.strerror or str(error)) from error
         if stat.S_ISDIR(status.st_mode):
             return None  # not an ignore file; the sandbox puts such a placeholder there while a command runs
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        known = self._read.get(directory)
-        if known is None or known[0] != stamp:
-            known = self._read[directory] = (stamp, _compiled(place))
-        return known[1]
+        cached = self._read.get(directory)
+        if cached is None or cached[0] != stamp:
+            cached = self._read[directory] = (stamp, _compiled(path))
+        return cached[1]
 
 
-def _compiled(place: str) -> "GitIgnore":
+def _compiled(path: str) -> "GitIgnore":
     # Imported late: most workspaces have no such file.
     from robota.workspace.files.gitignore import GitIgnore
 
     try:
-        return GitIgnore(_content(place).split("\n"))
+        return GitIgnore(_content(path).split("\n"))
     except (OSError, ValueError) as error:
-        raise _unusable(place, str(error)) from error
+        raise _unusable(path, str(error)) from error
 
 
-def _content(place: str) -> str:
-    with os.fdopen(os.open(place, FLAGS), "rb") as file:
+def _content(path: str) -> str:
+    with os.fdopen(os.open(path, FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("it is not a regular file")
         data = file.read(MAX_BYTES + 1)
@@ -109,8 +109,8 @@ def _content(place: str) -> str:
     return data.decode("utf-8-sig", "surrogateescape")
 
 
-def _unusable(place: str, problem: str) -> Ignored:
+def _unusable(path: str, problem: str) -> Ignored:
     """Fail closed: what the file should hide is unknown, so nothing is shown."""
     return Ignored(
-        f"The ignore file {place!r} cannot be used: {problem}. No file was read or changed. Ask the user to fix it."
+        f"The ignore file {path!r} cannot be used: {problem}. No file was read or changed. Ask the user to fix it."
     )

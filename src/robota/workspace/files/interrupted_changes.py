@@ -26,8 +26,8 @@ from robota.workspace.files.files import LocalFiles
 from robota.workspace.files.path_status import Presence, presence_of
 from robota.workspace.problems import FileProblem
 
-MOST_BYTES: Final = 1 << 40
-MOST_NAMES: Final = 10
+MAX_BYTES: Final = 1 << 40
+MAX_NAMES: Final = 10
 
 
 def undo_interrupted_changes(root: Path, directory: Path) -> list[str]:
@@ -83,7 +83,7 @@ def _undo(files: LocalFiles, journal: ChangeJournal) -> list[str]:
             elif not _is_as_before(files, change):
                 left.append(path)
             if isinstance(change, FileMade | LinkMade):
-                remove_directories(files, [files.root / os.fsdecode(place) for place in change.new_directories])
+                remove_directories(files, [files.root / os.fsdecode(directory) for directory in change.new_directories])
         except (FileProblem, OSError):
             left.append(path)
     return [_report(undone, left)] if undone or left else []
@@ -120,7 +120,7 @@ def _undo_one(files: LocalFiles, change: JournaledChange) -> None:
     path = os.fsdecode(change.path)
     match change:
         case FileMade():
-            now = files.read(path, MOST_BYTES)
+            now = files.read(path, MAX_BYTES)
             if change.old is None:
                 files.remove(path, over=now)
             else:
@@ -141,7 +141,7 @@ def _content(files: LocalFiles, path: str) -> bytes | None:
     """The content of the file; None if it does not exist."""
     if presence_of(files.root / path) is Presence.ABSENT:
         return None
-    return files.read(path, MOST_BYTES).data
+    return files.read(path, MAX_BYTES).data
 
 
 def _target(files: LocalFiles, path: str) -> str | None:
@@ -159,5 +159,5 @@ def _report(undone: Sequence[str], left: Sequence[str]) -> str:
 
 
 def _named(paths: Sequence[str]) -> str:
-    shown = ", ".join(repr(path) for path in sorted(paths)[:MOST_NAMES])
-    return shown if len(paths) <= MOST_NAMES else f"{shown} and {len(paths) - MOST_NAMES} more"
+    shown = ", ".join(repr(path) for path in sorted(paths)[:MAX_NAMES])
+    return shown if len(paths) <= MAX_NAMES else f"{shown} and {len(paths) - MAX_NAMES} more"

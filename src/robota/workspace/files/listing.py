@@ -38,7 +38,7 @@ def list_directory(
 
     `above` is its path from the root that the ignore files in `rules` start from.
     """
-    found: list[tuple[PathParts, bool]] = []
+    entries: list[tuple[PathParts, bool]] = []
     over = [files.patterns(above[:-1]) if above else Patterns() for files in rules]
     waiting: deque[tuple[PathParts, list[Patterns]]] = deque([((), over)])
     scanned = 0
@@ -47,23 +47,23 @@ def list_directory(
         parent, patterns = waiting.popleft()
         rows, cut = _scan(directory, parent, MAX_SCANNED - scanned)
         scanned += len(rows)
-        place = (*above, *parent)
+        from_root = (*above, *parent)
         try:
-            patterns = _with_files_in(place, rows, cut, zip(rules, patterns, strict=True))
+            patterns = _with_files_in(from_root, rows, cut, zip(rules, patterns, strict=True))
         except PathTooLong:
             if not parent:
                 raise
             continue
-        rows = _shown(rows, place, patterns)
-        room = limit - len(found)
+        rows = _shown(rows, from_root, patterns)
+        room = limit - len(entries)
         truncated = cut or len(rows) > room
         for is_file, name in nsmallest(room, rows):
             parts = (*parent, name)
-            found.append((parts, not is_file))
+            entries.append((parts, not is_file))
             if recursive and not is_file and _is_entered(parts):
                 waiting.append((parts, patterns))
-    found.sort(key=_tree_order)
-    return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in found), truncated=truncated)
+    entries.sort(key=_tree_order)
+    return Listing(entries=tuple("/".join(parts) + "/" * is_dir for parts, is_dir in entries), truncated=truncated)
 
 
 def _scan(directory: int, parts: PathParts, budget: int) -> tuple[list[Row], bool]:
@@ -84,21 +84,21 @@ def _scan(directory: int, parts: PathParts, budget: int) -> tuple[list[Row], boo
 
 
 def _with_files_in(
-    place: PathParts, rows: list[Row], cut: bool, over: Iterable[tuple[IgnoreFiles, Patterns]]
+    directory: PathParts, rows: list[Row], cut: bool, over: Iterable[tuple[IgnoreFiles, Patterns]]
 ) -> list[Patterns]:
     """The patterns that apply to the entries of a directory; ignore files are looked up only where one is listed."""
     names = {name for _, name in rows}
-    return [files.with_file_of(place, each) if cut or files.name in names else each for files, each in over]
+    return [files.with_file_of(directory, each) if cut or files.name in names else each for files, each in over]
 
 
-def _shown(rows: list[Row], place: PathParts, patterns: list[Patterns]) -> list[Row]:
+def _shown(rows: list[Row], directory: PathParts, patterns: list[Patterns]) -> list[Row]:
     speaking = [each for each in patterns if each.files]
     if not speaking:
         return rows
     return [
         (is_file, name)
         for is_file, name in rows
-        if not any(each.match((*place, name), is_directory=not is_file) for each in speaking)
+        if not any(each.match((*directory, name), is_directory=not is_file) for each in speaking)
     ]
 
 

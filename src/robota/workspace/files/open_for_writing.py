@@ -55,10 +55,10 @@ def _is_lease_refused(file: int) -> bool:
 
 
 def _is_on_network(device: int) -> bool:
-    wanted = f"{os.major(device)}:{os.minor(device)}"
+    device_number = f"{os.major(device)}:{os.minor(device)}"
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-        kinds = [line.partition(" - ")[2] for line in mounts if line.split(" ", 3)[2] == wanted]
+        kinds = [line.partition(" - ")[2] for line in mounts if line.split(" ", 3)[2] == device_number]
     except (OSError, IndexError):
         return False
     return any(kind.startswith(NETWORK) for kind in kinds)

@@ -14,10 +14,10 @@ class Presence(Enum):
     UNKNOWN = auto()
 
 
-def presence_of(place: str | Path, directory: int | None = None) -> Presence:
-    """Whether there is a file, a directory or a link, which is not followed. A relative `place` is in `directory`."""
+def presence_of(path: str | Path, directory: int | None = None) -> Presence:
+    """Whether there is a file, a directory or a link, which is not followed. A relative `path` is in `directory`."""
     try:
-        os.stat(place, dir_fd=directory, follow_symlinks=False)
+        os.stat(path, dir_fd=directory, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError, ValueError):  # no name contains a NUL
         return Presence.ABSENT
     except OSError:
@@ -25,28 +25,28 @@ def presence_of(place: str | Path, directory: int | None = None) -> Presence:
     return Presence.PRESENT
 
 
-def may_be_present(place: str | Path) -> bool:
+def may_be_present(path: str | Path) -> bool:
     """Whether something is there, or that cannot be told: for what must be protected or refused if it exists."""
-    return presence_of(place) is not Presence.ABSENT
+    return presence_of(path) is not Presence.ABSENT
 
 
-def outermost_absent(place: Path, root: Path) -> Path:
+def outermost_absent(path: Path, root: Path) -> Path:
     """The place itself if it exists, or else the outermost directory below `root` that would have to be created."""
-    way = [each for each in (*reversed(place.parents), place) if root in each.parents]
-    return next((each for each in way if presence_of(each) is Presence.ABSENT), place)
+    way = [each for each in (*reversed(path.parents), path) if root in each.parents]
+    return next((each for each in way if presence_of(each) is Presence.ABSENT), path)
 
 
-def mode_of(place: str | Path) -> int:
+def mode_of(path: str | Path) -> int:
     """The mode without following links; 0 if it cannot be read, because then a command cannot read it either."""
     try:
-        return os.lstat(place).st_mode
+        return os.lstat(path).st_mode
     except OSError:
         return 0
 
 
-def mode_behind(place: Path) -> int:
+def mode_behind(path: Path) -> int:
     """The mode of what a path leads to; 0 if it leads nowhere, or through a directory that is closed to us."""
     try:
-        return place.stat().st_mode
+        return path.stat().st_mode
     except OSError:
         return 0

@@ -55,24 +55,24 @@ class ReadTracker:
 
     def changed(self) -> Iterator[tuple[Path, Stamp]]:
         """Each file whose inode, size or modification time changed, with its new stamp; empty if it is gone."""
-        for real, known in list(self._files.items()):
+        for real, state in list(self._files.items()):
             now = stamp_at(real)
-            if known.stamp is not None and now[1:4] != known.stamp[1:4]:
+            if state.stamp is not None and now[1:4] != state.stamp[1:4]:
                 yield real, now
 
     def check(self, path: str, real: Path, data: bytes, stamp: Stamp, *, required: bool) -> None:
         """Raise `FileChanged` if the model knows other content; if `required`, `NotRead` if it knows none."""
-        known = self._files.get(real)
-        if known is None:
+        state = self._files.get(real)
+        if state is None:
             if required:
                 raise NotRead(
                     f"{path!r} exists and has not been read in this session. It was not changed. Read it with "
                     "read_file first, then decide what to write."
                 )
             return
-        if known.stamp == stamp and (known.digest is None or len(data) > SMALL):
+        if state.stamp == stamp and (state.digest is None or len(data) > SMALL):
             return
-        if known.digest != _digest(data):
+        if state.digest != _digest(data):
             raise FileChanged(
                 f"{path!r} has changed since it was last read. It was not changed. Read it again with read_file, then "
                 "repeat the edit on its current content."

@@ -24,18 +24,18 @@ def _remove_on(heap: Path, directory: Path) -> None:
     free = (heap / str(number) for number in count())
     waiting = [_moved(directory, next(free))]
     while waiting:
-        place = waiting.pop()
+        path = waiting.pop()
         with suppress(OSError):
-            with os.scandir(place) as entries:
-                found = list(entries)
-            for entry in found:
+            with os.scandir(path) as entries:
+                children = list(entries)
+            for entry in children:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(_moved(Path(entry.path), next(free)))
                 else:
                     Path(entry.path).unlink()
-            place.rmdir()
+            path.rmdir()
 
 
-def _moved(directory: Path, place: Path) -> Path:
+def _moved(directory: Path, path: Path) -> Path:
     directory.chmod(0o700)
-    return directory.rename(place)
+    return directory.rename(path)

@@ -47,30 +47,30 @@ class CopyState(msgspec.Struct, frozen=True, kw_only=True):
         return write_back(self.directories.top, own=self.copied[0], common=self.copied[-1])
 
 
-def not_written_yet(place: Path, error: OSError) -> str:
+def not_written_yet(copy: Path, error: OSError) -> str:
     """The sentence about a copy that waits for another attempt."""
     words = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-    return NOT_YET.format(printable_name(words), printable_name(str(place)))
+    return NOT_YET.format(printable_name(words), printable_name(str(copy)))
 
 
 def new_copy_directory(user_directory: Path) -> tuple[Path, int]:
     """A new private directory for a copy, and a descriptor that marks it as in use while it is open."""
     make_private_directory(user_directory / COPIES)
     for _ in range(TRIES):
-        place = _copies(user_directory) / os.urandom(8).hex()
-        place.mkdir(mode=0o700)
+        copy = _copies(user_directory) / os.urandom(8).hex()
+        copy.mkdir(mode=0o700)
         # Until it is locked, a session that starts just now may take it for an abandoned one.
         with suppress(FileNotFoundError):
-            lock = _lock(place)
-            if lock is not None and presence_of(place) is Presence.PRESENT:
-                return place, lock
+            lock = _lock(copy)
+            if lock is not None and presence_of(copy) is Presence.PRESENT:
+                return copy, lock
     raise OSError(f"no directory could be locked in {user_directory / COPIES}")
 
 
-def write_state(place: Path, user_directory: Path, state: CopyState) -> None:
+def write_state(copy: Path, user_directory: Path, state: CopyState) -> None:
     """Write the state next to the copy that it describes."""
     data = msgspec.json.encode(state, enc_hook=str)
-    (place / STATE).write_bytes(seal(user_directory, _purpose(place), data))
+    (copy / STATE).write_bytes(seal(user_directory, _purpose(copy), data))
 
 
 def take_over_abandoned(directories: GitDirectories, user_directory: Path) -> tuple[str, ...]:
@@ -80,9 +80,9 @@ def take_over_abandoned(directories: GitDirectories, user_directory: Path) -> tu
     """
     told: list[str] = []
     with suppress(OSError):
-        for place in sorted(_copies(user_directory).iterdir()):
+        for copy in sorted(_copies(user_directory).iterdir()):
             with suppress(OSError):
-                told += _take_over(place, directories, user_directory)
+                told += _take_over(copy, directories, user_directory)
     return tuple(told)
 
 
@@ -90,50 +90,52 @@ def _copies(user_directory: Path) -> Path:
     return Path(os.path.realpath(user_directory)) / COPIES
 
 
-def _take_over(place: Path, directories: GitDirectories, user_directory: Path) -> tuple[str, ...]:
-    lock = _lock(place)
+def _take_over(copy: Path, directories: GitDirectories, user_directory: Path) -> tuple[str, ...]:
+    lock = _lock(copy)
     if lock is None:
         return ()
     try:
         try:
-            sealed = read_file(place / STATE, follow=False)
+            sealed = read_file(copy / STATE, follow=False)
         except FileNotFoundError:
-            remove_tree(place)  # killed before the command was started
+            remove_tree(copy)  # killed before the command was started
             return ()
         try:
-            state = _read_state(sealed, place, user_directory)
+            state = _read_state(sealed, copy, user_directory)
         except (ForeignState, msgspec.DecodeError) as problem:
-            return (FOREIGN.format(place, problem),)
+            return (FOREIGN.format(copy, problem),)
         is_of_this_repository = state.directories == directories
         try:
             told = state.take_over() if is_of_this_repository else ()
         except OSError as error:
-            return (not_written_yet(place, error),)
-        if is_of_this_repository or time.time() - (place / STATE).stat().st_mtime > MAX_AGE_S:
-            remove_tree(place)
+            return (not_written_yet(copy, error),)
+        if is_of_this_repository or time.time() - (copy / STATE).stat().st_mtime > MAX_AGE_S:
+            remove_tree(copy)
         return told
     finally:
         os.close(lock)
 
 
-def _read_state(sealed: bytes, place: Path, user_directory: Path) -> CopyState:
-    data = unseal(user_directory, _purpose(place), sealed)
+def _read_state(sealed: bytes, copy: Path, user_directory: Path) -> CopyState:
+    data = unseal(user_directory, _purpose(copy), sealed)
     state = msgspec.json.decode(data, type=CopyState, dec_hook=lambda kind, value: Path(str(value)))
-    places = {(each.real, each.copy.parent) for each in state.copied}
-    if not state.copied or places != {(real, place) for real in (state.directories.own, state.directories.common)}:
+    directory_pairs = {(each.real, each.copy.parent) for each in state.copied}
+    if not state.copied or directory_pairs != {
+        (real, copy) for real in (state.directories.own, state.directories.common)
+    }:
         raise ForeignState("it is about other directories")
     return state
 
 
-def _purpose(place: Path) -> str:
+def _purpose(copy: Path) -> str:
     """The state belongs to this very directory: it is worth nothing under another name or in a copy."""
-    status = place.lstat()
-    return f"git copy {place.name} {status.st_dev} {status.st_ino}"
+    status = copy.lstat()
+    return f"git copy {copy.name} {status.st_dev} {status.st_ino}"
 
 
-def _lock(place: Path) -> int | None:
+def _lock(copy: Path) -> int | None:
     """A descriptor that marks the copy as in use while it is open; None if another process has it."""
-    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -61,16 +61,16 @@ def find_configured_files(root: Path, env: Mapping[str, str]) -> ConfiguredFiles
 
 def _protectable(named: tuple[str, ...], root: Path) -> ConfiguredFiles:
     real_root = Path(os.path.realpath(root))
-    places: dict[Path, None] = {}
+    protectable: dict[Path, None] = {}
     for path in named:
-        place = Path(os.path.realpath(path))
-        if Path(path).is_relative_to(real_root) and place != Path(path):
+        real = Path(os.path.realpath(path))
+        if Path(path).is_relative_to(real_root) and real != Path(path):
             return ConfiguredFiles(unprotectable=f"git obeys {path!r}, which is a link that a command could replace")
-        if place == real_root:
+        if real == real_root:
             return ConfiguredFiles(unprotectable="git takes hooks from the workspace itself")
-        if place.is_relative_to(real_root):
-            places[place] = None
-    return ConfiguredFiles(places=tuple(places))
+        if real.is_relative_to(real_root):
+            protectable[real] = None
+    return ConfiguredFiles(places=tuple(protectable))
 
 
 def _named(listed: str, top: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
@@ -96,26 +96,26 @@ def _files_of_command(value: str, top: Path, env: Mapping[str, str]) -> Iterator
     except ValueError:
         words = value.removeprefix("!").split()
     for number, word in enumerate(words):
-        place = top / _without_tilde(word, env)
+        path = top / _without_tilde(word, env)
         is_program = number == 0 and "/" in word and set(word).isdisjoint("$`;&|<>(){}*?")
-        if is_program or _is_file(place):
-            yield _plain(place)
+        if is_program or _is_file(path):
+            yield _plain(path)
 
 
 def _without_tilde(path: str, env: Mapping[str, str]) -> str:
     return env.get("HOME", "/") + path[1:] if path.startswith("~/") else path
 
 
-def _is_file(place: Path) -> bool:
+def _is_file(path: Path) -> bool:
     try:
-        return place.is_file()
+        return path.is_file()
     except (OSError, ValueError):
         return False
 
 
-def _plain(place: Path) -> str:
+def _plain(path: Path) -> str:
     """The path without `..`; links are not followed."""
-    return os.path.normpath(str(place).replace("\0", ""))
+    return os.path.normpath(str(path).replace("\0", ""))
 
 
 def _git(program: str, cwd: Path, env: Mapping[str, str], *arguments: str) -> str | None:

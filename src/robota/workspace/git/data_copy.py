@@ -26,8 +26,8 @@ from robota.workspace.git.write_back import CopiedDirectory, Stamp, index_before
 
 # Where the existing objects are mounted inside the sandbox. git-lfs looks for its files next to them.
 BEFORE: Final = "before"
-MOST_FILES: Final = 5000
-MOST_BYTES: Final = 512 << 20
+MAX_FILES: Final = 5000
+MAX_BYTES: Final = 512 << 20
 # Formats with their own rules for writing, or with more than one file.
 UNKNOWN_STORES: Final = ("reftable", "sharedindex.")
 # Housekeeping would run alongside the command and be killed with it; packs cannot be verified object by object.
@@ -65,7 +65,7 @@ class GitDataCopy:
         The copy is kept in `user_directory`, which commands must not be able to write.
         """
         self._hidden = tuple(
-            str(place.relative_to(directories.top)) for place in hidden if place.is_relative_to(directories.top)
+            str(path.relative_to(directories.top)) for path in hidden if path.is_relative_to(directories.top)
         )
         self._directories = directories
         # A caller that gave up waiting for `keep`, which runs in a thread, must not remove the copy while it is used.
@@ -121,17 +121,17 @@ class GitDataCopy:
         return (single, shared), (*shared_mounts, *single_mounts)
 
     def _copied(
-        self, name: str, place: Path, names: frozenset[str], *, holds_objects: bool
+        self, name: str, directory: Path, names: frozenset[str], *, holds_objects: bool
     ) -> tuple[CopiedDirectory, tuple[Mount, ...]]:
         copy = self._place / name
         copy.mkdir()
         hidden = self._hidden if INDEX in names else ()
-        with PlainDirectory.at(place) as real:
+        with PlainDirectory.at(directory) as real:
             stamps = _copy_data(real, copy, names, hidden)
-            mounts = tuple(_mounts(real, place, copy, names, holds_objects=holds_objects))
+            mounts = tuple(_mounts(real, directory, copy, names, holds_objects=holds_objects))
             status = copy.lstat()
             copied = CopiedDirectory(
-                real=place,
+                real=directory,
                 real_identity=real.identity,
                 copy=copy,
                 copy_identity=(status.st_dev, status.st_ino),
@@ -149,12 +149,12 @@ def _words(error: OSError) -> str:
 def _copy_data(real: PlainDirectory, copy: Path, names: frozenset[str], hidden: tuple[str, ...]) -> dict[str, Stamp]:
     """Copy the data files. Returns how each of them and its copy look."""
     stamps: dict[str, Stamp] = {}
-    left = MOST_BYTES
+    left = MAX_BYTES
     for name, parent in _data_files(real, copy, names):
         data, status = parent.read(name.rpartition("/")[2], left)
         left -= len(data)
-        if len(stamps) >= MOST_FILES:
-            raise NotCopied(f"it has more than {MOST_FILES} refs and logs")
+        if len(stamps) >= MAX_FILES:
+            raise NotCopied(f"it has more than {MAX_FILES} refs and logs")
         if name == INDEX:
             index_before(copy).write_bytes(data)
         (copy / name).write_bytes(with_marks(data, hidden) if name == INDEX else data)
@@ -173,18 +173,18 @@ def _data_files(real: PlainDirectory, copy: Path, names: frozenset[str]) -> Iter
         (copy / tree).mkdir()
         if real.status(tree) is None:
             continue
-        for found in real.tree(tree):
-            if found.is_directory:
-                (copy / found.name).mkdir()
-            elif not found.name.endswith(".lock"):
-                yield found.name, found.parent
+        for entry in real.tree(tree):
+            if entry.is_directory:
+                (copy / entry.name).mkdir()
+            elif not entry.name.endswith(".lock"):
+                yield entry.name, entry.parent
 
 
 def _mounts(
-    real: PlainDirectory, place: Path, copy: Path, names: frozenset[str], *, holds_objects: bool
+    real: PlainDirectory, directory: Path, copy: Path, names: frozenset[str], *, holds_objects: bool
 ) -> Iterator[Mount]:
     """The copy in place of the git directory, with everything that is not data read-only on top."""
-    yield Mount(source=copy, target=place, writable=True)
+    yield Mount(source=copy, target=directory, writable=True)
     for name, status in real.entries():
         if name.startswith(UNKNOWN_STORES):
             raise NotCopied(f"{name} is written in a way of its own")
@@ -195,15 +195,15 @@ def _mounts(
             _require_plain_store(real, name)
             (copy / name).mkdir()
             (copy / BEFORE / name).mkdir(parents=True)
-            yield Mount(source=place / name, target=place / BEFORE / name)
+            yield Mount(source=directory / name, target=directory / BEFORE / name)
             continue
         if stat.S_ISDIR(status.st_mode):
             (copy / name).mkdir()
         else:
             (copy / name).touch()
-        yield Mount(source=place / name, target=place / name)
+        yield Mount(source=directory / name, target=directory / name)
     if holds_objects:
-        _make_store(copy, place)
+        _make_store(copy, directory)
 
 
 def _require_plain_store(real: PlainDirectory, name: str) -> None:

@@ -32,7 +32,7 @@ OF_REPOSITORY: Final = frozenset({PACKED_REFS})
 # Directories that contain only data.
 TREES: Final = (REFS, LOGS)
 
-MOST_BYTES: Final = 256 << 20
+MAX_BYTES: Final = 256 << 20
 OBJECT_ID: Final = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
 # With any other HEAD git does not take the directory for a repository, and looks for one elsewhere.
 HEAD_FILE: Final = re.compile(rb"(?:" + OBJECT_ID + rb"|ref: (refs/[^\x00-\x20]+))\n")

@@ -12,7 +12,7 @@ from robota.workspace.files.path_status import may_be_present
 
 GIT: Final = ".git"
 GITDIR: Final = "gitdir:"
-MOST_BYTES: Final = 64 * 1024
+MAX_FILE_BYTES: Final = 64 * 1024
 WORKTREES: Final = "worktrees"
 
 
@@ -48,24 +48,24 @@ def find_git_directories(root: Path) -> GitDirectories | None:
 
 def other_checkouts(root: Path) -> tuple[Path, ...]:
     """The other working trees of the repository whose working tree is at `root`, if both sides link to each other."""
-    found = find_git_directories(root)
-    if found is None:
+    own = find_git_directories(root)
+    if own is None:
         return ()
-    tops = [found.common.parent]
+    tops = [own.common.parent]
     try:
-        for entry in sorted((found.common / WORKTREES).iterdir()):
+        for entry in sorted((own.common / WORKTREES).iterdir()):
             with suppress(OSError, ValueError):
                 tops.append(Path(read_small(entry / "gitdir").strip()).parent)
     except OSError:
         pass
-    return tuple(top for top in tops if top != root and _is_checkout(top, found.common))
+    return tuple(top for top in tops if top != root and _is_checkout(top, own.common))
 
 
 def _is_checkout(top: Path, common: Path) -> bool:
     if top != Path(os.path.realpath(top)):
         return False
-    found = find_git_directories(top)
-    return found is not None and found.common == common
+    directories = find_git_directories(top)
+    return directories is not None and directories.common == common
 
 
 def read_small(file: Path) -> str:
@@ -74,7 +74,7 @@ def read_small(file: Path) -> str:
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError("not a regular file")
-        data = stream.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
+        data = stream.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
         raise ValueError("too long")
     return data.decode()

@@ -8,7 +8,7 @@ from robota.workspace.git.git_directories import find_git_directories, read_smal
 
 REVISION: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 REF: Final = re.compile(r"ref: (refs/[^\s:?*\\^~]+)")
-MOST_REFS: Final = 8 * 1024 * 1024
+MAX_PACKED_REFS_BYTES: Final = 8 * 1024 * 1024
 
 
 def head_revision(root: Path) -> str | None:
@@ -30,15 +30,15 @@ def _loose(common: Path, ref: str) -> str | None:
     if ".." in ref.split("/"):
         return None
     try:
-        found = read_small(common / ref).strip()
+        revision = read_small(common / ref).strip()
     except OSError:
         return None
-    return found if REVISION.fullmatch(found) else None
+    return revision if REVISION.fullmatch(revision) else None
 
 
 def _packed(common: Path, ref: str) -> str | None:
     with (common / "packed-refs").open("rb") as file:
-        lines = file.read(MOST_REFS).decode("utf-8", "replace").splitlines()
+        lines = file.read(MAX_PACKED_REFS_BYTES).decode("utf-8", "replace").splitlines()
     for line in lines:
         revision, _, name = line.partition(" ")
         if name == ref and REVISION.fullmatch(revision):

@@ -26,14 +26,14 @@ def without_marks(index: bytes, hidden: Sequence[str]) -> bytes:
 def _changed(index: bytes, hidden: Sequence[str], change: Callable[[int], int]) -> bytes:
     if not hidden or not index:
         return index
-    found, paths = read_index(index), {os.fsencode(path) for path in hidden}
+    parsed, paths = read_index(index), {os.fsencode(path) for path in hidden}
     data = bytearray(index)
-    for entry in found.entries:
+    for entry in parsed.entries:
         if _lies_in(entry, paths):
             data[entry.flags_at] = change(data[entry.flags_at])
-    body, checksum = data[: -found.hash_bytes], index[-found.hash_bytes :]
+    body, checksum = data[: -parsed.hash_bytes], index[-parsed.hash_bytes :]
     if any(checksum):  # git can be configured to omit it
-        digest = hashlib.sha256(body) if found.hash_bytes == 32 else hashlib.sha1(body, usedforsecurity=False)
+        digest = hashlib.sha256(body) if parsed.hash_bytes == 32 else hashlib.sha1(body, usedforsecurity=False)
         checksum = digest.digest()
     return bytes(body) + checksum
 

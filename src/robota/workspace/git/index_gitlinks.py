@@ -19,7 +19,7 @@ HEADER_BYTES: Final = 12
 NUMBERS_BYTES, MODE_AT = 40, 24
 # SHA-1 and SHA-256. The file does not say which one it uses, but it parses only with the right one.
 HASH_BYTES: Final = (20, 32)
-MOST_BYTES: Final = 256 * 1024 * 1024
+MAX_BYTES: Final = 256 * 1024 * 1024
 EXTENDED, NAME_LENGTH = 0x4000, 0x0FFF
 SHARED_INDEX: Final = "sharedindex.*"
 
@@ -30,7 +30,7 @@ class UnreadableIndex(Exception):
 
 def read_gitlinks(git_directory: Path) -> tuple[str, ...]:
     """The submodules in the index of this git directory, relative to the top of its working tree."""
-    found: dict[str, None] = {}
+    gitlinks: dict[str, None] = {}
     for file in (git_directory / "index", *git_directory.glob(SHARED_INDEX)):
         try:
             status = file.stat()
@@ -38,12 +38,12 @@ def read_gitlinks(git_directory: Path) -> tuple[str, ...]:
             continue
         except OSError as error:
             raise UnreadableIndex(f"{file} cannot be looked at") from error
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             raise UnreadableIndex(f"{file} is too large, or no file")
         # A command chooses the size and the time of an index that is written back, and inodes are used again.
         version = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        found.update(dict.fromkeys(_gitlinks_in(file, version)))
-    return tuple(found)
+        gitlinks.update(dict.fromkeys(_gitlinks_in(file, version)))
+    return tuple(gitlinks)
 
 
 @lru_cache(maxsize=256)
@@ -86,8 +86,8 @@ def read_index(data: bytes) -> ReadIndex:
 
 def staged_entries(data: bytes) -> list[tuple[int, bytes, bytes]]:
     """What is staged: mode, name, and object with flags; not the times and sizes of files. Raises `UnreadableIndex`."""
-    found = read_index(data)
-    parts = ((entry, entry.flags_at - found.hash_bytes) for entry in found.entries)
+    index = read_index(data)
+    parts = ((entry, entry.flags_at - index.hash_bytes) for entry in index.entries)
     return [(entry.mode, entry.name, data[start : entry.flags_at + _flag_bytes(data, entry)]) for entry, start in parts]
 
 
@@ -99,37 +99,37 @@ def _walked(data: bytes, hash_bytes: int) -> Iterator[IndexEntry]:
     version, entries = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("no index")
-    place, name = HEADER_BYTES, b""
+    offset, name = HEADER_BYTES, b""
     for _ in range(entries):
-        mode = int.from_bytes(data[place + MODE_AT : place + MODE_AT + 4], "big")
+        mode = int.from_bytes(data[offset + MODE_AT : offset + MODE_AT + 4], "big")
         if mode not in MODES:
             raise ValueError("no mode of a file")
-        flags_at = place + NUMBERS_BYTES + hash_bytes
+        flags_at = offset + NUMBERS_BYTES + hash_bytes
         flags = data[flags_at] << 8 | data[flags_at + 1]
         start = flags_at + (4 if flags & EXTENDED else 2)
         if version == 4:
             kept, start = _varint(data, start)
             end = data.index(b"\0", start)
             name = name[: len(name) - kept] + data[start:end]
-            place = end + 1
+            offset = end + 1
         else:
             end = data.index(b"\0", start + (flags & NAME_LENGTH))
             name = data[start:end]
             # Padded with at least one zero byte to a multiple of eight.
-            place += (end - place + 8) & ~7
+            offset += (end - offset + 8) & ~7
         if mode == GITLINK and not name:
             raise ValueError("an entry of a split index whose name stands in another file")
         yield IndexEntry(mode, name, flags_at)
-    if place > len(data) - hash_bytes:
+    if offset > len(data) - hash_bytes:
         raise ValueError("cut short")
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
     """How many bytes of the previous name are dropped, and where the rest of the name begins."""
-    byte = data[place]
+    byte = data[offset]
     value = byte & 0x7F
     while byte & 0x80:
-        place += 1
-        byte = data[place]
+        offset += 1
+        byte = data[offset]
         value = (value + 1) << 7 | byte & 0x7F
-    return value, place + 1
+    return value, offset + 1

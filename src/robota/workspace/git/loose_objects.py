@@ -19,7 +19,7 @@ LFS_FILES: Final = "objects"
 LFS_DRAFTS: Final = "tmp"
 READ_ONLY: Final = 0o444
 PIECE: Final = 1 << 20
-MOST_UNPACKED: Final = 4 << 30  # for all objects of one command together
+MAX_UNPACKED_BYTES: Final = 4 << 30  # for all objects of one command together
 MAX_LFS_BYTES: Final = 16 << 30  # likewise
 WRONG_NAME: Final = "the object {} is not what its name says"
 
@@ -33,7 +33,7 @@ class BadObject(ValueError):
 
 def take_objects(source: PlainDirectory, store: PlainDirectory) -> None:
     """Copy all loose objects into the store. Raises `BadObject`, `UnsafeEntry` or `OSError`."""
-    left = MOST_UNPACKED
+    left = MAX_UNPACKED_BYTES
     for directory, fan_out, name in _objects(source):
         with store.directory(fan_out, make=True) as target:
             if target.status(name) is None:
@@ -96,10 +96,10 @@ def _objects(source: PlainDirectory) -> Iterator[tuple[PlainDirectory, str, str]
 def _lfs_files(source: PlainDirectory) -> Iterator[tuple[PlainDirectory, str, str]]:
     if source.status(LFS_FILES) is None:
         return
-    for found in source.tree(LFS_FILES):
-        name = found.name.rpartition("/")[2]
-        if stat.S_ISREG(found.status.st_mode) and LFS_NAME.fullmatch(name):
-            yield found.parent, f"{name[:2]}/{name[2:4]}", name
+    for entry in source.tree(LFS_FILES):
+        name = entry.name.rpartition("/")[2]
+        if stat.S_ISREG(entry.status.st_mode) and LFS_NAME.fullmatch(name):
+            yield entry.parent, f"{name[:2]}/{name[2:4]}", name
 
 
 def _unpacked(stream: IO[bytes], copy: IO[bytes], name: str, most: int) -> int:
@@ -114,7 +114,7 @@ def _unpacked(stream: IO[bytes], copy: IO[bytes], name: str, most: int) -> int:
                 digest.update(data)
                 length += len(data)
                 if length > most:
-                    raise BadObject(f"the objects are larger than {MOST_UNPACKED >> 30} GiB")
+                    raise BadObject(f"the objects are larger than {MAX_UNPACKED_BYTES >> 30} GiB")
                 data = unpack.decompress(unpack.unconsumed_tail, PIECE)
             if unpack.unused_data:
                 raise BadObject(WRONG_NAME.format(name))

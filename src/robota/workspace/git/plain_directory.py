@@ -36,9 +36,9 @@ class TreeEntry(NamedTuple):
 class PlainDirectory:
     """An open directory. Names are relative to it, without `..`; `place` is only for messages."""
 
-    def __init__(self, descriptor: int, place: str = "") -> None:
+    def __init__(self, descriptor: int, path: str = "") -> None:
         self.descriptor = descriptor
-        self._place = place
+        self._place = path
 
     @classmethod
     def at(cls, path: Path) -> Self:
@@ -92,12 +92,12 @@ class PlainDirectory:
 
     def entries(self) -> list[tuple[str, os.stat_result]]:
         """What is in this directory, unsorted."""
-        found: list[tuple[str, os.stat_result]] = []
+        with_status: list[tuple[str, os.stat_result]] = []
         with os.scandir(self.descriptor) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
-                    found.append((entry.name, entry.stat(follow_symlinks=False)))
-        return found
+                    with_status.append((entry.name, entry.stat(follow_symlinks=False)))
+        return with_status
 
     def tree(self, name: str, depth: int = 0) -> Iterator[TreeEntry]:
         """Every file and directory below a directory of this one, directories first. Raises `UnsafeEntry` at a link."""
@@ -120,7 +120,7 @@ def require_plain(name: str, status: os.stat_result, *, directory: bool = True) 
         raise UnsafeEntry(f"{name} is {kind}")
 
 
-def _opened_within(parent: int, name: str, place: str) -> int:
+def _opened_within(parent: int, name: str, path: str) -> int:
     """Open a directory of `parent`, which is closed."""
     try:
         return os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
@@ -128,6 +128,6 @@ def _opened_within(parent: int, name: str, place: str) -> int:
         # Both flags together: a link is reported like a file.
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         kind = "a link" if stat.S_ISLNK(status.st_mode) else "no directory"
-        raise UnsafeEntry(f"{place} is {kind}") from error
+        raise UnsafeEntry(f"{path} is {kind}") from error
     finally:
         os.close(parent)

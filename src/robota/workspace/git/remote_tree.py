@@ -17,11 +17,11 @@ import msgspec
 from robota.workspace.git.run import Git, GitError, GitFailed, GitStopped, open_git
 
 FETCH_LIMIT_S: Final = 120.0
-LARGEST_FETCH: Final = 512 * 1024 * 1024
+MAX_FETCHED_BYTES: Final = 512 * 1024 * 1024
 LOOK_S: Final = 0.5
-MOST_FILES: Final = 2_000
-MOST_BYTES: Final = 12 * 1024 * 1024
-DEEPEST: Final = 12
+MAX_FILES: Final = 2_000
+MAX_BYTES: Final = 12 * 1024 * 1024
+MAX_DEPTH: Final = 12
 REF: Final = re.compile(r"(?!.*(?:\.\.|//|@\{))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}")
 COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Accepts nothing that git would read as an option, a transport helper or a second argument.
@@ -59,17 +59,17 @@ class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
     async def read(self, path: str) -> bytes | None:
         """A regular file of the commit; None if it does not exist or is too large."""
         listed = await self.git.run("ls-tree", "-z", "-l", "--full-tree", self.commit, "--", path)
-        found = [_entry(line) for line in listed.split("\0") if line]
-        if len(found) != 1 or found[0].mode not in PLAIN or found[0].size > MOST_BYTES:
+        entries = [_entry(line) for line in listed.split("\0") if line]
+        if len(entries) != 1 or entries[0].mode not in PLAIN or entries[0].size > MAX_BYTES:
             return None
-        return next(await self._contents(found))
+        return next(await self._contents(entries))
 
     async def write(self, path: str, into: Path) -> tuple[str, ...]:
         """Write the files below a path of the commit into an empty directory; returns what was left out, and why."""
         entries = await self._entries(path)
         plain = [each for each in entries if each.mode in PLAIN and _is_writable(each.path)]
-        if len(plain) > MOST_FILES or sum(each.size for each in plain) > MOST_BYTES:
-            raise TreeTooLarge(f"there are more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB")
+        if len(plain) > MAX_FILES or sum(each.size for each in plain) > MAX_BYTES:
+            raise TreeTooLarge(f"there are more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB")
         for entry, data in zip(plain, await self._contents(plain), strict=True):
             target = into / entry.path
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -87,8 +87,8 @@ class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
         return [_entry(line) for line in listed.split("\0") if line]
 
     async def _contents(self, entries: list[_Entry]) -> Iterator[bytes]:
-        wanted = "".join(f"{entry.object}\n" for entry in entries).encode()
-        printed = os.fsencode(await self.git.run("cat-file", "--batch", stdin=wanted))
+        object_names = "".join(f"{entry.object}\n" for entry in entries).encode()
+        printed = os.fsencode(await self.git.run("cat-file", "--batch", stdin=object_names))
         return _blobs(printed, entries)
 
 
@@ -127,8 +127,8 @@ async def _fetch_within_limits(git: Git, address: str, revision: str, directory:
     try:
         while not fetch.done():
             await asyncio.wait((fetch,), timeout=LOOK_S)
-            if await asyncio.to_thread(_size_of, directory) > LARGEST_FETCH:
-                raise GitStopped(f"the repository is larger than {LARGEST_FETCH >> 20} MiB")
+            if await asyncio.to_thread(_size_of, directory) > MAX_FETCHED_BYTES:
+                raise GitStopped(f"the repository is larger than {MAX_FETCHED_BYTES >> 20} MiB")
         await fetch
     finally:
         if not fetch.done():
@@ -156,14 +156,14 @@ def _is_writable(path: str) -> bool:
     """Whether the path stays inside the directory, is printable, not too deep, and not part of a git directory."""
     steps = PurePosixPath(path).parts
     is_inside = not path.startswith("/") and ".." not in steps
-    return is_inside and path.isprintable() and len(steps) <= DEEPEST and ".git" not in map(str.lower, steps)
+    return is_inside and path.isprintable() and len(steps) <= MAX_DEPTH and ".git" not in map(str.lower, steps)
 
 
 def _blobs(printed: bytes, entries: list[_Entry]) -> Iterator[bytes]:
-    place = 0
+    offset = 0
     for entry in entries:
-        begin = printed.index(b"\n", place) + 1
-        place = begin + entry.size + 1
+        begin = printed.index(b"\n", offset) + 1
+        offset = begin + entry.size + 1
         yield printed[begin : begin + entry.size]
 
 

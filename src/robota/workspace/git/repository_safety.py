@@ -42,12 +42,12 @@ WORKTREE: Final = "core.worktree"
 # Runs when git refreshes its index, as `git status` does.
 LOOKING_HOOK: Final = "hooks/post-index-change"
 MAX_BYTES: Final = 256 * 1024
-MOST_BYTES_OF_INDEX: Final = 64 * 1024 * 1024
+MAX_INDEX_BYTES: Final = 64 * 1024 * 1024
 MODE_OF_SUBMODULE: Final = re.compile(rb"(?=\x00\x00\xe0\x00)")
 # The index versions that store every name in full.
 FULL_NAMES: Final = frozenset({2, 3})
-DEEPEST: Final = 8
-MOST_ENTRIES: Final = 20_000
+MAX_DEPTH: Final = 8
+MAX_ENTRIES: Final = 20_000
 # These hold only objects, or repositories that are checked separately.
 NOT_WALKED: Final = frozenset({"modules", "worktrees", "lfs", "annex"})
 
@@ -73,24 +73,24 @@ def git_place(root: Path, directory: str = ".") -> GitPlace:
 
 def _top(start: Path, root: Path) -> Path | None:
     """The directory of the repository that git would find; `_Problem` if it is not plain."""
-    for place in (start, *start.parents):
-        if _looks_like_a_repository(place):
+    for directory in (start, *start.parents):
+        if _looks_like_a_repository(directory):
             # The directory itself looks like a bare repository, whose configuration git would obey too.
-            raise _Problem(f"{place.name!r} looks like a bare repository")
-        if _is_there(place / ".git"):
-            boundary = root if place.is_relative_to(root) else place
-            _require_plain(place / ".git", (boundary,), 0)
-            if _is_surely_a_repository(place / ".git"):
-                return place
+            raise _Problem(f"{directory.name!r} looks like a bare repository")
+        if _is_there(directory / ".git"):
+            boundary = root if directory.is_relative_to(root) else directory
+            _require_plain(directory / ".git", (boundary,), 0)
+            if _is_surely_a_repository(directory / ".git"):
+                return directory
     return None
 
 
-def _is_there(place: Path) -> bool:
+def _is_there(path: Path) -> bool:
     """Whether git would find something. Raises `_Problem` if that cannot be told."""
-    found = presence_of(place)
-    if found is Presence.UNKNOWN:
-        raise _Problem(f"{str(place)!r} cannot be looked at")
-    return found is Presence.PRESENT
+    presence = presence_of(path)
+    if presence is Presence.UNKNOWN:
+        raise _Problem(f"{str(path)!r} cannot be looked at")
+    return presence is Presence.PRESENT
 
 
 def _looks_like_a_repository(directory: Path) -> bool:
@@ -108,7 +108,7 @@ def _is_surely_a_repository(git: Path) -> bool:
 
 def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
     """Raise `_Problem` unless everything that git reads is inside the directories in `boundaries`."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise _Problem("its submodules are nested too deeply to check")
     directory, common = _directories(git, boundaries)
     if not _is_within(common, boundaries):
@@ -166,12 +166,12 @@ def _require_no_links(directory: Path) -> None:
     """Raise `_Problem` for a link in a git directory: it can lead to any file, which git would then read."""
     waiting, seen = [directory], 0
     while waiting:
-        place = waiting.pop()
-        with os.scandir(place) as entries:
+        parent = waiting.pop()
+        with os.scandir(parent) as entries:
             for entry in entries:
                 seen += 1
-                if seen > MOST_ENTRIES:
-                    raise _Problem(f"its git directory contains more than {MOST_ENTRIES:,} files")
+                if seen > MAX_ENTRIES:
+                    raise _Problem(f"its git directory contains more than {MAX_ENTRIES:,} files")
                 if entry.is_symlink():
                     raise _Problem(f"in its git directory, {os.path.relpath(entry.path, directory)!r} is a link")
                 path = Path(entry.path)
@@ -186,13 +186,13 @@ def _is_looked_at_elsewhere(parts: tuple[str, ...]) -> bool:
 def _possible_submodules(directory: Path) -> Iterator[str]:
     """Every name in the index that could be a submodule; false positives are harmless."""
     for file in (directory / "index", *directory.glob("sharedindex.*")):
-        index = _data(file, MOST_BYTES_OF_INDEX) if _is_there(file) else b""
+        index = _data(file, MAX_INDEX_BYTES) if _is_there(file) else b""
         version = int.from_bytes(index[4:8], "big")
-        for found in MODE_OF_SUBMODULE.finditer(index, 36):
+        for match in MODE_OF_SUBMODULE.finditer(index, 36):
             if version not in FULL_NAMES:
                 raise ValueError("names in the index are truncated")
             # The name is at the end of an entry, after the mode, ten more numbers and a hash.
-            for start in (found.start() + 38, found.start() + 40, found.start() + 50, found.start() + 52):
+            for start in (match.start() + 38, match.start() + 40, match.start() + 50, match.start() + 52):
                 yield os.fsdecode(index[start : index.find(b"\0", start)])
 
 

@@ -18,7 +18,7 @@ from robota.workspace.outside_program import CleanEnvironment, clean_environment
 from robota.workspace.process.environment import command_environment
 
 TIMEOUT_S: Final = 60.0
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
 WORDS_SHOWN: Final = 2000
 PINNED: Final = (
     "core.fsmonitor=false",
@@ -187,9 +187,9 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
     kept, length = bytearray(), 0
     while piece := await stream.read(1 << 16):
         length += len(piece)
-        kept += piece[: MOST_BYTES - len(kept)]
-    if length > MOST_BYTES:
-        raise GitStopped(f"git printed more than {MOST_BYTES >> 20} MiB")
+        kept += piece[: MAX_OUTPUT_BYTES - len(kept)]
+    if length > MAX_OUTPUT_BYTES:
+        raise GitStopped(f"git printed more than {MAX_OUTPUT_BYTES >> 20} MiB")
     return bytes(kept)
 
 

@@ -80,11 +80,11 @@ def _read(index: Path) -> bytes:
 
 def _times_and_size(index: bytes, name: bytes) -> tuple[int, int, int] | None:
     """Seconds, nanoseconds and size of a file in the index; None if it is not there."""
-    place = 0
-    while (place := index.find(name + b"\0", place + 1)) > 0:
+    offset = 0
+    while (offset := index.find(name + b"\0", offset + 1)) > 0:
         for flags in (2, 4):
-            start = place - flags - BEFORE_FLAGS
-            entry = index[start:place] if start >= HEADER and (start - HEADER) % 2 == 0 else b""
+            start = offset - flags - BEFORE_FLAGS
+            entry = index[start:offset] if start >= HEADER and (start - HEADER) % 2 == 0 else b""
             # For the end of a longer name, the length field does not match.
             if entry and int.from_bytes(entry[BEFORE_FLAGS : BEFORE_FLAGS + 2], "big") & LENGTH_OF_NAME == len(name):
                 seconds, nanoseconds, size = (int.from_bytes(entry[at : at + 4], "big") for at in (8, 12, 36))
@@ -96,14 +96,14 @@ def _names_in(index: bytes) -> tuple[str, ...] | None:
     if index[:4] != b"DIRC" or int.from_bytes(index[4:8], "big") not in FULL_NAMES:
         return None
     names = []
-    place = HEADER
+    offset = HEADER
     for _ in range(int.from_bytes(index[8:HEADER], "big")):
-        start = place + BEFORE_FLAGS + (4 if index[place + BEFORE_FLAGS] & HAS_MORE_FLAGS else 2)
+        start = offset + BEFORE_FLAGS + (4 if index[offset + BEFORE_FLAGS] & HAS_MORE_FLAGS else 2)
         end = index.find(b"\0", start)
         if end < 0:
             return None
         names.append(os.fsdecode(index[start:end]))
         # Padded with at least one zero byte to a multiple of eight.
-        place += (end - place) // 8 * 8 + 8
+        offset += (end - offset) // 8 * 8 + 8
     # With a split index, some of the names are in another file.
-    return None if b"link" in index[place : place + 4] else tuple(names)
+    return None if b"link" in index[offset : offset + 4] else tuple(names)

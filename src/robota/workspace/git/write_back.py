@@ -19,7 +19,7 @@ import msgspec
 
 from robota.text.visible import printable_name
 from robota.workspace.files.path_status import may_be_present
-from robota.workspace.git.data_names import HEAD, INDEX, LFS, LOGS, MOST_BYTES, OBJECT_ID, OBJECTS, TREES, problem_with
+from robota.workspace.git.data_names import HEAD, INDEX, LFS, LOGS, MAX_BYTES, OBJECT_ID, OBJECTS, TREES, problem_with
 from robota.workspace.git.hidden_entries import without_marks
 from robota.workspace.git.index_gitlinks import GITLINK, UnreadableIndex, read_gitlinks, read_index, staged_entries
 from robota.workspace.git.loose_objects import BadObject, take_lfs_files, take_objects
@@ -39,7 +39,7 @@ UNFINISHED: Final = "Discarded, because it can name programs to run: {}. Do that
 
 # The directory of `refs/heads/topic/one` may be removed when it is empty; `refs/heads` may not.
 NESTED: Final = 3
-MOST_FILES: Final = 20_000
+MAX_FILES: Final = 20_000
 MAX_COMMITS_NAMED: Final = 5
 NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 STASH: Final = frozenset({"refs/stash", f"{LOGS}/refs/stash"})
@@ -168,11 +168,11 @@ def _not_kept(reason: str) -> str:
 
 
 @contextmanager
-def _opened(known: CopiedDirectory) -> Iterator[_Sides]:
-    with PlainDirectory.at(known.real) as real, PlainDirectory.at(known.copy) as copy:
-        if (real.identity, copy.identity) != (known.real_identity, known.copy_identity):
+def _opened(copied: CopiedDirectory) -> Iterator[_Sides]:
+    with PlainDirectory.at(copied.real) as real, PlainDirectory.at(copied.copy) as copy:
+        if (real.identity, copy.identity) != (copied.real_identity, copied.copy_identity):
             raise NotTakenOver(REPLACED)
-        yield _Sides(real=real, copy=copy, known=known)
+        yield _Sides(real=real, copy=copy, known=copied)
 
 
 def _is_new(sides: _Sides, name: str) -> bool:
@@ -190,13 +190,13 @@ def _take_stored(sides: _Sides) -> None:
 
 def _changes(sides: _Sides) -> Iterator[_Change]:
     gone = set(sides.known.stamps)
-    for number, (name, directory, status) in enumerate(islice(_files(sides), MOST_FILES + 1)):
-        if number == MOST_FILES:
-            raise NotTakenOver(f"there are more than {MOST_FILES} files")
+    for number, (name, directory, status) in enumerate(islice(_files(sides), MAX_FILES + 1)):
+        if number == MAX_FILES:
+            raise NotTakenOver(f"there are more than {MAX_FILES} files")
         gone.discard(name)
         was = sides.known.stamps.get(name)
         if was is None or was.copied != stamp(status):
-            data, status = directory.read(name.rpartition("/")[2], MOST_BYTES)
+            data, status = directory.read(name.rpartition("/")[2], MAX_BYTES)
             if name == INDEX:
                 data = without_marks(data, sides.known.hidden)
             yield _Change(
@@ -218,9 +218,9 @@ def _files(sides: _Sides) -> Iterator[tuple[str, PlainDirectory, os.stat_result]
         if status is not None:
             yield name, sides.copy, status
     for tree in TREES:
-        for found in sides.copy.tree(tree):
-            if not found.is_directory and not found.name.endswith(".lock"):
-                yield found.name, found.parent, found.status
+        for entry in sides.copy.tree(tree):
+            if not entry.is_directory and not entry.name.endswith(".lock"):
+                yield entry.name, entry.parent, entry.status
 
 
 def _check(change: _Change) -> None:
@@ -267,8 +267,8 @@ def _apply(changes: Sequence[_Change]) -> None:
                 _remove(change.real, change.name)
         for change in removed:
             if change.name.count("/") >= NESTED:
-                place, _, name = change.place.rpartition("/")
-                with change.real.directory(place) as directory:
+                parent, _, name = change.place.rpartition("/")
+                with change.real.directory(parent) as directory:
                     _remove_empty(directory, name)
         with ExitStack() as locks:
             for change, _ in new:
@@ -309,15 +309,15 @@ def _lock(change: _Change, locks: ExitStack) -> None:
 
 
 def _remove(real: PlainDirectory, path: str) -> None:
-    place, _, name = path.rpartition("/")
-    with suppress(FileNotFoundError, UnsafeEntry), real.directory(place) as directory:
+    parent, _, name = path.rpartition("/")
+    with suppress(FileNotFoundError, UnsafeEntry), real.directory(parent) as directory:
         os.unlink(name, dir_fd=directory.descriptor)
 
 
 def _put_in_place(change: _Change, draft: str) -> None:
     with change.real.directory(change.place, make=True) as directory:
-        found = directory.status(change.base)
-        if found is not None and stat.S_ISDIR(found.st_mode):
+        status = directory.status(change.base)
+        if status is not None and stat.S_ISDIR(status.st_mode):
             _remove_empty(directory, change.base)
         os.rename(draft, change.base, src_dir_fd=change.real.descriptor, dst_dir_fd=directory.descriptor)
 
@@ -344,7 +344,7 @@ def _is_equivalent(change: _Change, status: os.stat_result | None) -> bool:
         return status is None and change.data is None
     try:
         with change.real.directory(change.place) as directory:
-            now, _ = directory.read(change.base, MOST_BYTES)
+            now, _ = directory.read(change.base, MAX_BYTES)
         if now == change.data or change.index_before is None:
             return now == change.data
         return staged_entries(now) == staged_entries(change.index_before.read_bytes())
@@ -354,9 +354,9 @@ def _is_equivalent(change: _Change, status: os.stat_result | None) -> bool:
 
 def _remove_empty(parent: PlainDirectory, name: str) -> None:
     """Remove directories without files: git leaves them behind, and they block a ref of that name."""
-    for _, directories, _, place in os.fwalk(name, topdown=False, dir_fd=parent.descriptor):
+    for _, directories, _, descriptor in os.fwalk(name, topdown=False, dir_fd=parent.descriptor):
         for each in directories:
             with suppress(OSError):
-                os.rmdir(each, dir_fd=place)
+                os.rmdir(each, dir_fd=descriptor)
     with suppress(OSError):
         os.rmdir(name, dir_fd=parent.descriptor)

@@ -30,11 +30,11 @@ def main() -> None:
 
 def scan(file: BinaryIO, pattern: "re.Pattern[str]", offset: int, room: int) -> dict[str, Any]:
     """Count all matching lines from `offset` on, and return those whose text fits into `room` characters."""
-    found: list[tuple[int, int, str]] = []
+    lines: list[tuple[int, int, str]] = []
     matches = last_match = end = 0
-    for line, place, data in pieces(file):
-        end = place + len(data)
-        if place < offset or line == last_match:
+    for line, piece_offset, data in pieces(file):
+        end = piece_offset + len(data)
+        if piece_offset < offset or line == last_match:
             continue
         text = data.decode("utf-8", "replace").rstrip("\r\n")
         match = pattern.search(text)
@@ -43,16 +43,16 @@ def scan(file: BinaryIO, pattern: "re.Pattern[str]", offset: int, room: int) -> 
             excerpt = around(text, match.start())
             room -= len(excerpt) + NUMBERS_CHARACTERS
             if room >= 0:
-                found.append((line, place, excerpt))
-    return {"matches": matches, "found": found, "total_bytes": end}
+                lines.append((line, piece_offset, excerpt))
+    return {"matches": matches, "found": lines, "total_bytes": end}
 
 
 def pieces(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """Lines with number and position; a very long line comes in pieces with the same number."""
-    line, place = 1, 0
+    line, offset = 1, 0
     while text := file.readline(PIECE_BYTES):
-        yield line, place, text
-        place += len(text)
+        yield line, offset, text
+        offset += len(text)
         line += text.endswith(b"\n")
 
 

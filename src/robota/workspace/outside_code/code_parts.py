@@ -63,20 +63,20 @@ def _of_tree(tree: Path, root: Path) -> Part:
 
 
 def _entries(directory: str) -> list[tuple[str, str, bool]]:
-    found: list[tuple[str, str, bool]] = []
+    described: list[tuple[str, str, bool]] = []
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
                 if entry.name in NOT_CODE:
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    found.append((entry.name, "directory", True))
+                    described.append((entry.name, "directory", True))
                     continue
                 at = entry.stat(follow_symlinks=False)
-                found.append((entry.name, f"{at.st_mode} {at.st_size} {at.st_ino} {at.st_ctime_ns}", False))
+                described.append((entry.name, f"{at.st_mode} {at.st_size} {at.st_ino} {at.st_ctime_ns}", False))
     except OSError as error:
-        found.append(("", f"unreadable {error.errno}", False))
-    return sorted(found)
+        described.append(("", f"unreadable {error.errno}", False))
+    return sorted(described)
 
 
 def _of_modules(directory: Path, root: Path) -> Part:
@@ -93,11 +93,11 @@ def _is_module(entry: Path) -> bool:
     return entry.suffix in {".py", ".pyc", ".so", ".pyd"} or (entry.is_dir() and entry.name.isidentifier())
 
 
-def _name(place: Path, root: Path) -> str:
+def _name(path: Path, root: Path) -> str:
     for base in (root, Path(os.path.realpath(root))):
-        if place.is_relative_to(base):
-            return str(place.relative_to(base)).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return str(place)
+        if path.is_relative_to(base):
+            return str(path.relative_to(base)).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return str(path)
 
 
 def _hash(data: bytes) -> str:

@@ -164,37 +164,37 @@ class _Search:
     def follow_files(self) -> None:
         """Read the files that are run, the files that these load, and so on."""
         while self._waiting:
-            place, bases = self._waiting.pop()
-            self._follow(place, self._data(place), bases)
+            path, bases = self._waiting.pop()
+            self._follow(path, self._data(path), bases)
 
     def at_words(self, words: Sequence[str], bases: tuple[str, ...], depth: int, *, in_script: bool = False) -> None:
         """One simple command: its program, its arguments, and what the program takes from where it starts."""
-        place = program_place(words)
-        name = words[place].rpartition("/")[2] if place < len(words) else ""
+        index = program_place(words)
+        name = words[index].rpartition("/")[2] if index < len(words) else ""
         entered = [base for each in words_after(words, ENTERING) for base in self._directories(each, bases)]
         bases = tuple(dict.fromkeys((*bases, *entered)))
         is_python = PYTHON.fullmatch(name) is not None
-        script = script_place(words, place) if is_python or name in INTERPRETERS else None
+        script = script_place(words, index) if is_python or name in INTERPRETERS else None
         if is_python:
-            self._at_python(words[place + 1 :], bases)
-        for flag, text in pairwise(words[place:]) if name in INTERPRETERS else ():
+            self._at_python(words[index + 1 :], bases)
+        for flag, text in pairwise(words[index:]) if name in INTERPRETERS else ():
             if TEXT_FLAG.fullmatch(flag):
                 self.at_text(text, bases, depth + 1, in_script=in_script)
-        started = words[place : place + 1] if name not in TAKING_PACKAGES else words[place:]
+        started = words[index : index + 1] if name not in TAKING_PACKAGES else words[index:]
         for each in started:
             self._obey(CONVENTIONS.get(each.rpartition("/")[2]), bases)
-        for package in package_words(words, place, name):
+        for package in package_words(words, index, name):
             self._trees.update(dict.fromkeys(self._directories(package, bases)))
         if script is not None or name in INTERPRETERS:
-            self._at_options(words[place + 1 : len(words) if script is None else script + 1], bases)
+            self._at_options(words[index + 1 : len(words) if script is None else script + 1], bases)
         for number, word in enumerate(words):
-            if number <= place and "/" not in word and not is_assignment(word):
+            if number <= index and "/" not in word and not is_assignment(word):
                 continue  # found on the PATH, never in the directory it starts in
-            is_run = number in (place, script) or (number > place and name in TAKING_PACKAGES)
+            is_run = number in (index, script) or (number > index and name in TAKING_PACKAGES)
             is_run = is_run or (number > 0 and words[number - 1] in LOADING)
             self._at_word(word, bases, depth, is_run=is_run, in_script=in_script)
-            if number == script and (found := self._directories(word, bases)):
-                self._trees.update(dict.fromkeys(found))
+            if number == script and (directories := self._directories(word, bases)):
+                self._trees.update(dict.fromkeys(directories))
 
     def _at_options(self, options: Sequence[str], bases: tuple[str, ...]) -> None:
         """Options of an interpreter: a directory among them, as in `-Ilib` or `-cp a:b`, is one with code."""
@@ -254,13 +254,13 @@ class _Search:
         if is_run and is_path and "$" not in word and not HAS_MORE_COMMANDS.search(word):
             self._note_missing(word, bases)
 
-    def _at_place(self, place: str, bases: tuple[str, ...], *, is_run: bool, in_script: bool) -> None:
-        if not self._is_inside(place) or not _is_file(place):
+    def _at_place(self, path: str, bases: tuple[str, ...], *, is_run: bool, in_script: bool) -> None:
+        if not self._is_inside(path) or not _is_file(path):
             return
-        is_program, suffix = os.access(place, os.X_OK), Path(place).suffix
+        is_program, suffix = os.access(path, os.X_OK), Path(path).suffix
         is_code = is_run or is_program or suffix in CODE_SUFFIXES
         if is_code or (not in_script and suffix not in DATA_SUFFIXES):
-            self._add(place, bases, is_run=is_run or is_program)
+            self._add(path, bases, is_run=is_run or is_program)
 
     def _at_pattern(self, pattern: str, bases: tuple[str, ...]) -> None:
         for base in bases:
@@ -269,35 +269,35 @@ class _Search:
                 continue
             self._files.update(dict.fromkeys(each for each in matching if self._is_code(each)))
 
-    def _is_code(self, place: str) -> bool:
-        is_code = Path(place).suffix in CODE_SUFFIXES or os.access(place, os.X_OK)
-        return is_code and self._is_inside(place) and _is_file(place)
+    def _is_code(self, path: str) -> bool:
+        is_code = Path(path).suffix in CODE_SUFFIXES or os.access(path, os.X_OK)
+        return is_code and self._is_inside(path) and _is_file(path)
 
     def _note_missing(self, word: str, bases: tuple[str, ...]) -> None:
-        places = [_joined(base, word) for base in bases]
-        if not any(presence_of(each) is Presence.PRESENT for each in places):
-            self._missing.update(dict.fromkeys(each for each in places if self._is_inside(each)))
+        paths = [_joined(base, word) for base in bases]
+        if not any(presence_of(each) is Presence.PRESENT for each in paths):
+            self._missing.update(dict.fromkeys(each for each in paths if self._is_inside(each)))
 
-    def _add(self, place: str, bases: tuple[str, ...], *, is_run: bool) -> None:
+    def _add(self, path: str, bases: tuple[str, ...], *, is_run: bool) -> None:
         """A file, and if it is run, what it loads."""
-        self._files[place] = None
-        real = os.path.realpath(place)
+        self._files[path] = None
+        real = os.path.realpath(path)
         if _is_in(real, self._root):
             self._files[real] = None
-        self._add_surroundings(place)
-        if not is_run or place in self._read or any(_is_in(place, tree) for tree in self._trees):
+        self._add_surroundings(path)
+        if not is_run or path in self._read or any(_is_in(path, tree) for tree in self._trees):
             return
-        self._read.add(place)
+        self._read.add(path)
         if len(self._read) > MAX_FILES:
             self._unbounded = self._unbounded or f"it loads more than {MAX_FILES} files"
             return
-        self._waiting.append((place, bases))
-        if real != place and _is_in(real, self._root):
+        self._waiting.append((path, bases))
+        if real != path and _is_in(real, self._root):
             self._add(real, bases, is_run=True)
 
-    def _data(self, place: str) -> bytes:
+    def _data(self, path: str) -> bytes:
         try:
-            with Path(place).open("rb") as file:
+            with Path(path).open("rb") as file:
                 data = file.read(self._left_bytes + 1)
         except OSError:
             return b""
@@ -307,23 +307,23 @@ class _Search:
             return b""
         return data
 
-    def _follow(self, place: str, data: bytes, bases: tuple[str, ...]) -> None:
-        directory = os.path.dirname(place)  # noqa: PTH120 - paths are texts here
+    def _follow(self, path: str, data: bytes, bases: tuple[str, ...]) -> None:
+        directory = os.path.dirname(path)  # noqa: PTH120 - paths are texts here
         if interpreter := shebang_words(data):
             self.at_words(interpreter, (directory, *bases), 0)
-        loaded = loaded_by(Path(place), data)
+        loaded = loaded_by(Path(path), data)
         around = tuple(dict.fromkeys((*bases, directory)))
         match loaded:
             case ShellText(text):
                 self.at_text(text, around, 0, in_script=True)
             case PythonModules(names):
                 self._runs_python_file = True
-                if not self._module_directories_with(place):
+                if not self._module_directories_with(path):
                     self._module_directories[directory] = None
-                self._import(names, place, bases)
+                self._import(names, path, bases)
                 self._at_strings(loaded.texts, around)
             case JavaScriptModules():
-                self._import_javascript(loaded, place, bases)
+                self._import_javascript(loaded, path, bases)
                 self._at_strings(loaded.texts, around)
             case NothingLoaded():
                 return
@@ -337,26 +337,26 @@ class _Search:
             if len(text) <= MAX_PATH:
                 self._at_word(text, bases, 0, is_run=False, in_script=True)
 
-    def _module_directories_with(self, place: str) -> list[str]:
-        return [each for each in self._module_directories if _is_in(place, each)]
+    def _module_directories_with(self, path: str) -> list[str]:
+        return [each for each in self._module_directories if _is_in(path, each)]
 
-    def _import(self, names: frozenset[str], place: str, bases: tuple[str, ...]) -> None:
-        here = os.path.dirname(place)  # noqa: PTH120
+    def _import(self, names: frozenset[str], path: str, bases: tuple[str, ...]) -> None:
+        here = os.path.dirname(path)  # noqa: PTH120
         for name in sorted(names):
             dots = len(name) - len(name.lstrip("."))
             start = here
             for _ in range(dots - 1):
                 start = os.path.dirname(start)  # noqa: PTH120
-            starts = [start] if dots else [*self._module_directories_with(place)]
+            starts = [start] if dots else [*self._module_directories_with(path)]
             for each in starts:
                 self._add_module(each, name.lstrip("."), bases)
 
     def _add_module(self, directory: str, name: str, bases: tuple[str, ...]) -> bool:
         """Add a module and the packages it lies in; whether there is one."""
-        place, is_there = directory, False
+        path, is_there = directory, False
         for part in name.split(".") if name else ():
-            place = f"{place}/{part}"
-            for file in (f"{place}.py", f"{place}/__init__.py", f"{place}/__main__.py"):
+            path = f"{path}/{part}"
+            for file in (f"{path}.py", f"{path}/__init__.py", f"{path}/__main__.py"):
                 if self._is_inside(file) and _is_file(file):
                     is_there = True
                     self._add(file, bases, is_run=True)
@@ -393,8 +393,8 @@ class _Search:
         if not self._add_module(base, name, bases) and not was_known:
             del self._module_directories[base]
 
-    def _import_javascript(self, loaded: JavaScriptModules, place: str, bases: tuple[str, ...]) -> None:
-        directory, is_mapped = os.path.dirname(place), Path(place).suffix in TYPESCRIPT_SUFFIXES  # noqa: PTH120
+    def _import_javascript(self, loaded: JavaScriptModules, path: str, bases: tuple[str, ...]) -> None:
+        directory, is_mapped = os.path.dirname(path), Path(path).suffix in TYPESCRIPT_SUFFIXES  # noqa: PTH120
         for name in loaded.files:
             named = _joined(directory, name)
             for ending in JAVASCRIPT_ENDINGS:
@@ -412,16 +412,16 @@ class _Search:
     def _add_node_modules(self, directory: str) -> None:
         """Packages are looked for in every directory above, too."""
         while self._is_inside(directory):
-            place = f"{directory}/{NODE_MODULES}"
-            if _is_directory(place):
-                self._trees[place] = None
+            modules = f"{directory}/{NODE_MODULES}"
+            if _is_directory(modules):
+                self._trees[modules] = None
             if directory in self._roots:
                 return
             directory = os.path.dirname(directory)  # noqa: PTH120
 
-    def _add_surroundings(self, place: str) -> None:
+    def _add_surroundings(self, path: str) -> None:
         """A program in a virtual environment or an installed package loads code from the whole of it."""
-        at = place
+        at = path
         while self._is_inside(at) and at not in self._roots:
             if os.path.basename(at) == NODE_MODULES or _is_file(f"{at}/{VIRTUAL_ENVIRONMENT}"):  # noqa: PTH119
                 self._trees[at] = None
@@ -447,13 +447,13 @@ class _Search:
         word = self._expanded(word)
         if not 0 < len(word) <= MAX_PATH or "\0" in word:
             return []
-        places = (_joined(base, word) for base in bases)
-        return [each for each in places if self._is_inside(each) and _is_directory(each)]
+        paths = (_joined(base, word) for base in bases)
+        return [each for each in paths if self._is_inside(each) and _is_directory(each)]
 
-    def _is_inside(self, place: str) -> bool:
-        if any(_is_in(place, root) for root in self._roots):
+    def _is_inside(self, path: str) -> bool:
+        if any(_is_in(path, root) for root in self._roots):
             return True
-        return _is_in(os.path.realpath(place), self._root)
+        return _is_in(os.path.realpath(path), self._root)
 
 
 def _joined(base: str, name: str) -> str:
@@ -463,17 +463,17 @@ def _joined(base: str, name: str) -> str:
     return os.path.normpath(os.path.join(base, name))  # noqa: PTH118
 
 
-def _is_file(place: str) -> bool:
-    return os.path.isfile(place)  # noqa: PTH113 - false for names that no file can have
+def _is_file(path: str) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - false for names that no file can have
 
 
-def _is_directory(place: str) -> bool:
-    return os.path.isdir(place)  # noqa: PTH112
+def _is_directory(path: str) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112
 
 
-def _is_in(place: str, directory: str) -> bool:
-    return place == directory or place.startswith(directory.rstrip("/") + "/")
+def _is_in(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
-def _paths(places: Iterable[str]) -> tuple[Path, ...]:
-    return tuple(Path(each) for each in sorted(places))
+def _paths(paths: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(Path(each) for each in sorted(paths))

@@ -92,7 +92,7 @@ def words_after(words: Sequence[str], flags: frozenset[str]) -> list[str]:
     return [value for flag, value in pairwise(words) if flag in flags] + attached
 
 
-def package_words(words: Sequence[str], place: int, name: str) -> list[str]:
+def package_words(words: Sequence[str], index: int, name: str) -> list[str]:
     """The words that name a package to run: a directory of the workspace is one as a whole."""
-    first = next((word for word in words[place + 1 :] if not word.startswith("-")), None)
+    first = next((word for word in words[index + 1 :] if not word.startswith("-")), None)
     return [*words_after(words, PACKAGES), *([first] if first is not None and name in TAKING_PACKAGES else [])]

@@ -172,14 +172,14 @@ def _imports_by_name(function: ast.expr) -> bool:
 
 
 def _javascript(text: str) -> Loaded:
-    named = {found[2] for found in IMPORTED.finditer(text)}
+    named = {match[2] for match in IMPORTED.finditer(text)}
     files = frozenset(name for name in named if name.startswith((".", "/")))
     packages = {_package_of(name.removeprefix("node:")) for name in named - files}
     is_mapped = any(name.startswith(("#", "~/", "@/")) for name in named)
     return JavaScriptModules(
         files,
         packages=frozenset(packages - NODE_BUILT_IN),
-        texts=tuple(dict.fromkeys(found[2] for found in JAVASCRIPT_STRING.finditer(text))),
+        texts=tuple(dict.fromkeys(match[2] for match in JAVASCRIPT_STRING.finditer(text))),
         unknown=SEARCHES_ELSEWHERE if is_mapped or COMPUTED_IMPORT.search(text) else "",
     )
 

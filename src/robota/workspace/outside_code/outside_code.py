@@ -83,8 +83,8 @@ class OutsideCode:
     def protected(self) -> tuple[Path, ...]:
         """The places that must neither change nor appear, as found when they are first needed."""
         if self._protected is None:
-            found = (place for program in self._programs for place in find_code(program, self.root).places)
-            self._protected = tuple(dict.fromkeys(found))
+            paths = (path for program in self._programs for path in find_code(program, self.root).places)
+            self._protected = tuple(dict.fromkeys(paths))
         return self._protected
 
     def begin(self) -> tuple[str, ...]:
@@ -123,14 +123,14 @@ class OutsideCode:
 
     def changed(self) -> tuple[ChangedProgram, ...]:
         """The programs whose files differ from what the user agreed to, with the differences."""
-        found: list[ChangedProgram] = []
+        changed: list[ChangedProgram] = []
         for program in self._programs:
             parts = self._parts(program)
             before = self._agreed(program)
             if before is not None and before != _digests(parts):
                 changes = tuple(changed_parts(before, parts, self._env))
-                found.append(ChangedProgram(program=program, changes=changes, parts=parts))
-        return tuple(found)
+                changed.append(ChangedProgram(program=program, changes=changes, parts=parts))
+        return tuple(changed)
 
     def wanted(self) -> tuple[str, ...]:
         """What the programs would run of the workspace: names of files, or which program runs code from all over it."""
@@ -153,9 +153,9 @@ class OutsideCode:
 
     def agree(self, program: NamedProgram, parts: tuple[Part, ...]) -> None:
         """Save that the user agrees to these files for this program. Raises `ConfigError`."""
-        said = Agreement(said="yes", digest=digest_of_parts(parts), given_ms=_now_ms(), parts=_digests(parts))
+        agreement = Agreement(said="yes", digest=digest_of_parts(parts), given_ms=_now_ms(), parts=_digests(parts))
         try:
-            agree(AgreementKind.PROGRAM, self._key(program), said, parts, self._env)
+            agree(AgreementKind.PROGRAM, self._key(program), agreement, parts, self._env)
         except OSError as error:
             raise ConfigError(f"What {program.label} runs cannot be saved: {error}.") from error
 
@@ -191,10 +191,10 @@ class OutsideCode:
     def _agreed(self, program: NamedProgram) -> Mapping[str, str] | None:
         key = self._key(program)
         try:
-            known = agreements(AgreementKind.PROGRAM, self._env).get(key)
+            agreement = agreements(AgreementKind.PROGRAM, self._env).get(key)
         except ConfigError as problem:
             raise CodeRefused(str(problem).rstrip(".")) from problem
-        return self._kept.get(key) if known is None else known.parts
+        return self._kept.get(key) if agreement is None else agreement.parts
 
     def _key(self, program: NamedProgram) -> str:
         """The key in the lock file: for people who read it, and a hash that identifies the command."""

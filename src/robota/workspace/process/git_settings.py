@@ -47,7 +47,7 @@ def with_git_settings(environment: Mapping[str, str], more: Mapping[str, str] = 
     # Some may have been withheld, and git refuses to start if one is missing.
     while f"GIT_CONFIG_KEY_{first}" in kept and f"GIT_CONFIG_VALUE_{first}" in kept and COUNT in kept:
         first += 1
-    for place, (key, value) in enumerate(settings.items(), start=first):
-        kept[f"GIT_CONFIG_KEY_{place}"] = key
-        kept[f"GIT_CONFIG_VALUE_{place}"] = value
+    for number, (key, value) in enumerate(settings.items(), start=first):
+        kept[f"GIT_CONFIG_KEY_{number}"] = key
+        kept[f"GIT_CONFIG_VALUE_{number}"] = value
     return {**kept, **VARIABLES, COUNT: str(first + len(settings))}

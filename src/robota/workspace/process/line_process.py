@@ -138,10 +138,10 @@ class LineProcess:
         """Whether it has ended; does not reap it, because the pid of a zombie is not reused."""
         if self._status is not None:
             return True
-        found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-        if found is None:
+        status = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        if status is None:
             return False
-        self._status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        self._status = status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
         return True
 
     def _read_stderr(self) -> None:

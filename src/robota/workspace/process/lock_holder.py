@@ -36,19 +36,19 @@ def holder_of(file: Path, *, is_shared: bool = False) -> LockHolder | None:
     except OSError:
         return None
     kind = "READ" if is_shared else "WRITE"
-    wanted = str(status.st_ino)  # the device in /proc/locks is not always the file's
+    inode = str(status.st_ino)  # the device in /proc/locks is not always the file's
     for fields in map(str.split, lines):
         is_lock = len(fields) > INODE_FIELD and fields[1] == "FLOCK" and fields[3] == kind
-        if is_lock and fields[INODE_FIELD].rpartition(":")[2] == wanted and fields[PID_FIELD].isdecimal():
+        if is_lock and fields[INODE_FIELD].rpartition(":")[2] == inode and fields[PID_FIELD].isdecimal():
             return _described(int(fields[PID_FIELD]))
     return None
 
 
 def _described(pid: int) -> LockHolder:
-    place = PROCESSES / str(pid)
+    process = PROCESSES / str(pid)
     try:
-        words = (place / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-        since: float | None = place.stat().st_ctime
+        words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+        since: float | None = process.stat().st_ctime
     except OSError:
         return LockHolder(pid=pid)
     command = "".join(char if char.isprintable() else "?" for char in " ".join(words).strip())

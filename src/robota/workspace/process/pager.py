@@ -29,9 +29,9 @@ def page_text(text: str, env: Mapping[str, str]) -> None:
 def _pager(env: Mapping[str, str]) -> list[str] | None:
     if env.get("TERM", "dumb") == "dumb":
         return None
-    wanted = env.get("ROBOTA_PAGER", env.get("PAGER", "less"))
+    command = env.get("ROBOTA_PAGER", env.get("PAGER", "less"))
     try:
-        words = chosen_program(wanted, env, Path.cwd())
+        words = chosen_program(command, env, Path.cwd())
     except ProgramRefused:
         return None
     name = words[0].rpartition("/")[2]

@@ -115,14 +115,14 @@ class ProcessTree:
         _signal_group(self.shell, signal.SIGKILL)
 
     def _living(self) -> Iterator[Member]:
-        found: set[int] = set()
+        living: set[int] = set()
         sessions = {self.shell}
         for pid in self._candidates():
             member = read_member(pid)
             if member is None or member.state in DEAD:
                 continue
-            if member.session in sessions or member.parent in found or self._is_marked(pid):
-                found.add(pid)
+            if member.session in sessions or member.parent in living or self._is_marked(pid):
+                living.add(pid)
                 sessions.add(member.session)
                 yield member
 

@@ -122,8 +122,8 @@ class Watchdog:
 
 def total_memory() -> int | None:
     """The memory of this machine or container in bytes; None if unknown."""
-    known = [size for size in (_meminfo("MemTotal"), *map(_number_in, CONTAINER_LIMITS)) if size is not None]
-    return min(known, default=None)
+    sizes = [size for size in (_meminfo("MemTotal"), *map(_number_in, CONTAINER_LIMITS)) if size is not None]
+    return min(sizes, default=None)
 
 
 def memory_in_use() -> int | None:

@@ -104,10 +104,10 @@ def detect_backend(border: Border) -> SandboxBackend:
     if executable is None:
         reasons.append("bubblewrap is not installed")
     else:
-        found = _in_bubblewrap(executable, border)
-        if isinstance(found, SandboxBackend):
-            return found
-        reasons.append(f"bubblewrap does not work here ({found})")
+        backend = _in_bubblewrap(executable, border)
+        if isinstance(backend, SandboxBackend):
+            return backend
+        reasons.append(f"bubblewrap does not work here ({backend})")
     candidate = SandboxBackend(kind=SandboxKind.LANDLOCK, border=border, reason="; ".join(reasons))
     problem = _secret_within(border) or probe(candidate)
     if problem is None:
@@ -150,9 +150,9 @@ def _works_elsewhere(executable: str, border: Border) -> bool:
 
 def _secret_within(border: Border) -> str | None:
     """Why Landlock is not enough: it opens a directory with all its content, in a home directory also our settings."""
-    for place in (place for place in border.home.hidden if mode_of(place)):
-        if any(place.is_relative_to(wide) for wide in (border.root, *border.writable)):
-            return f"it cannot hide {str(place)!r} inside the workspace; work in a directory without secrets"
+    for path in (path for path in border.home.hidden if mode_of(path)):
+        if any(path.is_relative_to(wide) for wide in (border.root, *border.writable)):
+            return f"it cannot hide {str(path)!r} inside the workspace; work in a directory without secrets"
     return None
 
 

@@ -107,7 +107,9 @@ def build_border(
         closed_paths=closed.places,
         notes=closed.notes,
         home=find_home_access(root, os.environ, home=home, secrets=tuple(secrets), readable=readable),
-        socket_directories=tuple(place for place in SOCKET_DIRECTORIES if place.is_dir() and not place.is_symlink()),
+        socket_directories=tuple(
+            directory for directory in SOCKET_DIRECTORIES if directory.is_dir() and not directory.is_symlink()
+        ),
         network=Network.MACHINE if network else Network.OWN,
         unprotectable=submodules.unprotectable or obeyed.unprotectable or closed.unprotectable or linked,
     )
@@ -131,5 +133,5 @@ def _start_up_places(root: Path, home: Path | None) -> tuple[Path, ...]:
     real = Path(os.path.realpath(home))
     if not real.is_relative_to(root):
         return ()
-    known = frozenset(root / name for name in KEPT_FREE_NAMES)
-    return tuple(place for name in START_UP_NAMES if (place := real / name) not in known)
+    kept_free = frozenset(root / name for name in KEPT_FREE_NAMES)
+    return tuple(path for name in START_UP_NAMES if (path := real / name) not in kept_free)

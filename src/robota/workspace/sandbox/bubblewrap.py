@@ -85,7 +85,7 @@ def wrap_in_bubblewrap(
         program = filter_program(sockets=sockets)
         seccomp_descriptor = _readable(program, resources) if program is not None else None
         home = _home_mounts(border.home, resources)
-        hidden = [place for place in (*border.home.hidden, *outside) if border.root not in place.parents]
+        hidden = [path for path in (*border.home.hidden, *outside) if border.root not in path.parents]
         words = bubblewrap_arguments(executable, border, home, workspace, hidden, cwd, seccomp_descriptor)
         covered = [mount.target for mount in on_top]
         checks = tuple(check for check in workspace.checks if not _innermost(check.place, covered))
@@ -116,30 +116,30 @@ def _on_top(mounts: Sequence[Mount]) -> list[str]:
     ]
 
 
-def is_visible(place: str, border: Border) -> bool:
+def is_visible(path: str, border: Border) -> bool:
     """Whether commands see what is at this place outside, if it exists; /tmp is a different directory inside."""
     home = border.home
     covered = (Path("/tmp"), *border.socket_directories, *home.areas, *home.hidden, *border.kept_from_model)
     shown = (border.root, *border.writable, *(entry.place for entry in home.visible))
-    hidden_by = _innermost(place, covered)
-    return not hidden_by or _innermost(place, shown) > hidden_by
+    hidden_by = _innermost(path, covered)
+    return not hidden_by or _innermost(path, shown) > hidden_by
 
 
-def _innermost(place: str, around: Iterable[Path]) -> int:
+def _innermost(path: str, around: Iterable[Path]) -> int:
     """How long the path of the innermost of those directories is that contain the place; 0 if none does."""
-    return max((len(each) for each in map(str, around) if place == each or place.startswith(f"{each}/")), default=0)
+    return max((len(each) for each in map(str, around) if path == each or path.startswith(f"{each}/")), default=0)
 
 
 def interpreter_inside(border: Border) -> str | None:
     """A Python that is visible in this sandbox; None if there is none."""
     candidates = (Path(sys.executable).resolve(), Path("/usr/bin/python3"))
-    return next((str(place) for place in candidates if place.is_file() and is_visible(str(place), border)), None)
+    return next((str(path) for path in candidates if path.is_file() and is_visible(str(path), border)), None)
 
 
 def _outside_sockets(border: Border) -> tuple[Sequence[Path], Sockets]:
     """Sockets of programs outside, to be covered; if there are too many, the command cannot use Unix sockets."""
-    found = _find_outside_sockets(border)
-    return ((), Sockets.NO_UNIX) if len(found) > MAX_SOCKETS else (found, border.sockets)
+    sockets = _find_outside_sockets(border)
+    return ((), Sockets.NO_UNIX) if len(sockets) > MAX_SOCKETS else (sockets, border.sockets)
 
 
 def _find_outside_sockets(border: Border) -> list[Path]:
@@ -148,10 +148,10 @@ def _find_outside_sockets(border: Border) -> list[Path]:
     A command that uses the network of the machine has its sockets in the same table, so there those in the workspace
     are left out.
     """
-    places = {os.path.realpath(name) for name in _names_of_sockets(border.socket_directories)}
+    sockets = {os.path.realpath(name) for name in _names_of_sockets(border.socket_directories)}
     own = (border.root, *border.writable) if border.network is Network.MACHINE else ()
-    seen = (place for place in sorted(places) if not _innermost(place, own) and is_visible(place, border))
-    return [Path(place) for place in seen if stat.S_ISSOCK(mode_of(place))]
+    seen = (socket for socket in sorted(sockets) if not _innermost(socket, own) and is_visible(socket, border))
+    return [Path(socket) for socket in seen if stat.S_ISSOCK(mode_of(socket))]
 
 
 def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
@@ -164,7 +164,7 @@ def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
     except OSError as error:
         raise_if_exhausted(error)
         return set()
-    skipped = b"".join(rb"(?!%b/)" % re.escape(os.fsencode(place)) for place in elsewhere)
+    skipped = b"".join(rb"(?!%b/)" % re.escape(os.fsencode(directory)) for directory in elsewhere)
     return {os.fsdecode(name) for name in re.findall(rb"(?m) %b(/.+)$" % skipped, data)}
 
 
@@ -198,14 +198,14 @@ def bubblewrap_arguments(
     words = [executable, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]
     words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     words += [word for path in KERNEL_FILES for word in ("--ro-bind-try", path, path)]
-    for place in border.socket_directories:
-        words += ["--tmpfs", str(place)]
+    for directory in border.socket_directories:
+        words += ["--tmpfs", str(directory)]
     words += [word for path in _visible_run_files() if border.socket_directories for word in ("--ro-bind", path, path)]
     words += ["--bind", str(border.temporary), "/tmp"]
     # Before the workspace, which may be in a home.
     words += [*home.words, "--ro-bind" if workspace.is_read_only else "--bind", str(border.root), str(border.root)]
-    for place in border.writable:
-        words += ["--bind", str(place), str(place)]
+    for directory in border.writable:
+        words += ["--bind", str(directory), str(directory)]
     words += _covering(executable, border, workspace, hidden)
     words += [f"--unshare-{name}" for name in NAMESPACES]
     words.append("--unshare-cgroup-try")
@@ -227,12 +227,12 @@ def _covering(executable: str, border: Border, workspace: WorkspaceMounts, hidde
             empty.append(mount.place)
         else:
             words += ("--ro-bind", "/dev/null", mount.place)
-    for place in hidden:
-        mode = mode_of(place)
+    for path in hidden:
+        mode = mode_of(path)
         if stat.S_ISDIR(mode):
-            empty.append(str(place))
+            empty.append(str(path))
         elif mode and not stat.S_ISLNK(mode):  # nothing can be mounted on a link
-            words += ("--ro-bind", "/dev/null", str(place))
+            words += ("--ro-bind", "/dev/null", str(path))
     # Not by their mode: a program that cannot write there must say that it is read-only, so that the cause is found.
     words += [word for area in border.home.areas for word in ("--remount-ro", str(area))]
     return words + _empty_directories(executable, (*empty, *_kernel_directories()), border.root)
@@ -248,15 +248,15 @@ def _kernel_directories() -> tuple[str, ...]:
     return tuple(path for path in KERNEL_DIRECTORIES if Path(path).is_dir())
 
 
-def _empty_directories(executable: str, places: Iterable[str], root: Path) -> list[str]:
+def _empty_directories(executable: str, directories: Iterable[str], root: Path) -> list[str]:
     """The options for empty directories where nothing can be created.
 
     They need not be read-only mounts, which take five times as long: if a command changes the mode and creates files
     there, no other process sees them.
     """
     if _version(executable, root) >= KNOWS_PERMS:
-        return [word for place in places for word in ("--perms", "0555", "--tmpfs", place)]
-    return [word for place in places for word in ("--tmpfs", place, "--remount-ro", place)]
+        return [word for directory in directories for word in ("--perms", "0555", "--tmpfs", directory)]
+    return [word for directory in directories for word in ("--tmpfs", directory, "--remount-ro", directory)]
 
 
 @cache

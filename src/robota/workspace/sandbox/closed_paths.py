@@ -64,48 +64,48 @@ def find_closed_paths(root: Path, limits: SearchLimits | None = None) -> ClosedP
     notes: list[str] = []
     if search.unsearched:
         notes.append(f"{search.limit}, so {_named(search.unsearched, root)} read-only for commands")
-    places = {*search.found, *search.unsearched}
-    fitted = fit_into(places, root, limits.mounts)
+    paths = {*search.found, *search.unsearched}
+    fitted = fit_into(paths, root, limits.mounts)
     if root in fitted:
         return ClosedPaths(unprotectable=f"there are more than {limits.mounts} places to protect in it")
-    if joined := fitted - places:
+    if joined := fitted - paths:
         reason = f"there are more than {limits.mounts} places to protect in the workspace"
         notes.append(f"{reason}, so {_named(joined, root)} read-only for commands")
     return ClosedPaths(places=tuple(sorted(fitted)), notes=tuple(notes))
 
 
-def fit_into(places: Collection[Path], root: Path, max_mounts: int) -> set[Path]:
+def fit_into(paths: Collection[Path], root: Path, max_mounts: int) -> set[Path]:
     """The places, with directories instead of what is in them until no more than that many mounts are needed.
 
     Each place needs a mount, and each directory on the way to it. The directory with the most places in it is taken
     first; `root` itself if no other is left.
     """
-    fitted = _outermost(places)
+    fitted = _outermost(paths)
     while len(fitted) > MAX_SINGLE * max_mounts and root not in fitted:  # far too many to choose one by one
-        deepest = max(len(place.parts) for place in fitted)
-        fitted = {place.parent if len(place.parts) == deepest else place for place in fitted}
+        deepest = max(len(path.parts) for path in fitted)
+        fitted = {path.parent if len(path.parts) == deepest else path for path in fitted}
     while len(fitted) + len(_ways(fitted, root)) > max_mounts and root not in fitted:
-        direct = Counter(place.parent for place in fitted)
+        direct = Counter(path.parent for path in fitted)
         parents = (parent for parent in direct if parent != root)
         above = max(parents, key=lambda parent: (direct[parent], len(parent.parts)), default=root)
-        fitted = {place for place in fitted if above not in place.parents} | {above}
+        fitted = {path for path in fitted if above not in path.parents} | {above}
     return fitted
 
 
-def _ways(places: Iterable[Path], root: Path) -> set[Path]:
-    return {parent for place in places for parent in place.parents if root in parent.parents}
+def _ways(paths: Iterable[Path], root: Path) -> set[Path]:
+    return {parent for path in paths for parent in path.parents if root in parent.parents}
 
 
-def _outermost(places: Collection[Path]) -> set[Path]:
-    known = set(places)
-    return {place for place in known if known.isdisjoint(place.parents)}
+def _outermost(paths: Collection[Path]) -> set[Path]:
+    distinct = set(paths)
+    return {path for path in distinct if distinct.isdisjoint(path.parents)}
 
 
-def _named(places: Collection[Path], root: Path) -> str:
-    shown = ", ".join(repr(str(place.relative_to(root))) for place in sorted(places)[:MAX_NAMED])
-    if len(places) == 1:
+def _named(paths: Collection[Path], root: Path) -> str:
+    shown = ", ".join(repr(str(path.relative_to(root))) for path in sorted(paths)[:MAX_NAMED])
+    if len(paths) == 1:
         return f"{shown} is"
-    return f"{shown} are" if len(places) <= MAX_NAMED else f"{shown} and {len(places) - MAX_NAMED} more are"
+    return f"{shown} are" if len(paths) <= MAX_NAMED else f"{shown} and {len(paths) - MAX_NAMED} more are"
 
 
 class _Search:
@@ -121,7 +121,7 @@ class _Search:
 
     def run(self) -> None:
         """Search until the end or a limit."""
-        self.found.update(dict.fromkeys(place for name in PROTECTED_PATHS if really_exists(place := self._root / name)))
+        self.found.update(dict.fromkeys(path for name in PROTECTED_PATHS if really_exists(path := self._root / name)))
         waiting, generated = [str(self._root)], list[str]()
         while waiting or generated:
             directory, is_generated = (waiting.pop(), False) if waiting else (generated.pop(), True)
@@ -173,9 +173,9 @@ class _Search:
             self.found[Path(directory)] = None
             return
         git = Path(directory, GIT)
-        found = (*(() if directory == str(self._root) else (git,)), *git_file_targets(git))
-        inside = (place for place in found if self._real_root in place.parents)
-        self.found.update(dict.fromkeys(place for place in inside if really_exists(place)))
+        git_paths = (*(() if directory == str(self._root) else (git,)), *git_file_targets(git))
+        inside = (path for path in git_paths if self._real_root in path.parents)
+        self.found.update(dict.fromkeys(path for path in inside if really_exists(path)))
 
 
 def _steers(entry: "os.DirEntry[str]") -> bool:

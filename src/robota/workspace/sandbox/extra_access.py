@@ -40,44 +40,48 @@ def problem_with_extra_access(
     """Why the sandbox cannot be opened for this, as text to follow a colon; None if the user can be asked."""
     if not entry.startswith("/"):
         try:
-            found = allowed_host(entry)
+            host = allowed_host(entry)
         except NoHost as error:
             return str(error)
-        return None if isinstance(found, AllowedName) else "a single host name is required"
-    place = Path(entry)
-    if ".." in place.parts or place.resolve() != place or not place.is_dir():
+        return None if isinstance(host, AllowedName) else "a single host name is required"
+    directory = Path(entry)
+    if ".." in directory.parts or directory.resolve() != directory or not directory.is_dir():
         return "it is not a directory, or is reached through a link"
     return (
-        _problem_with_owner(place, root, home)
-        or _problem_with_name(place, home, environment)
-        or _problem_with_content(place)
+        _problem_with_owner(directory, root, home)
+        or _problem_with_name(directory, home, environment)
+        or _problem_with_content(directory)
     )
 
 
 def describe_extra_access(entries: Sequence[str]) -> str:
     """What a command may do with these: `connect to example.com and write in /srv/data`."""
     hosts = ", ".join(entry for entry in entries if not entry.startswith("/"))
-    places = ", ".join(entry for entry in entries if entry.startswith("/"))
-    parts = (f"connect to {hosts}" if hosts else "", f"write in {places}" if places else "")
+    directories = ", ".join(entry for entry in entries if entry.startswith("/"))
+    parts = (f"connect to {hosts}" if hosts else "", f"write in {directories}" if directories else "")
     return " and ".join(part for part in parts if part)
 
 
-def _problem_with_owner(place: Path, root: Path, home: Path | None) -> str | None:
-    is_for_data = any(place.is_relative_to(each) for each in (*FOR_DATA, *((home,) if home else ())))
-    if len(place.parts) < MIN_DEPTH or (OF_THE_SYSTEM.fullmatch(place.parts[1]) and not is_for_data):
+def _problem_with_owner(directory: Path, root: Path, home: Path | None) -> str | None:
+    is_for_data = any(directory.is_relative_to(each) for each in (*FOR_DATA, *((home,) if home else ())))
+    if len(directory.parts) < MIN_DEPTH or (OF_THE_SYSTEM.fullmatch(directory.parts[1]) and not is_for_data):
         return "it belongs to the system, or to another user"
-    if root.is_relative_to(place) or place.is_relative_to(root) or (home is not None and home.is_relative_to(place)):
+    if (
+        root.is_relative_to(directory)
+        or directory.is_relative_to(root)
+        or (home is not None and home.is_relative_to(directory))
+    ):
         return "it is the workspace, the home directory, or a parent of them"
-    repository = next((each for each in (place, *place.parents) if _is_repository(each)), None)
+    repository = next((each for each in (directory, *directory.parents) if _is_repository(each)), None)
     return None if repository is None else f"it is in the repository {str(repository)!r}"
 
 
-def _problem_with_name(place: Path, home: Path | None, environment: Mapping[str, str]) -> str | None:
-    inner = place.relative_to(home) if home is not None and place.is_relative_to(home) else place
+def _problem_with_name(directory: Path, home: Path | None, environment: Mapping[str, str]) -> str | None:
+    inner = directory.relative_to(home) if home is not None and directory.is_relative_to(home) else directory
     named = next((name for name in inner.parts if OBEYED.fullmatch(name.casefold())), None)
     if named is not None:
         return f"programs may run, or take their settings from, what is in {named!r}"
-    searched = next((each for each in _searched(environment) if _overlap(place, each)), None)
+    searched = next((each for each in _searched(environment) if _overlap(directory, each)), None)
     return None if searched is None else f"programs are searched for in {str(searched)!r}"
 
 
@@ -92,14 +96,14 @@ def _overlap(one: Path, other: Path) -> bool:
     return other != Path("/") and (one.is_relative_to(other) or other.is_relative_to(one))
 
 
-def _is_repository(place: Path) -> bool:
-    return may_be_present(place / ".git") or all(may_be_present(place / name) for name in BARE_REPOSITORY)
+def _is_repository(directory: Path) -> bool:
+    return may_be_present(directory / ".git") or all(may_be_present(directory / name) for name in BARE_REPOSITORY)
 
 
-def _problem_with_content(place: Path) -> str | None:
+def _problem_with_content(directory: Path) -> str | None:
     """What in the directory is a program, or is obeyed by one. Large directories are not searched, so not opened."""
     try:
-        for count, entry in enumerate(_entries(place)):
+        for count, entry in enumerate(_entries(directory)):
             if count >= MAX_ENTRIES:
                 return f"it contains more than {MAX_ENTRIES:,} files, too many to check them"
             if _is_program(entry) or _is_obeyed(entry.name.casefold()):
@@ -118,8 +122,8 @@ def _is_obeyed(name: str) -> bool:
     return OBEYED.fullmatch(name) is not None or PROTECTED.match(name) is not None
 
 
-def _entries(place: Path) -> Iterator["os.DirEntry[str]"]:
-    waiting = [str(place)]
+def _entries(directory: Path) -> Iterator["os.DirEntry[str]"]:
+    waiting = [str(directory)]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:

@@ -57,7 +57,7 @@ def _copy(directories: GitDirectories, border: Border) -> GitDataCopy:
     if border.user_directory is None:
         raise NotCopied("there is no directory for the copy that commands cannot write")
     hidden = (*border.home.areas, *border.home.hidden, *border.kept_from_model)
-    for place in hidden:
-        if place.is_relative_to(directories.own) or place.is_relative_to(directories.common):
-            raise NotCopied(f"{str(place)!r} in it is hidden from commands")
+    for path in hidden:
+        if path.is_relative_to(directories.own) or path.is_relative_to(directories.common):
+            raise NotCopied(f"{str(path)!r} in it is hidden from commands")
     return GitDataCopy(directories, border.user_directory, border.kept_from_model)

@@ -17,11 +17,11 @@ ONLY_DATA: Final = frozenset({"objects", "refs", "logs", "lfs"})
 MAX_ENTRIES: Final = 20_000
 
 
-def hard_link_problem(places: Iterable[Path]) -> str:
+def hard_link_problem(paths: Iterable[Path]) -> str:
     """Why these files and directories cannot be protected from writes by another name; empty if they can."""
     left = MAX_ENTRIES
-    for place in places:
-        for file in _files(place):
+    for path in paths:
+        for file in _files(path):
             left -= 1
             if left < 0:
                 return f"there are more than {MAX_ENTRIES:,} protected files to check for hard links"
@@ -35,14 +35,14 @@ def hard_link_problem(places: Iterable[Path]) -> str:
     return ""
 
 
-def _files(place: Path) -> Iterator[Path]:
+def _files(path: Path) -> Iterator[Path]:
     try:
-        is_directory = stat.S_ISDIR(place.lstat().st_mode)
+        is_directory = stat.S_ISDIR(path.lstat().st_mode)
     except OSError:
         is_directory = False  # the caller finds out why
     if not is_directory:
-        yield place
+        yield path
         return
-    for directory, names, files in os.walk(place, onerror=raise_if_exhausted):
+    for directory, names, files in os.walk(path, onerror=raise_if_exhausted):
         names[:] = [name for name in names if name not in ONLY_DATA or ".git" not in Path(directory).parts]
         yield from (Path(directory, name) for name in files)

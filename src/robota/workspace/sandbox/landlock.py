@@ -32,7 +32,7 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     """Wrap a command. Weaker than bubblewrap: it protects neither single names in the workspace nor other processes."""
     resources = ExitStack()
     # Not by path: a link that leads elsewhere could be there by now.
-    held = (border.held_root.descriptor, *(held_opening(place, resources) for place in border.writable))
+    held = (border.held_root.descriptor, *(held_opening(path, resources) for path in border.writable))
     has_network = border.network is Network.MACHINE
     sockets = Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX
     # Landlock restricts what files contain, not to whom they belong, nor memory that programs share.
@@ -41,7 +41,7 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     terminals = () if _has_open_terminal() else (TERMINALS,)
     devices = (*(DEVICES / name for name in HARMLESS_DEVICES), *terminals)
     home = border.home
-    hidden = (*home.areas, *(place for place in home.hidden if mode_of(place)), DEVICES)
+    hidden = (*home.areas, *(path for path in home.hidden if mode_of(path)), DEVICES)
     options = [
         *_each("--writable", (border.temporary, SHARED_MEMORY)),
         *(word for descriptor in held for word in ("--held", str(descriptor))),
@@ -85,5 +85,5 @@ def _each(option: str, values: Iterable[Path]) -> list[str]:
     return [word for value in values for word in (option, os.path.realpath(value))]
 
 
-def _outermost(places: Sequence[Path]) -> list[Path]:
-    return [place for place in places if not any(other in place.parents for other in places)]
+def _outermost(paths: Sequence[Path]) -> list[Path]:
+    return [path for path in paths if not any(other in path.parents for other in paths)]

@@ -183,14 +183,14 @@ def everything_but(hidden: list[str]) -> list[str]:
     """Files and directories that together cover the whole file system except `hidden`. Links are skipped."""
     on_the_way = {path[:end] or "/" for path in hidden for end, letter in enumerate(path) if letter == "/"}
     not_whole = on_the_way.union(hidden)
-    places: list[str] = []
+    paths: list[str] = []
     for directory in on_the_way:
         try:
             with os.scandir(directory) as entries:
-                places += [entry.path for entry in entries if entry.path not in not_whole and not entry.is_symlink()]
+                paths += [entry.path for entry in entries if entry.path not in not_whole and not entry.is_symlink()]
         except OSError:
             pass  # no rule for what cannot be listed, so it stays closed
-    return places
+    return paths
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:

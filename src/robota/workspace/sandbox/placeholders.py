@@ -96,68 +96,68 @@ class _PlaceholderPool:
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
-    def ensure(self, place: Path) -> bool:
+    def ensure(self, path: Path) -> bool:
         """Create a placeholder if nothing exists there; returns whether it is a placeholder now."""
         try:
-            around = self._directory_of(place)
+            around = self._directory_of(path)
         except OSError as error:
             raise_if_exhausted(error)
             return False
-        if presence_of(place.name, around) is not Presence.ABSENT:
-            return is_placeholder(place.name, around)
+        if presence_of(path.name, around) is not Presence.ABSENT:
+            return is_placeholder(path.name, around)
         while self._directory is not None and self._names:
             name = self._names.pop()
             # Another command may have taken it, another program put a file into it, or it cannot be moved here.
             with suppress(OSError):
                 if is_placeholder(name, self._directory):
-                    os.rename(name, place.name, src_dir_fd=self._directory, dst_dir_fd=around)
-                    return _is_marked(place.name, around)
-        return _make(place.name, around)
+                    os.rename(name, path.name, src_dir_fd=self._directory, dst_dir_fd=around)
+                    return _is_marked(path.name, around)
+        return _make(path.name, around)
 
-    def could_be_created(self, place: Path) -> bool:
+    def could_be_created(self, path: Path) -> bool:
         """Whether a command could create a name that is not blocked: it can change the mode of our directory."""
         try:
-            around = self._directory_of(place)
+            around = self._directory_of(path)
         except PermissionError:
             return False  # see `workspace_mounts` for directories that we cannot look into
         except OSError as error:
             raise_if_exhausted(error)
             return True  # such as a link that was put in place of a directory
-        if presence_of(place.name, around) is Presence.PRESENT:
+        if presence_of(path.name, around) is Presence.PRESENT:
             return False
         try:
             return os.fstat(around).st_uid == os.geteuid() or os.access(".", os.W_OK, dir_fd=around)
         except OSError:
             return True
 
-    def safe_remove(self, place: Path, *, was_empty: bool) -> None:
+    def safe_remove(self, path: Path, *, was_empty: bool) -> None:
         """Move it to the pool, or remove it, if it is still empty; else leave it."""
         with suppress(OSError):
-            around = self._directory_of(place)
+            around = self._directory_of(path)
             # Whatever fills a directory takes the mark away.
-            if not (_is_marked(place.name, around) if was_empty else is_placeholder(place.name, around)):
+            if not (_is_marked(path.name, around) if was_empty else is_placeholder(path.name, around)):
                 return
-            if self._directory is None or not self._move_to_pool(place.name, around, self._directory):
-                os.rmdir(place.name, dir_fd=around)
+            if self._directory is None or not self._move_to_pool(path.name, around, self._directory):
+                os.rmdir(path.name, dir_fd=around)
 
-    def _directory_of(self, place: Path) -> int:
+    def _directory_of(self, path: Path) -> int:
         """A descriptor of the directory that the place is in."""
-        if place.parent not in self._around:
-            descriptor = walk_to_directory(self._top.descriptor, str(place.parent.relative_to(self._top.path)))
+        if path.parent not in self._around:
+            descriptor = walk_to_directory(self._top.descriptor, str(path.parent.relative_to(self._top.path)))
             self._opened.callback(os.close, descriptor)
-            self._around[place.parent] = descriptor
-        return self._around[place.parent]
+            self._around[path.parent] = descriptor
+        return self._around[path.parent]
 
-    def _move_to_pool(self, place: str, around: int, directory: int) -> bool:
+    def _move_to_pool(self, blocked_name: str, around: int, directory: int) -> bool:
         name = next(self._free_names, None)
         if name is None:
             return False
         try:
-            os.rename(place, name, src_dir_fd=around, dst_dir_fd=directory)
+            os.rename(blocked_name, name, src_dir_fd=around, dst_dir_fd=directory)
         except OSError:
             return False
         if not _is_marked(name, directory):  # another program put a file into it at this moment
-            os.rename(name, place, src_dir_fd=directory, dst_dir_fd=around)
+            os.rename(name, blocked_name, src_dir_fd=directory, dst_dir_fd=around)
         return True
 
 
@@ -185,17 +185,17 @@ def remove_abandoned(names: Sequence[str], held_root: HeldRoot) -> None:
                 os.rmdir(name, dir_fd=top)
 
 
-def is_placeholder(place: str | Path, directory: int | None = None) -> bool:
+def is_placeholder(path: str | Path, directory: int | None = None) -> bool:
     """Whether this is an empty directory that blocks a missing name while a command runs.
 
     The mark alone proves nothing: an archive can bring a link or a full directory with any modification time. A
-    relative `place` is in the open `directory`.
+    relative `path` is in the open `directory`.
     """
     try:
-        status = os.stat(place, dir_fd=directory, follow_symlinks=False)
+        status = os.stat(path, dir_fd=directory, follow_symlinks=False)
         if status.st_mtime != MARK_S:
             return False
-        descriptor = os.open(place, DIRECTORY_FLAGS, dir_fd=directory)
+        descriptor = os.open(path, DIRECTORY_FLAGS, dir_fd=directory)
     except (OSError, ValueError):
         return False
     try:
@@ -207,10 +207,10 @@ def is_placeholder(place: str | Path, directory: int | None = None) -> bool:
         os.close(descriptor)
 
 
-def _is_marked(place: str | Path, directory: int | None = None) -> bool:
+def _is_marked(path: str | Path, directory: int | None = None) -> bool:
     """Whether a placeholder, which was empty, is still one. Opening and listing it takes ten times as long."""
     try:
-        return os.stat(place, dir_fd=directory, follow_symlinks=False).st_mtime == MARK_S
+        return os.stat(path, dir_fd=directory, follow_symlinks=False).st_mtime == MARK_S
     except (OSError, ValueError):
         return False
 
@@ -274,9 +274,9 @@ def _open_pool(top: int) -> int | None:
 
 
 @contextmanager
-def _opened(place: str | Path, directory: int | None = None) -> Iterator[int]:
-    """A descriptor of a directory, which must not be a link; a relative `place` is in the open `directory`."""
-    descriptor = os.open(place, DIRECTORY_FLAGS, dir_fd=directory)
+def _opened(path: str | Path, directory: int | None = None) -> Iterator[int]:
+    """A descriptor of a directory, which must not be a link; a relative `path` is in the open `directory`."""
+    descriptor = os.open(path, DIRECTORY_FLAGS, dir_fd=directory)
     try:
         yield descriptor
     finally:

@@ -37,9 +37,9 @@ class PortForwarding:
 
     async def new_ports(self) -> tuple[int, ...]:
         """The listening ports that no earlier call returned."""
-        found = [port for port in await self.listening_ports() if port not in self._named]
-        self._named.update(found)
-        return tuple(found)
+        ports = [port for port in await self.listening_ports() if port not in self._named]
+        self._named.update(ports)
+        return tuple(ports)
 
     async def forward(self, port: int) -> int:
         """Forward a local port to the port inside; returns it: the same number, unless it is in use. `OSError`."""

@@ -44,9 +44,9 @@ def find_submodules(root: Path) -> SubmodulePlaces:
     if (root / GIT).is_symlink():
         return SubmodulePlaces(unprotectable="'.git' is a link, which a command could replace")
     try:
-        for place in (root, *root.parents):
-            if really_exists(place / GIT):
-                search.visit(place)
+        for directory in (root, *root.parents):
+            if really_exists(directory / GIT):
+                search.visit(directory)
                 break
     except UnreadableIndex as problem:
         return SubmodulePlaces(unprotectable=str(problem))
@@ -75,18 +75,18 @@ def bare_repository_names(root: Path) -> tuple[Path, ...]:
     return (root / "commondir", root / ("HEAD" if really_exists(root / "refs") else "refs"))
 
 
-def exists(place: Path) -> bool:
+def exists(path: Path) -> bool:
     """Whether it exists, following links."""
     try:
-        place.stat()
+        path.stat()
     except (OSError, ValueError):
         return False
     return True
 
 
-def really_exists(place: Path) -> bool:
+def really_exists(path: Path) -> bool:
     """Whether it exists and is not a placeholder."""
-    return exists(place) and not is_placeholder(place)
+    return exists(path) and not is_placeholder(path)
 
 
 class _SubmoduleSearch:
@@ -106,52 +106,52 @@ class _SubmoduleSearch:
         directory = git if _is_directory(git) else next(iter(git_file_targets(git)), Path(os.path.realpath(git)))
         worktree = _worktree(directory, repository)
         for name in read_gitlinks(directory):
-            place = worktree / name
-            if ".." in place.parts or place == self._root or not place.is_relative_to(self._root):
+            submodule = worktree / name
+            if ".." in submodule.parts or submodule == self._root or not submodule.is_relative_to(self._root):
                 continue
             self.count += 1
             if self.count > MAX_SUBMODULES:
                 return
-            self._protect(place)
+            self._protect(submodule)
 
-    def _protect(self, place: Path) -> None:
-        way = [parent for parent in reversed(place.parents) if parent.is_relative_to(self._root)][1:]
-        for each in (*way, place):
+    def _protect(self, submodule: Path) -> None:
+        way = [parent for parent in reversed(submodule.parents) if parent.is_relative_to(self._root)][1:]
+        for each in (*way, submodule):
             if not _is_directory(each) or is_placeholder(each):
                 self._protect_missing(each)
                 return
-            if each != place:
+            if each != submodule:
                 self.pinned[each] = None
-        git = place / GIT
+        git = submodule / GIT
         if git.is_symlink():
-            self.read_only[place] = None  # nothing can be mounted on a link, so its directory must not change
+            self.read_only[submodule] = None  # nothing can be mounted on a link, so its directory must not change
         elif really_exists(git):
-            self.pinned[place] = None
+            self.pinned[submodule] = None
             self.read_only[git] = None
-        elif _is_empty(place):
-            self.read_only[place] = None
+        elif _is_empty(submodule):
+            self.read_only[submodule] = None
         else:
-            self.pinned[place] = None
+            self.pinned[submodule] = None
             self.kept_free[git] = None
         if really_exists(git):
-            self.visit(place)
+            self.visit(submodule)
 
-    def _protect_missing(self, place: Path) -> None:
-        """Protect `place`, a submodule or one of its parents, which is not a directory."""
-        if presence_of(place) is Presence.ABSENT or is_placeholder(place):
-            self.kept_free[place] = None
-        elif not place.is_symlink():
-            self.read_only[place] = None
-        elif place.parent == self._root:
-            self.unprotectable = f"{place.name!r} is a link in place of a submodule"
+    def _protect_missing(self, submodule: Path) -> None:
+        """Protect `submodule`, a submodule or one of its parents, which is not a directory."""
+        if presence_of(submodule) is Presence.ABSENT or is_placeholder(submodule):
+            self.kept_free[submodule] = None
+        elif not submodule.is_symlink():
+            self.read_only[submodule] = None
+        elif submodule.parent == self._root:
+            self.unprotectable = f"{submodule.name!r} is a link in place of a submodule"
         else:
-            self.read_only[place.parent] = None
+            self.read_only[submodule.parent] = None
 
 
-def _worktree(git_directory: Path, place: Path) -> Path:
+def _worktree(git_directory: Path, submodule: Path) -> Path:
     """The working tree of a repository: from its `core.worktree` setting, else the parent of its `.git`."""
     setting = WORKTREE_SETTING.search(_beginning(git_directory / "config"))
-    return place if setting is None else Path(os.path.realpath(git_directory / setting[1]))
+    return submodule if setting is None else Path(os.path.realpath(git_directory / setting[1]))
 
 
 def git_file_targets(git: Path) -> tuple[Path, ...]:
@@ -181,17 +181,17 @@ def _beginning(file: Path) -> str:
         os.close(descriptor)
 
 
-def _is_directory(place: Path) -> bool:
+def _is_directory(path: Path) -> bool:
     """Whether it is a directory and not a link, which could point anywhere."""
     try:
-        return stat.S_ISDIR(place.stat(follow_symlinks=False).st_mode)
+        return stat.S_ISDIR(path.stat(follow_symlinks=False).st_mode)
     except (OSError, ValueError):
         return False
 
 
-def _is_file(place: Path) -> bool:
+def _is_file(path: Path) -> bool:
     try:
-        return stat.S_ISREG(place.stat(follow_symlinks=False).st_mode)
+        return stat.S_ISREG(path.stat(follow_symlinks=False).st_mode)
     except (OSError, ValueError):
         return False
 

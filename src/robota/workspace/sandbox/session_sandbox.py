@@ -86,7 +86,7 @@ class SessionSandbox:
         self._session_network: SessionNetwork | None = None
         self._ports: PortForwarding | None = None
         self._on_detected: Callable[[str, str], None] = lambda kind, reason: None
-        self._on_reached: Callable[[str], None] = lambda place: None
+        self._on_reached: Callable[[str], None] = lambda host: None
         self._on_left_over: Callable[[str], None] = lambda message: None
         self._find_kept: Callable[[], tuple[str, ...] | None] = tuple
         self._kept: tuple[Path, ...] | None = None
@@ -168,7 +168,7 @@ class SessionSandbox:
         from robota.workspace.sandbox.home.missed_places import missed_places
 
         border = self.backend.border
-        return missed_places(output, border.home.areas, lambda place: is_visible(place, border), self._home)
+        return missed_places(output, border.home.areas, lambda path: is_visible(path, border), self._home)
 
     def _refuse_in_a_home(self) -> None:
         """Commands could change what programs run when the user logs in, and read everything that is theirs."""
@@ -208,7 +208,7 @@ class SessionSandbox:
         from robota.workspace.files.path_status import may_be_present
 
         border = self.backend.border
-        if all(may_be_present(place) for place in border.closed_paths):
+        if all(may_be_present(path) for path in border.closed_paths):
             return
         from robota.workspace.sandbox.border import searched_again
 
@@ -223,17 +223,17 @@ class SessionSandbox:
         """The paths to hide, found again if one was moved; with many of them, whole directories."""
         from robota.workspace.files.path_status import may_be_present
 
-        if self._kept is None or not all(may_be_present(place) for place in self._kept):
+        if self._kept is None or not all(may_be_present(path) for path in self._kept):
             from robota.workspace.sandbox.closed_paths import fit_into
 
-            found, root = self._find_kept(), self._held_root.path
-            if found is None:
+            kept, root = self._find_kept(), self._held_root.path
+            if kept is None:
                 raise CommandNotStarted(NOT_SEARCHED)
-            places = {root / place for place in found}
-            fitted = fit_into(places, root, MAX_HIDDEN)
+            paths = {root / path for path in kept}
+            fitted = fit_into(paths, root, MAX_HIDDEN)
             if root in fitted:
                 raise CommandNotStarted(TOO_MANY_HIDDEN)
-            if whole := sorted(str(place.relative_to(root)) for place in fitted - places):
+            if whole := sorted(str(path.relative_to(root)) for path in fitted - paths):
                 self._on_detected(self.backend.kind, HIDDEN_AS_A_WHOLE.format(", ".join(map(repr, whole))))
             self._kept = tuple(sorted(fitted))
         return self._kept

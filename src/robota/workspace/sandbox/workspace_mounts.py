@@ -95,14 +95,14 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
     resources.callback(placeholders.release)
     is_read_only = bool(border.unprotectable or submodules.unprotectable or placeholders.unblocked)
     # Paths are text here: this runs for every command, and `Path` takes longer than opening the files.
-    wanted = dict.fromkeys(map(str, (*border.kept_from_model, *border.home.hidden, *hidden)), MountKind.HIDDEN)
+    kinds = dict.fromkeys(map(str, (*border.kept_from_model, *border.home.hidden, *hidden)), MountKind.HIDDEN)
     if not is_read_only:
-        wanted = {**_protected(border, submodules, placeholders.standing, names), **wanted}
+        kinds = {**_protected(border, submodules, placeholders.standing, names), **kinds}
     held = resources.enter_context(ExitStack())
-    tops = {border.root: root, **{place: held_opening(place, held) for place in border.writable}}
+    tops = {border.root: root, **{directory: held_opening(directory, held) for directory in border.writable}}
     planned: list[PlannedMount] = []
     for top, descriptor in tops.items():
-        plan = _MountPlan(top, descriptor, wanted)
+        plan = _MountPlan(top, descriptor, kinds)
         held.callback(plan.close)
         # Nothing in a read-only workspace needs a pin, which would be writable.
         planned += [mount for mount in plan.mounts if not (is_read_only and top == border.root and mount.is_pin)]
@@ -143,14 +143,14 @@ def _protected(
 class _MountPlan:
     """The mounts beneath one directory, the outer ones first. Holds descriptors until `close`."""
 
-    def __init__(self, top: Path, descriptor: int, wanted: Mapping[str, MountKind]) -> None:
-        """Of the `wanted` places, those beneath `top`. What is missing, or behind a link by now, is left out."""
+    def __init__(self, top: Path, descriptor: int, kinds: Mapping[str, MountKind]) -> None:
+        """Of the paths in `kinds`, those beneath `top`. What is missing, or behind a link by now, is left out."""
         self._mounts: dict[str, PlannedMount] = {}
         self._top, self._descriptor = str(top), descriptor
         try:
-            for place, kind in sorted(wanted.items()):  # a directory before what is in it
-                if place.startswith(f"{self._top}/"):
-                    self._add(place, kind)
+            for path, kind in sorted(kinds.items()):  # a directory before what is in it
+                if path.startswith(f"{self._top}/"):
+                    self._add(path, kind)
         except BaseException:
             self.close()
             raise
@@ -172,9 +172,9 @@ class _MountPlan:
         above, path = self._descriptor, self._top
         for name in end.removeprefix(f"{path}/").split("/"):
             path = f"{path}/{name}"
-            known = self._mounts.get(path)
+            planned = self._mounts.get(path)
             try:
-                mount = known or self._opened(path, kind if path == end else MountKind.PIN, above)
+                mount = planned or self._opened(path, kind if path == end else MountKind.PIN, above)
             except PermissionError:
                 self._close_off(path.rpartition("/")[0], kind)
                 return
@@ -222,23 +222,23 @@ def _leads_on(mount: PlannedMount, kind: MountKind) -> bool:
             assert_never(mount.kind)
 
 
-def held_opening(place: Path, resources: ExitStack) -> int:
+def held_opening(directory: Path, resources: ExitStack) -> int:
     """A descriptor of a directory outside the workspace that a command may write to. No link may lead there."""
     try:
-        descriptor = _open_directory(place)
+        descriptor = _open_directory(directory)
     except OSError as error:
         raise_if_exhausted(error)
         raise CommandNotStarted(
-            f"The command was not run: {str(place)!r}, which was opened for it, is not a directory any more, or is "
+            f"The command was not run: {str(directory)!r}, which was opened for it, is not a directory any more, or is "
             "reached through a link."
         ) from error
     resources.callback(os.close, descriptor)
     return descriptor
 
 
-def _open_directory(place: Path) -> int:
-    descriptor = os.open(place.anchor, LOOKING)
-    for name in place.parts[1:]:
+def _open_directory(directory: Path) -> int:
+    descriptor = os.open(directory.anchor, LOOKING)
+    for name in directory.parts[1:]:
         try:
             deeper = os.open(name, LOOKING | os.O_DIRECTORY, dir_fd=descriptor)
         finally:

@@ -44,10 +44,10 @@ class ConfinedLines:
         self._path = self._descriptor = None
 
     def _opened(self, path: str) -> int | None:
-        place = self._root / path
+        absolute = self._root / path
         try:
-            with directory_beneath(self._root, place.parent, best_opener()) as directory:
-                return os.open(place.name, READ, dir_fd=directory)
+            with directory_beneath(self._root, absolute.parent, best_opener()) as directory:
+                return os.open(absolute.name, READ, dir_fd=directory)
         except OSError:
             return None
 

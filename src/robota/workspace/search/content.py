@@ -81,14 +81,14 @@ async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) ->
     return collected
 
 
-def check_place(root: Path, place: Path, is_ignored: Callable[[str], bool]) -> None:
+def check_place(root: Path, path: Path, is_ignored: Callable[[str], bool]) -> None:
     """Raise unless the place is a directory or a regular file; reading a pipe would block."""
-    shown = str(place.relative_to(root))
-    if place != root and is_ignored(shown):
+    shown = str(path.relative_to(root))
+    if path != root and is_ignored(shown):
         raise Ignored(f"{shown!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched.")
-    if not place.exists():
+    if not path.exists():
         raise Missing(f"{shown!r} does not exist. Nothing was searched.")
-    if not place.is_dir() and not place.is_file():
+    if not path.is_dir() and not path.is_file():
         raise NotARegularFile(f"{shown!r} is neither a directory nor a regular file. Nothing was searched.")
 
 
@@ -96,7 +96,7 @@ def visibility_options(root: Path, *, hidden: bool) -> list[str]:
     """Options for a run in `root` that skip files that git ignores, and hidden ones unless `hidden`."""
     options = ["--hidden", "--glob=!**/.git"] if hidden else []
     rules = [KEPT_FROM_THE_MODEL]
-    if not any((place / ".git").exists() for place in (root, *root.parents)):
+    if not any((directory / ".git").exists() for directory in (root, *root.parents)):
         # Outside a repository, ignore files of the workspace apply, but none of the directories above it.
         options += ["--no-require-git", "--no-ignore-parent"]
         rules.append(LEFT_OUT_OF_LISTINGS)
@@ -111,9 +111,9 @@ def name_options(pattern: PathPattern) -> list[str]:
     return [*(f"--type-add={WANTED}:{name}" for name in pattern.names), f"--type={WANTED}"]
 
 
-def argument(root: Path, place: Path) -> str:
+def argument(root: Path, path: Path) -> str:
     """The place as an argument of a run in `root`, which cannot be mistaken for an option."""
-    return "." if place == root else f"./{place.relative_to(root)}"
+    return "." if path == root else f"./{path.relative_to(root)}"
 
 
 def tidy(path: str) -> str:
@@ -150,15 +150,17 @@ def _arguments(root: Path, query: Query, *, in_order: bool) -> list[str]:
 
 
 def _why_failed(query: Query, end: RipgrepEnd) -> str:
-    said = end.errors.removeprefix("rg: ") or "ripgrep ended without an answer"
-    if "regex" in said and "look-around" in said:
-        said = "look-around is not supported"
-    elif "unrecognized file type" in said:
+    message = end.errors.removeprefix("rg: ") or "ripgrep ended without an answer"
+    if "regex" in message and "look-around" in message:
+        message = "look-around is not supported"
+    elif "unrecognized file type" in message:
         return (
             f"There is no file type {query.file_type!r}. Nothing was searched. Use a short name such as py, js, ts, "
             "rust, go, java, md, json or yaml, or give a file_pattern instead."
         )
-    return f"The search could not be made: {said}\nNothing was searched. Correct the regex (Rust syntax) and try again."
+    return (
+        f"The search could not be made: {message}\nNothing was searched. Correct the regex (Rust syntax) and try again."
+    )
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -241,11 +243,11 @@ class _Collector:
         self._confined.close()
 
     def take(self, record: bytes) -> bool:
-        said = _decoder.decode(record)
-        if isinstance(said, _Match | _Context):
-            return self._take_line(said.data, is_match=isinstance(said, _Match))
-        if isinstance(said, _Summary):
-            self.searched = said.data.stats.searches
+        message = _decoder.decode(record)
+        if isinstance(message, _Match | _Context):
+            return self._take_line(message.data, is_match=isinstance(message, _Match))
+        if isinstance(message, _Summary):
+            self.searched = message.data.stats.searches
         return True
 
     def found(self, end: RipgrepEnd) -> ContentSearchResult:
@@ -279,22 +281,22 @@ class _Collector:
 
     def _overlong_match(self, beginning: bytes) -> list[str]:
         """The path of an overlong match, from the beginning of its record, if it is wanted."""
-        found = BEGINNING_OF_MATCH.match(beginning)
-        if found is None:
+        match = BEGINNING_OF_MATCH.match(beginning)
+        if match is None:
             return []
         try:
-            path = msgspec.json.decode(found[1], type=_Text).as_path
+            path = msgspec.json.decode(match[1], type=_Text).as_path
         except msgspec.DecodeError:
             return []
         return [tidy(path)] if self._is_wanted(path) else []
 
     def _is_wanted(self, path: str) -> bool:
-        known = self._wanted.get(path)
-        if known is None:
+        is_wanted = self._wanted.get(path)
+        if is_wanted is None:
             pattern = self._query.pattern
             fits = pattern is None or pattern.matches(tidy(path.removeprefix(self._base)))
-            known = self._wanted[path] = fits and not self._is_ignored(tidy(path))
-        return known
+            is_wanted = self._wanted[path] = fits and not self._is_ignored(tidy(path))
+        return is_wanted
 
 
 def _cut(line: str, match_start: int) -> str:

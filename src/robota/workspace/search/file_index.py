@@ -81,16 +81,16 @@ class _Lines:
         likely = ~0
         for letter in set(query):
             likely &= self._flags(letter)
-        for place in re.finditer(YES, likely.to_bytes(len(self.texts), "little")):
-            if in_order.match(self.texts[place.start()]):
-                yield place.start()
+        for match in re.finditer(YES, likely.to_bytes(len(self.texts), "little")):
+            if in_order.match(self.texts[match.start()]):
+                yield match.start()
 
-    def _found(self, wanted: str) -> Iterator[int]:
-        place = self._joined.find(wanted)
-        while place >= 0:
-            number = bisect_right(self._starts, place + wanted.startswith("\n")) - 1
+    def _found(self, needle: str) -> Iterator[int]:
+        offset = self._joined.find(needle)
+        while offset >= 0:
+            number = bisect_right(self._starts, offset + needle.startswith("\n")) - 1
             yield number
-            place = self._joined.find(wanted, self._starts[number + 1] - 1)
+            offset = self._joined.find(needle, self._starts[number + 1] - 1)
 
     def _flags(self, letter: str) -> int:
         """A byte per text: whether it contains the letter. Cached for the next query, often one letter longer."""
@@ -110,8 +110,8 @@ def _by_depth(files: Iterable[str]) -> list[str]:
             entry, parent = f"{parent}/", os.path.dirname(parent)  # noqa: PTH120
         entries.setdefault(parent, []).append(entry)
     # Entries of the root have no slash; entries of sibling directories have the same number of slashes.
-    places = sorted(entries, key=lambda place: (place.count("/") + bool(place), place))
-    return [entry for place in places for entry in sorted(entries[place])]
+    directories = sorted(entries, key=lambda directory: (directory.count("/") + bool(directory), directory))
+    return [entry for directory in directories for entry in sorted(entries[directory])]
 
 
 def _lowered(path: str) -> str:

@@ -69,18 +69,18 @@ class FileList:
 
     async def _list(self) -> None:
         begun = self._clock()
-        found = self._found = []
+        paths = self._found = []
 
         def take(record: bytes) -> bool:
-            found.append(tidy(os.fsdecode(record)))
-            if len(found) % YIELD_EVERY == 0:
+            paths.append(tidy(os.fsdecode(record)))
+            if len(paths) % YIELD_EVERY == 0:
                 time.sleep(0)
-            return len(found) < MAX_FILES
+            return len(paths) < MAX_FILES
 
         options = ["--files", "--null", *visibility_options(self._root, hidden=True)]
         try:
             await run_ripgrep([*options, "--", "."], self._root, take, separator=b"\0")
-            self._index = await asyncio.to_thread(FileIndex, found)
+            self._index = await asyncio.to_thread(FileIndex, paths)
         except (FileProblem, OSError):
             # Without ripgrep, or if the directory was removed, the list is empty.
             self._index = FileIndex(())

@@ -26,16 +26,16 @@ class FoundNames(msgspec.Struct, frozen=True, kw_only=True):
 
 async def find_names(
     root: Path,
-    place: Path,
+    directory: Path,
     pattern: PathPattern,
     is_ignored: Callable[[str], bool],
     limit: int,
     *,
     max_files: int = MAX_INSPECTED,
 ) -> FoundNames:
-    """The files in the directory `place`, a resolved path below `root`, that match the pattern."""
-    check_place(root, place, is_ignored)
-    base = f"{argument(root, place)}/"
+    """The files in the directory `directory`, a resolved path below `root`, that match the pattern."""
+    check_place(root, directory, is_ignored)
+    base = f"{argument(root, directory)}/"
     matching: list[str] = []
     looked_at = 0
     is_enough = pattern.is_about_names  # then ripgrep has done the matching already
@@ -49,7 +49,7 @@ async def find_names(
         return looked_at < max_files
 
     options = ["--files", "--null", *visibility_options(root, hidden=pattern.wants_hidden), *name_options(pattern)]
-    end = await run_ripgrep([*options, "--", argument(root, place)], root, take, separator=b"\0")
+    end = await run_ripgrep([*options, "--", argument(root, directory)], root, take, separator=b"\0")
     if not looked_at and end.errors:
         raise SearchFailed(f"The files could not be listed: {end.errors}")
     newest = await asyncio.to_thread(_newest_first, root, matching)

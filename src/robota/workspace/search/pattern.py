@@ -70,19 +70,19 @@ class _Segment:
 
 def _fits(segments: Sequence[_Segment], parts: Sequence[str]) -> bool:
     """Match with backtracking to the last `**` only: what an earlier one could match, the last one can match too."""
-    at = place = 0
+    at = in_name = 0
     deep = -1
     resumed_at = 0
-    while place < len(parts):
+    while in_name < len(parts):
         if at < len(segments) and segments[at].is_deep:
-            deep, resumed_at = at, place
+            deep, resumed_at = at, in_name
             at += 1
-        elif at < len(segments) and segments[at].fits(parts[place]):
+        elif at < len(segments) and segments[at].fits(parts[in_name]):
             at += 1
-            place += 1
+            in_name += 1
         elif deep >= 0:
             resumed_at += 1
-            at, place = deep + 1, resumed_at
+            at, in_name = deep + 1, resumed_at
         else:
             return False
     return all(segment.is_deep for segment in segments[at:])
@@ -106,37 +106,37 @@ def _expanded(text: str) -> list[str]:
     return list(dict.fromkeys(alternatives))
 
 
-def _sequence(text: str, place: int, depth: int) -> tuple[list[str], int]:
-    """Expand the text from `place` to its end or, inside braces, to a comma or the closing brace."""
+def _sequence(text: str, index: int, depth: int) -> tuple[list[str], int]:
+    """Expand the text from `index` to its end or, inside braces, to a comma or the closing brace."""
     made = [""]
-    while place < len(text) and not (depth and text[place] in ",}"):
-        if text[place] == "{":
-            options, place = _choice(text, place + 1, depth + 1)
-        elif text[place] == "[":
-            end = text.find("]", place + 2) + 1
+    while index < len(text) and not (depth and text[index] in ",}"):
+        if text[index] == "{":
+            options, index = _choice(text, index + 1, depth + 1)
+        elif text[index] == "[":
+            end = text.find("]", index + 2) + 1
             if not end:
                 raise _invalid(text, "a '[' is not closed")
-            options, place = [text[place:end]], end
+            options, index = [text[index:end]], end
         else:
-            options, place = [text[place]], place + 1
+            options, index = [text[index]], index + 1
         if len(made) * len(options) > MAX_ALTERNATIVES:
             raise _invalid(text, f"its braces stand for more than {MAX_ALTERNATIVES} patterns")
         made = [before + option for before in made for option in options]
-    return made, place
+    return made, index
 
 
-def _choice(text: str, place: int, depth: int) -> tuple[list[str], int]:
+def _choice(text: str, index: int, depth: int) -> tuple[list[str], int]:
     if depth > MAX_DEPTH:
         raise _invalid(text, f"its braces are nested more than {MAX_DEPTH} deep")
     options: list[str] = []
     while True:
-        more, place = _sequence(text, place, depth)
+        more, index = _sequence(text, index, depth)
         options += more
-        if place == len(text):
+        if index == len(text):
             raise _invalid(text, "a '{' is not closed")
-        place += 1
-        if text[place - 1] == "}":
-            return options, place
+        index += 1
+        if text[index - 1] == "}":
+            return options, index
 
 
 def _invalid(text: str, problem: str) -> InvalidPattern:

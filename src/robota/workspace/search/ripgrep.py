@@ -137,5 +137,5 @@ def _read(process: "Popen[bytes]", records: _Records) -> RipgrepEnd:
                     errors += data[: MAX_ERROR_BYTES - len(errors)]
         if records.was_stopped:
             process.kill()
-    said = errors.decode("utf-8", "replace").strip()
-    return RipgrepEnd(was_stopped=records.was_stopped, errors=said, overlong=tuple(records.overlong))
+    message = errors.decode("utf-8", "replace").strip()
+    return RipgrepEnd(was_stopped=records.was_stopped, errors=message, overlong=tuple(records.overlong))

@@ -22,11 +22,11 @@ def unhidden_names(root: str, start: str, below: Sequence[str]) -> tuple[str, ..
     """
     parts = [] if start == "." else start.split("/")
     above = ["/".join([*parts[:count], name]) for count in range(len(parts)) for name in IGNORE_FILES]
-    found = [path for path in below if path.rpartition("/")[2] in IGNORE_FILES]
-    if len(found) > MAX_FILES:
+    ignore_files = [path for path in below if path.rpartition("/")[2] in IGNORE_FILES]
+    if len(ignore_files) > MAX_FILES:
         return ANY_NAME
     patterns: dict[str, None] = {}
-    for path in (*above, *found, REPOSITORY_EXCLUDES):
+    for path in (*above, *ignore_files, REPOSITORY_EXCLUDES):
         text = _beginning(os.path.join(root, path))  # noqa: PTH118 - paths are text here
         if len(text) > MAX_BYTES:
             return ANY_NAME

@@ -27,16 +27,16 @@ def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
     seen = 0
     for name in pattern.removeprefix("/").split("/"):
         if not SIGNS.intersection(name):
-            found = [f"{place}/{name}" for place in found]
+            found = [f"{parent}/{name}" for parent in found]
             continue
-        wanted = CLASS.sub(lambda found: found[0].replace("[^", "[!", 1), name)
+        glob = CLASS.sub(lambda found: found[0].replace("[^", "[!", 1), name)
         fitting: list[str] = []
-        for place in found:
-            names = [*_names(place or "/"), ".", ".."]
+        for parent in found:
+            names = [*_names(parent or "/"), ".", ".."]
             seen += len(names)
             if seen > MAX_ENTRIES:
                 return ANYTHING
-            fitting += [f"{place}/{each}" for each in names if _fits(each, wanted)]
+            fitting += [f"{parent}/{each}" for each in names if _fits(each, glob)]
         found = fitting
     return tuple(path for path in found if os.path.lexists(path))
 
@@ -49,13 +49,13 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _fits(name: str, wanted: str) -> bool:
+def _fits(name: str, glob: str) -> bool:
     """Whether a name matches. A leading dot must be explicit; for older shells, `..` is such a name."""
-    if name.startswith(".") != wanted.startswith("."):
+    if name.startswith(".") != glob.startswith("."):
         return False
     # Without a locale in its environment, a shell counts bytes instead of characters.
-    return fnmatch.fnmatchcase(name, wanted) or (
-        not name.isascii() and fnmatch.fnmatchcase(_in_bytes(name), _in_bytes(wanted))
+    return fnmatch.fnmatchcase(name, glob) or (
+        not name.isascii() and fnmatch.fnmatchcase(_in_bytes(name), _in_bytes(glob))
     )
 
 

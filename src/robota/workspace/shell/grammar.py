@@ -31,34 +31,34 @@ def skeletons(command: str) -> tuple[Skeleton, ...] | None:
     root = _parsed(command)
     if root.has_error:
         return None
-    found: list[Skeleton] = []
+    skeletons_found: list[Skeleton] = []
     # An explicit stack instead of recursion: a long chain of commands is a deep tree.
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if node.type in CONTAINERS or _redirects_a_chain(node):
             waiting.extend(reversed(node.children))
-        elif node.type == "file_redirect" and found:
+        elif node.type == "file_redirect" and skeletons_found:
             # The grammar attaches the redirection of the last command of a chain to the whole chain.
-            found[-1] = _joined(found[-1], _skeleton([node]))
+            skeletons_found[-1] = _joined(skeletons_found[-1], _skeleton([node]))
         elif node.type in {"command", "redirected_statement"}:
-            found.append(_skeleton(list(_parts(node))))
+            skeletons_found.append(_skeleton(list(_parts(node))))
         elif node.type not in SEPARATORS:
             return None
-    return None if NOT_PLAIN in found else tuple(found)
+    return None if NOT_PLAIN in skeletons_found else tuple(skeletons_found)
 
 
 def commands_within(command: str) -> tuple[Argv, ...]:
     """Everything that looks like a command, at any depth. A hint, never a proof."""
-    found: list[Argv] = []
+    commands: list[Argv] = []
     waiting = [_parsed(command)]
-    while waiting and len(found) < MAX_WITHIN:
+    while waiting and len(commands) < MAX_WITHIN:
         node = waiting.pop()
         if node.type == "command":
             words = (_text(child) for child in node.children if child.type in WORDS | {"command_name"})
-            found.append(tuple(word.translate(QUOTING) for word in words))
+            commands.append(tuple(word.translate(QUOTING) for word in words))
         waiting.extend(reversed(node.children))
-    return tuple(found)
+    return tuple(commands)
 
 
 def quotes_around(command: str, start: int, end: int) -> str | None:

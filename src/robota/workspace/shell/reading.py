@@ -176,12 +176,12 @@ def assemble(command: str) -> tuple[Assembled, ...]:
 
 
 def _require_few(tokens: int, commands: int, pipes: int) -> None:
-    for found, most, what in (
+    for count, most, what in (
         (tokens, MAX_TOKENS, "words and operators"),
         (commands, MAX_COMMANDS - 1, "commands"),
         (pipes, MAX_PIPES, "pipes"),
     ):
-        if found > most:
+        if count > most:
             raise TooManyParts(f"{most:,} {what} in one command")
 
 
@@ -198,7 +198,7 @@ def _simple(tokens: list[Token], command: str) -> Assembled:
             argv=tuple(word.text for word in words),
             text=command[tokens[0].start : tokens[-1].end],
             redirects=tuple(Redirect(operator=operator, target=target.text) for operator, target in redirects),
-            globs=frozenset(place for place, word in enumerate(words) if word.globs),
+            globs=frozenset(index for index, word in enumerate(words) if word.globs),
         ),
         skeleton=Skeleton(
             words=tuple(word.raw for word in words),
@@ -209,9 +209,9 @@ def _simple(tokens: list[Token], command: str) -> Assembled:
 
 def _names(words: list[WordToken]) -> Iterable[WordToken]:
     """The words that name a program: the first, and after the keyword `time` the program that it measures."""
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         yield word
-        if word.text != "time" and not (place > 0 and word.text in {"-p", "--"}):
+        if word.text != "time" and not (index > 0 and word.text in {"-p", "--"}):
             return
 
 
@@ -258,24 +258,24 @@ def _require_safe_pattern(word: WordToken) -> None:
 def read_tokens(command: str) -> Iterator[Token]:
     """The tokens in order; `NotPlain` at the first thing that is not plain."""
     _require_visible(command)
-    place = 0
-    while place < len(command):
-        gap = BLANK.match(command, place) or COMMENT.match(command, place)
+    index = 0
+    while index < len(command):
+        gap = BLANK.match(command, index) or COMMENT.match(command, index)
         if gap is not None:
-            place = gap.end()
+            index = gap.end()
             continue
-        token = _sign(command, place) or _word(command, place)
+        token = _sign(command, index) or _word(command, index)
         yield token
-        place = token.end
+        index = token.end
 
 
-def _sign(command: str, place: int) -> Token | None:
-    if found := DUPLICATE.match(command, place):
-        return DuplicateToken(start=place, end=found.end())
-    if found := REDIRECTION.match(command, place):
-        return RedirectToken(operator=found[0].lstrip("0123456789"), start=place, end=found.end())
-    if found := SEPARATOR.match(command, place):
-        return SeparatorToken(sign=found[0], start=place, end=found.end())
+def _sign(command: str, index: int) -> Token | None:
+    if match := DUPLICATE.match(command, index):
+        return DuplicateToken(start=index, end=match.end())
+    if match := REDIRECTION.match(command, index):
+        return RedirectToken(operator=match[0].lstrip("0123456789"), start=index, end=match.end())
+    if match := SEPARATOR.match(command, index):
+        return SeparatorToken(sign=match[0], start=index, end=match.end())
     return None
 
 
@@ -289,24 +289,24 @@ def _word(command: str, start: int) -> WordToken:
     text: list[str] = []
     signs: list[str] = []
     quoted: list[str] = []
-    place = start
-    while place < len(command) and command[place] not in END_OF_WORD:
-        sign = command[place]
+    index = start
+    while index < len(command) and command[index] not in END_OF_WORD:
+        sign = command[index]
         if len(text) > MAX_TOKENS:
             raise TooManyParts(f"{MAX_TOKENS:,} pieces in one word")
         if sign in GLOB_CHARACTERS:
             signs.append(sign)
-            piece, place = sign, place + 1
-        elif sign == "~" or (sign == "#" and place > start):
-            piece, place = _tilde_or_hash(command, start, place), place + 1
+            piece, index = sign, index + 1
+        elif sign == "~" or (sign == "#" and index > start):
+            piece, index = _tilde_or_hash(command, start, index), index + 1
         else:
-            piece, place = _piece(command, place)
+            piece, index = _piece(command, index)
             quoted += [piece] if sign in QUOTING else []
         text.append(piece)
-    if place == start:
-        raise _unknown(command[place])
+    if index == start:
+        raise _unknown(command[index])
     _require_unambiguous_pattern(signs, quoted)
-    word = WordToken(raw=command[start:place], text="".join(text), globs=bool(signs), start=start, end=place)
+    word = WordToken(raw=command[start:index], text="".join(text), globs=bool(signs), start=start, end=index)
     if word.text.startswith("~") and not word.raw.startswith("~"):
         raise NotPlain(MEANINGS["~"])
     return word
@@ -318,26 +318,26 @@ def _require_unambiguous_pattern(signs: list[str], quoted: list[str]) -> None:
         raise NotPlain("a pattern with quoted characters")
 
 
-def _piece(command: str, place: int) -> tuple[str, int]:
+def _piece(command: str, index: int) -> tuple[str, int]:
     """The next piece of a word, as the program gets it, and its end position."""
-    if found := PLAIN.match(command, place):
-        return found[0], found.end()
-    if found := SINGLE_QUOTED.match(command, place):
-        return found[1], found.end()
-    if found := DOUBLE_QUOTED.match(command, place):
-        return ESCAPED_IN_QUOTES.sub(r"\1", found[1]), found.end()
-    if found := ESCAPED.match(command, place):
-        return found[1], found.end()
-    raise _unknown(command[place])
+    if match := PLAIN.match(command, index):
+        return match[0], match.end()
+    if match := SINGLE_QUOTED.match(command, index):
+        return match[1], match.end()
+    if match := DOUBLE_QUOTED.match(command, index):
+        return ESCAPED_IN_QUOTES.sub(r"\1", match[1]), match.end()
+    if match := ESCAPED.match(command, index):
+        return match[1], match.end()
+    raise _unknown(command[index])
 
 
-def _tilde_or_hash(command: str, start: int, place: int) -> str:
+def _tilde_or_hash(command: str, start: int, index: int) -> str:
     """Accept `~` as `~/` at the start of a word, or where the shell does not expand it, as in HEAD~1."""
-    sign = command[place]
+    sign = command[index]
     if sign == "~":
-        follower = command[place + 1 : place + 2]
-        means_home = place == start and (not follower or follower == "/" or follower in END_OF_WORD)
-        if not means_home and (place == start or command[place - 1] in "=:"):
+        follower = command[index + 1 : index + 2]
+        means_home = index == start and (not follower or follower == "/" or follower in END_OF_WORD)
+        if not means_home and (index == start or command[index - 1] in "=:"):
             raise NotPlain(MEANINGS["~"])
     return sign
 

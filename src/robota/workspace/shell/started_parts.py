@@ -45,14 +45,14 @@ def started_parts(command: str, started: int) -> StartedParts | None:
 
 def _places(command: str, texts: Sequence[str]) -> list[int] | None:
     """The position of each part in the command."""
-    places, place = [], 0
+    indices, index = [], 0
     for text in texts:
-        place = command.find(text, place)
-        if place < 0:
+        index = command.find(text, index)
+        if index < 0:
             return None
-        places.append(place)
-        place += len(text)
-    return places
+        indices.append(index)
+        index += len(text)
+    return indices
 
 
 def _beginning_of_pipe(between: Sequence[str], last: int) -> int:

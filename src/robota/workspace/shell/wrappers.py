@@ -90,10 +90,10 @@ def unwrap(argv: Argv) -> Unwrapped | TooDeep:
         names.append(program(inner))
         # A program of the same name in the workspace is not the wrapper we know.
         faithful = faithful and wrapper.faithful and "/" not in inner[0]
-        found = _within(wrapper, inner[1:])
-        if found is None or _changes_the_shell(found[0]):
+        wrapped = _within(wrapper, inner[1:])
+        if wrapped is None or _changes_the_shell(wrapped[0]):
             return Unwrapped(inner=None, wrappers=tuple(names), faithful=False)
-        inner = found
+        inner = wrapped
     return Unwrapped(inner=inner, wrappers=tuple(names), faithful=faithful)
 
 
@@ -104,20 +104,20 @@ def program(argv: Argv) -> str:
 
 def _within(wrapper: Wrapper, words: Argv) -> Argv | None:
     """The command after a wrapper's own words; None if there is none or a flag is unknown."""
-    place = 0
-    while place < len(words) and words[place].startswith("-"):
-        word = words[place]
-        place += 1
+    index = 0
+    while index < len(words) and words[index].startswith("-"):
+        word = words[index]
+        index += 1
         if word == "--":
             break
         if word in wrapper.valued:
-            place += 1
+            index += 1
         elif word not in wrapper.flags and not _has_value_attached(word, wrapper):
             return None
     if wrapper.takes_assignments:
-        while place < len(words) and is_assignment(words[place]):
-            place += 1
-    return words[place + wrapper.own_words :] or None
+        while index < len(words) and is_assignment(words[index]):
+            index += 1
+    return words[index + wrapper.own_words :] or None
 
 
 def _has_value_attached(word: str, wrapper: Wrapper) -> bool:

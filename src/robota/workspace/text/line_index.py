@@ -32,11 +32,11 @@ class LineIndex:
         if line < self._line:
             self._place = self._start_above(line)
             self._line = line if self._place else 0
-        place = self._start_from(self._text.rfind("\n", 0, self._place) + 1, line - self._line)
-        if place > len(self._text):
-            return place
-        self._line, self._place = line, place
-        return place
+        offset = self._start_from(self._text.rfind("\n", 0, self._place) + 1, line - self._line)
+        if offset > len(self._text):
+            return offset
+        self._line, self._place = line, offset
+        return offset
 
     def lines(self, first: int, end: int) -> list[str]:
         """The lines from `first` up to but not including `end`, without their endings."""
@@ -49,27 +49,27 @@ class LineIndex:
     def _is_unfinished(self) -> bool:
         return bool(self._text) and not self._text.endswith("\n")
 
-    def _start_from(self, place: int, further: int) -> int:
-        """The start of the line that is `further` lines after the one that starts at `place`."""
-        while place < len(self._text) and (passed := self._text.count("\n", place, place + STEP)) < further:
-            place += STEP
+    def _start_from(self, offset: int, further: int) -> int:
+        """The start of the line that is `further` lines after the one that starts at `offset`."""
+        while offset < len(self._text) and (passed := self._text.count("\n", offset, offset + STEP)) < further:
+            offset += STEP
             further -= passed
         while further:
-            newline = self._text.find("\n", place)
+            newline = self._text.find("\n", offset)
             if newline < 0:
                 return self._beyond_the_last(further)
-            place = newline + 1
+            offset = newline + 1
             further -= 1
-        return place
+        return offset
 
     def _start_above(self, line: int) -> int:
         """The start of a line not far above the last requested one; 0 if it is far."""
         if self._line - line > NEAR:
             return 0
-        place = self._text.rfind("\n", 0, self._place) + 1
+        offset = self._text.rfind("\n", 0, self._place) + 1
         for _ in range(self._line - line):
-            place = self._text.rfind("\n", 0, place - 1) + 1
-        return place
+            offset = self._text.rfind("\n", 0, offset - 1) + 1
+        return offset
 
     def _beyond_the_last(self, further: int) -> int:
         if further == 1 and self._is_unfinished:

@@ -107,17 +107,17 @@ class SourceText:
     def replace_spans(self, spans: Iterable[TextSpan]) -> Pieces:
         """The file with some spans of `text` replaced. They may come in any order but must not overlap."""
         data, pieces = memoryview(self.file.data), list[bytes | memoryview]()
-        place = raw_place = 0
+        offset = raw_offset = 0
         byte_place = written = len(self.form.mark)
         for span in sorted(spans, key=lambda span: (span.start, span.end)):
-            if not place <= span.start <= span.end <= len(self.text):
+            if not offset <= span.start <= span.end <= len(self.text):
                 raise ValueError(f"{span} overlaps another edit or lies outside the text")
             lean = self.trimmed(span)
-            start = self._raw_position(lean.start, place, raw_place)
+            start = self._raw_position(lean.start, offset, raw_offset)
             end = self._raw_position(lean.end, lean.start, start)
             new = encode_part(self._in_raw_form(lean, start, end), self.form)
-            first_byte = byte_place + self._byte_count(raw_place, start)
-            place, raw_place, byte_place = lean.end, end, first_byte + self._byte_count(start, end)
+            first_byte = byte_place + self._byte_count(raw_offset, start)
+            offset, raw_offset, byte_place = lean.end, end, first_byte + self._byte_count(start, end)
             pieces += [data[written:first_byte], new]
             written = byte_place
         return Pieces((self.form.mark, *pieces, data[written:]))
@@ -146,15 +146,15 @@ class SourceText:
         """Keep carriage returns of new text if the file has none; else they are part of line endings."""
         return plain_newlines(new) if self._has_returns else new
 
-    def _raw_position(self, position: int, known: int, raw_known: int) -> int:
+    def _raw_position(self, position: int, start: int, raw_start: int) -> int:
         """Convert a position of `text` to the raw text, counting from a known pair of positions."""
-        raw = first_guess = raw_known + position - known
+        raw = first_guess = raw_start + position - start
         if not self._has_returns:
             return raw
         if self.form.newline == "\r\n":
-            return raw + self.text.count("\n", known, position)
+            return raw + self.text.count("\n", start, position)
         while True:
-            further = first_guess + self._raw.count("\r\n", raw_known, raw + 1)
+            further = first_guess + self._raw.count("\r\n", raw_start, raw + 1)
             if further == raw:
                 return raw
             raw = further

@@ -41,12 +41,12 @@ def check(path: str, before: bytes | None, after: Content) -> "SyntaxBreak | Non
     from robota.workspace.text.syntax_worker import NotParsed
 
     worker = _worker()
-    found = worker.first_error(language, bytes(after))
-    if found is None or isinstance(found, NotParsed):
+    finding = worker.first_error(language, bytes(after))
+    if finding is None or isinstance(finding, NotParsed):
         return None
     if before is not None and worker.first_error(language, before) is not None:
         return None
-    return found
+    return finding
 
 
 def shape_of(path: str, data: bytes) -> str | None:
@@ -65,12 +65,13 @@ def _worker() -> "SyntaxWorker":
 
 def syntax_note(path: str, before: bytes | None, after: Content) -> str:
     """A paragraph for the result of an edit; empty if the edit broke nothing."""
-    found = check(path, before, after)
-    if found is None:
+    syntax_break = check(path, before, after)
+    if syntax_break is None:
         return ""
     since = "The file parsed before this edit and does not now" if before is not None else "The new file does not parse"
     return (
-        f"{since}: {found.problem} at line {found.line}, column {found.column} ({found.language}):\n"
-        f"{found.line} | {found.text}\n"
+        f"{since}: {syntax_break.problem} at line {syntax_break.line}, column {syntax_break.column} "
+        f"({syntax_break.language}):\n"
+        f"{syntax_break.line} | {syntax_break.text}\n"
         "The edit was kept. Repair it now, unless it is the first of several that belong together."
     )

@@ -111,7 +111,7 @@ def _in_ascii(text: str) -> bytes:
     """
     if text.isascii():
         return text.encode("ascii")
-    return NOT_ASCII.sub(lambda found: " " if found[0].isspace() else "x", text).encode("ascii")
+    return NOT_ASCII.sub(lambda match: " " if match[0].isspace() else "x", text).encode("ascii")
 
 
 def _break(language: str, source: str, node: Node) -> SyntaxBreak:
@@ -159,8 +159,8 @@ def main() -> None:
     while line := sys.stdin.buffer.readline():
         request = msgspec.json.decode(line, type=SyntaxRequest)
         data = sys.stdin.buffer.read(request.size)
-        found = shape(request.language, data) if request.wants_shape else first_error(request.language, data)
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        answer = shape(request.language, data) if request.wants_shape else first_error(request.language, data)
+        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
         sys.stdout.buffer.flush()
 
 

@@ -60,13 +60,13 @@ class SyntaxWorker:
 
     def first_error(self, language: str, data: bytes) -> Finding:
         """The first error in a text; None if there is none, `NotParsed` if the process crashes on it."""
-        found = self._answer(SyntaxRequest(language=language, size=len(data)), data)
-        return NotParsed() if isinstance(found, TreeShape) else found
+        answer = self._answer(SyntaxRequest(language=language, size=len(data)), data)
+        return NotParsed() if isinstance(answer, TreeShape) else answer
 
     def shape(self, language: str, data: bytes) -> str | None:
         """The digest of the syntax tree; None if there is none, as for a text with errors."""
-        found = self._answer(SyntaxRequest(language=language, size=len(data), wants_shape=True), data)
-        return found.digest if isinstance(found, TreeShape) else None
+        answer = self._answer(SyntaxRequest(language=language, size=len(data), wants_shape=True), data)
+        return answer.digest if isinstance(answer, TreeShape) else None
 
     def _answer(self, request: "SyntaxRequest", data: bytes) -> Finding | TreeShape:
         with self._lock:
@@ -84,8 +84,8 @@ class SyntaxWorker:
         deadline = time.monotonic() + ANSWER_S
         _send(process.stdin.fileno(), msgspec.json.encode(request) + b"\n" + data, deadline)
         answer = _line(process.stdout.fileno(), deadline)
-        found: Finding | TreeShape = msgspec.json.decode(answer, type=Finding | TreeShape)
-        return found
+        finding: Finding | TreeShape = msgspec.json.decode(answer, type=Finding | TreeShape)
+        return finding
 
     def _end(self) -> None:
         process, self._process = self._process, None

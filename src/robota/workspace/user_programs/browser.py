@@ -13,9 +13,9 @@ TIMEOUT_S: Final = 20.0
 
 def open_page(address: str, env: Mapping[str, str], workspace: Path) -> bool:
     """Open an address with `$BROWSER` or the program of the desktop, if there is one outside the workspace."""
-    for wanted in (*env.get("BROWSER", "").split(":"), *USUAL):
+    for browser in (*env.get("BROWSER", "").split(":"), *USUAL):
         try:
-            program = chosen_program(wanted.replace("%s", "").rstrip(" &"), env, workspace)
+            program = chosen_program(browser.replace("%s", "").rstrip(" &"), env, workspace)
             done = run_outside(
                 [*program, address],
                 workspace=workspace,

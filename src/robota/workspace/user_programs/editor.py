@@ -32,7 +32,7 @@ def _editor(env: Mapping[str, str], workspace: Path) -> list[str]:
             except ProgramRefused as problem:
                 text = f"The editor {command!r} of ${name} was not started: {problem.strerror}."
                 raise EditorProblem(text) from problem
-    program = next((found for name in USUAL if (found := find_program(name, env, not_beneath=workspace))), None)
+    program = next((path for name in USUAL if (path := find_program(name, env, not_beneath=workspace))), None)
     if program is None:
         raise EditorProblem(f"No editor: $EDITOR is not set, and none of {', '.join(USUAL)} is installed.")
     return [program]

@@ -161,5 +161,5 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 async def resolve_name(host: str, port: int) -> Sequence[str]:
     """Resolve a host to numerical addresses with the system's resolver."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in infos))

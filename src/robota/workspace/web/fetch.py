@@ -90,34 +90,34 @@ class Fetcher:
 
     async def _checked_addresses(self, address: WebAddress) -> Sequence[str]:
         try:
-            found = [address.host] if address.is_numerical else await self._resolve(address.host, address.port)
+            ip_addresses = [address.host] if address.is_numerical else await self._resolve(address.host, address.port)
         except (OSError, UnicodeError) as error:
             raise FetchFailed(f"The host {address.host} could not be found: {error}.") from error
-        for each in found:
+        for each in ip_addresses:
             kind = self._rules.refusal(each)
             if kind is not None:
                 raise AddressRefused(f"{address.url} leads to {each}, {kind}. Nothing was sent to it.")
-        return found
+        return ip_addresses
 
-    async def _get(self, address: WebAddress, places: Sequence[str]) -> Fetched | Redirected:
+    async def _get(self, address: WebAddress, ip_addresses: Sequence[str]) -> Fetched | Redirected:
         trouble = "it has no address"
         # Loading certificates takes a while, so it is done only for https.
         verify = await asyncio.to_thread(httpx2.create_ssl_context) if address.scheme == "https" else False
         timeout = httpx2.Timeout(self._timeout_s, connect=CONNECT_TIMEOUT_S)
         async with httpx2.AsyncClient(verify=verify, trust_env=False, timeout=timeout) as client:
-            for place in places:
+            for ip_address in ip_addresses:
                 try:
-                    return await self._get_from(client, address, place)
+                    return await self._get_from(client, address, ip_address)
                 except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                     trouble = str(error) or type(error).__name__
                 except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
                     raise FetchFailed(f"{address.url} failed: {str(error) or type(error).__name__}.") from error
         raise FetchFailed(f"{address.url} could not be reached: {trouble}.")
 
-    async def _get_from(self, client: httpx2.AsyncClient, address: WebAddress, place: str) -> Fetched | Redirected:
+    async def _get_from(self, client: httpx2.AsyncClient, address: WebAddress, ip_address: str) -> Fetched | Redirected:
         headers = {**HEADERS, "host": address.authority}
         named = {"sni_hostname": address.host}
-        async with client.stream("GET", address.url_at(place), headers=headers, extensions=named) as response:
+        async with client.stream("GET", address.url_at(ip_address), headers=headers, extensions=named) as response:
             location = response.headers.get("location")
             if response.status_code in REDIRECTS and location:
                 return Redirected(url=location)

@@ -105,9 +105,9 @@ class _Converter:
 def _language(node: LexborNode) -> str:
     code = node.css_first("code")
     for each in (node, code, node.parent):
-        found = LANGUAGE.search(each.attributes.get("class") or "") if each is not None else None
-        if found:
-            return found[1]
+        match = LANGUAGE.search(each.attributes.get("class") or "") if each is not None else None
+        if match:
+            return match[1]
     return ""
 
 

@@ -40,21 +40,21 @@ class AllowList:
         """Whether the host is on the list with any port."""
         return any(_covers(entry, host) for entry in self._entries)
 
-    async def addresses(self, wanted: WebAddress) -> Sequence[str]:
+    async def addresses(self, address: WebAddress) -> Sequence[str]:
         """The only addresses to connect to. Raises `HostRefused`, or `OSError` if the name cannot be resolved."""
-        host, port = wanted.host, wanted.port
+        host, port = address.host, address.port
         if not any(_covers(entry, host) and port in entry.ports for entry in self._entries):
             raise HostRefused(entry_for(host, port), NOT_LISTED, missing=entry_for(host, port))
-        if wanted.is_numerical:
+        if address.is_numerical:
             return [host]
-        found = await self._found(host, port)
+        resolved = await self._found(host, port)
         rules = AddressRules(exempt=self._listed_addresses(port))
-        for each in found:
+        for each in resolved:
             kind = rules.refusal(each)
             if kind is not None:
                 why = f"it resolves to {each}, {kind}, which is not listed itself"
                 raise HostRefused(entry_for(host, port), why, missing=entry_for(each, port))
-        return found
+        return resolved
 
     async def _found(self, host: str, port: int) -> Sequence[str]:
         await self._lookups.acquire()

@@ -51,7 +51,7 @@ class EgressGateway:
         self,
         allowed: AllowList,
         limits: EgressLimits | None = None,
-        on_reached: Callable[[str], None] = lambda place: None,
+        on_reached: Callable[[str], None] = lambda host: None,
     ) -> None:
         """`on_reached` is called with host and port whenever a command connects to a host."""
         self.allowed = allowed
@@ -143,11 +143,11 @@ class CommandEgress:
             count = 1 + MAX_SERVER_PORTS
             _, descriptors, _, _ = socket.recv_fds(self._ours, 1, count, socket.MSG_CMSG_CLOEXEC)
         self._close_pair()
-        for place, descriptor in enumerate(descriptors):
+        for index, descriptor in enumerate(descriptors):
             listener = socket.socket(fileno=descriptor)
             listener.setblocking(False)
             port: int = listener.getsockname()[1]
-            if place == 0:
+            if index == 0:
                 self._gateway.ports.add(port)
                 self._start_serving(listener, port, self._serve_proxy)
             elif self._servers is not None:

@@ -56,15 +56,15 @@ class ProxyConnection:
             self._client.abort()
 
     async def _serve_request(self) -> None:
-        wanted = parse_proxy_request(await self._request())
-        places = await self._allowed_addresses(wanted.address)
-        server = await self._connected(wanted.address, places)
-        self._on_reached(f"{wanted.address.host}:{wanted.address.port}")
+        request = parse_proxy_request(await self._request())
+        addresses = await self._allowed_addresses(request.address)
+        server = await self._connected(request.address, addresses)
+        self._on_reached(f"{request.address.host}:{request.address.port}")
         try:
-            if wanted.forwarded is None:
+            if request.forwarded is None:
                 await self._tunnel(server)
             else:
-                await self._forward(wanted.forwarded, server)
+                await self._forward(request.forwarded, server)
             await server.close()
         finally:
             server.abort()
@@ -93,13 +93,13 @@ class ProxyConnection:
             trouble = str(error) or "it took too long"
             raise ProxyError(502, f"The host {address.host} could not be found: {trouble}.") from error
 
-    async def _connected(self, address: WebAddress, places: Sequence[str]) -> StreamPair:
+    async def _connected(self, address: WebAddress, addresses: Sequence[str]) -> StreamPair:
         trouble = "it has no address, or does not answer"
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.connect_s):
-                for place in places:
+                for ip_address in addresses:
                     try:
-                        reader, writer = await asyncio.open_connection(place, address.port)
+                        reader, writer = await asyncio.open_connection(ip_address, address.port)
                     except OSError as error:
                         trouble = error.strerror or str(error)
                     else:

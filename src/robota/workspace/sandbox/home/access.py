@@ -86,13 +86,13 @@ class HomeAccess(msgspec.Struct, frozen=True, kw_only=True):
     git_settings: Mapping[str, str] = {}
     refused: tuple[RefusedEntry, ...] = ()
 
-    def covers(self, place: Path) -> bool:
+    def covers(self, path: Path) -> bool:
         """Whether a path, given without links, is hidden from commands."""
-        if any(place.is_relative_to(each) for each in self.hidden):
+        if any(path.is_relative_to(each) for each in self.hidden):
             return True
-        if not any(place.is_relative_to(area) for area in self.areas):
+        if not any(path.is_relative_to(area) for area in self.areas):
             return False
-        return not any(place.is_relative_to(entry.place) for entry in self.visible)
+        return not any(path.is_relative_to(entry.place) for entry in self.visible)
 
     def readable(self) -> list[Path]:
         """What can be read in the areas, for a sandbox that can neither hide what is beneath it nor show copies."""
@@ -117,7 +117,7 @@ def find_home_access(
         _add_tools(search, each, env)
     _add_programs(search, env, root)
     refused = [*_add_readable(search, readable, homes[0])]
-    names = (place for each in homes for name in CONFIGURATION_FILES for place in _below(each, name, env))
+    names = (path for each in homes for name in CONFIGURATION_FILES for path in _below(each, name, env))
     git = find_git_configuration(root, homes[0], env)
     for named in git.named_files:
         search.add(named, "named in git's configuration")
@@ -145,19 +145,19 @@ class _Search:
         self._sources: dict[Path, str] = {}
         self._links: dict[Path, str] = {}
 
-    def in_workspace(self, place: Path) -> bool:
-        return place.is_relative_to(self._root)
+    def in_workspace(self, path: Path) -> bool:
+        return path.is_relative_to(self._root)
 
-    def in_area(self, place: str) -> bool:
-        return any(place.startswith(f"{area}/") for area in self._areas)
+    def in_area(self, path: str) -> bool:
+        return any(path.startswith(f"{area}/") for area in self._areas)
 
-    def add(self, place: Path, source: str, shown: Callable[[Path], Path] = lambda real: real) -> Path | None:
-        """Make what `place` leads to visible, or the directory around it that `shown` returns; returns that.
+    def add(self, path: Path, source: str, shown: Callable[[Path], Path] = lambda real: real) -> Path | None:
+        """Make what `path` leads to visible, or the directory around it that `shown` returns; returns that.
 
         Links in the workspace may have been made by a command, so they show only what cannot be anybody's documents:
         an installation of Python, as links in a virtual environment do.
         """
-        followed = _follow(place)
+        followed = _follow(path)
         if followed is None or not mode_of(followed.place):
             return None
         real = shown(followed.place)
@@ -189,18 +189,18 @@ class _Search:
 
     def credentials_below(self, real: Path) -> Path | None:
         """A file with credentials below a directory, judging by names."""
-        known = (each for each in self._credentials if each.is_relative_to(real) and mode_of(each))
-        return next(known, None) or _telling_file(real)
+        below = (each for each in self._credentials if each.is_relative_to(real) and mode_of(each))
+        return next(below, None) or _telling_file(real)
 
-    def is_hidden(self, place: Path) -> bool:
+    def is_hidden(self, path: Path) -> bool:
         """Whether a place in an area is beneath no entry and is not the workspace."""
-        if not self.in_area(str(place)) or place.is_relative_to(self._root):
+        if not self.in_area(str(path)) or path.is_relative_to(self._root):
             return False
-        return self._sources.keys().isdisjoint((place, *place.parents))
+        return self._sources.keys().isdisjoint((path, *path.parents))
 
     def visible(self) -> tuple[VisibleEntry, ...]:
-        outermost = [place for place in _outermost(self._sources) if not place.is_relative_to(self._root)]
-        return tuple(VisibleEntry(place=place, source=self._sources[place]) for place in outermost)
+        outermost = [path for path in _outermost(self._sources) if not path.is_relative_to(self._root)]
+        return tuple(VisibleEntry(place=path, source=self._sources[path]) for path in outermost)
 
     def links(self) -> tuple[KeptLink, ...]:
         kept = sorted(link for link in self._links if self.is_hidden(link) or link.is_relative_to(RUNTIME))
@@ -209,9 +209,7 @@ class _Search:
     def still_open(self, credentials: Sequence[Path]) -> tuple[Path, ...]:
         """The credentials that are in no area, or beneath an entry; not the workspace or what contains it."""
         real = dict.fromkeys(Path(os.path.realpath(each)) for each in credentials)
-        return tuple(
-            place for place in _outermost(real) if not self.is_hidden(place) and _can_be_masked(place, self._root)
-        )
+        return tuple(path for path in _outermost(real) if not self.is_hidden(path) and _can_be_masked(path, self._root))
 
     def _is_kept(self, link: Path) -> bool:
         return self.in_area(str(link)) or link.is_relative_to(RUNTIME)
@@ -257,7 +255,9 @@ def _home_of_account() -> Path | None:
 
 def _possible_areas(homes: Sequence[Path], env: Mapping[str, str]) -> Iterator[Path]:
     yield from homes
-    yield from (place for place in HOMES if os.access(place, os.R_OK | os.X_OK) and any(place.iterdir()))
+    yield from (
+        directory for directory in HOMES if os.access(directory, os.R_OK | os.X_OK) and any(directory.iterdir())
+    )
     for variable, _ in XDG.values():
         value = env.get(variable, "")
         if value.startswith("/"):
@@ -270,19 +270,19 @@ def _can_be_hidden(area: Path, root: Path) -> bool:
     return stat.S_ISDIR(mode_of(area)) and not is_system and not area.is_relative_to(root)
 
 
-def _can_be_masked(place: Path, root: Path) -> bool:
-    is_above = root.is_relative_to(place)
-    return len(place.parts) > 2 and not is_above and place.parts[1] not in {"proc", "sys", "dev"}
+def _can_be_masked(path: Path, root: Path) -> bool:
+    is_above = root.is_relative_to(path)
+    return len(path.parts) > 2 and not is_above and path.parts[1] not in {"proc", "sys", "dev"}
 
 
 def _credentials(root: Path, homes: Sequence[Path], env: Mapping[str, str]) -> Iterator[Path]:
     for home in homes:
-        yield from (place for name in IN_A_HOME for place in _below(home, _in_xdg(name), env))
-    named = [place for variable in NAMED_BY_VARIABLES for place in _of_variable(variable, env)]
+        yield from (path for name in IN_A_HOME for path in _below(home, _in_xdg(name), env))
+    named = [path for variable in NAMED_BY_VARIABLES for path in _of_variable(variable, env)]
     for variable, names in IN_A_TOOL.items():
         named += (directory / name for directory in _of_variable(variable, env) for name in names)
     # What a variable puts into the workspace belongs to the workspace.
-    yield from (place for place in named if not Path(os.path.realpath(place)).is_relative_to(root))
+    yield from (path for path in named if not Path(os.path.realpath(path)).is_relative_to(root))
 
 
 def _in_xdg(name: str) -> str:
@@ -329,8 +329,8 @@ def _add_programs(search: _Search, env: Mapping[str, str], root: Path) -> None:
         search.add(own, OWN_PYTHON, installation)
     path = [Path(os.path.normpath(each)) for each in env.get("PATH", "").split(os.pathsep) if each.startswith("/")]
 
-    def may_be_hidden(place: str) -> bool:
-        return search.in_area(place) or place.startswith(f"{RUNTIME}/")
+    def may_be_hidden(entry: str) -> bool:
+        return search.in_area(entry) or entry.startswith(f"{RUNTIME}/")
 
     for program, source in programs_on_path(path, may_be_hidden, root):
         search.add(program, source)
@@ -353,16 +353,18 @@ def _base_of(search: _Search, environment: Path) -> Path | None:
 def _add_readable(search: _Search, readable: Sequence[str], home: Path) -> Iterator[RefusedEntry]:
     """Add the entries of the setting; returns the refused ones."""
     for named in readable:
-        place = home / named[2:] if named.startswith("~/") else Path(named)
-        if not place.is_absolute():
+        path = home / named[2:] if named.startswith("~/") else Path(named)
+        if not path.is_absolute():
             yield RefusedEntry(named=named, reason="it is neither an absolute path nor begins with ~/")
             continue
-        real = Path(os.path.realpath(place))
-        found = search.credentials_below(real)
-        problem = search.problem(real) or (f"it contains {str(found)!r}, where credentials are kept" if found else None)
+        real = Path(os.path.realpath(path))
+        credential = search.credentials_below(real)
+        problem = search.problem(real) or (
+            f"it contains {str(credential)!r}, where credentials are kept" if credential else None
+        )
         if problem is not None:
             yield RefusedEntry(named=named, reason=problem)
-        elif search.add(place, BY_THE_USER) is None:
+        elif search.add(path, BY_THE_USER) is None:
             yield RefusedEntry(named=named, reason="it does not exist")
 
 
@@ -389,22 +391,22 @@ def _telling_file(directory: Path) -> Path | None:
     return None
 
 
-def _without(place: Path, hidden: Sequence[Path]) -> list[Path]:
+def _without(path: Path, hidden: Sequence[Path]) -> list[Path]:
     """The place, or everything in it except `hidden`."""
-    beneath = [each for each in hidden if each.is_relative_to(place) and mode_of(each)]
+    beneath = [each for each in hidden if each.is_relative_to(path) and mode_of(each)]
     if not beneath:
-        return [place]
-    if place in beneath:
+        return [path]
+    if path in beneath:
         return []
-    with os.scandir(place) as entries:
+    with os.scandir(path) as entries:
         inside = [Path(entry.path) for entry in entries if not entry.is_symlink()]
     return [part for each in inside for part in _without(each, beneath)]
 
 
-def _outermost(places: "Sequence[Path] | dict[Path, str] | dict[Path, None]") -> tuple[Path, ...]:
+def _outermost(paths: "Sequence[Path] | dict[Path, str] | dict[Path, None]") -> tuple[Path, ...]:
     """The paths that are not beneath another."""
     kept: list[Path] = []
-    for place in sorted(set(places)):
-        if not kept or not place.is_relative_to(kept[-1]):
-            kept.append(place)
+    for path in sorted(set(paths)):
+        if not kept or not path.is_relative_to(kept[-1]):
+            kept.append(path)
     return tuple(kept)

@@ -26,13 +26,13 @@ class FileCopy(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-def copied_configuration(places: Iterable[Path]) -> list[FileCopy]:
+def copied_configuration(paths: Iterable[Path]) -> list[FileCopy]:
     """Copies of those files that exist and hold no credentials."""
     copies: list[FileCopy] = []
-    for place in places:
-        content = _content(place)
+    for path in paths:
+        content = _content(path)
         if content is not None and not holds_credentials(content.decode("utf-8", "replace")):
-            copies.append(FileCopy(place=place, content=content, whole=place.resolve(), source=SOURCE))
+            copies.append(FileCopy(place=path, content=content, whole=path.resolve(), source=SOURCE))
     return copies
 
 
@@ -47,15 +47,15 @@ def names_user_in_url(text: str) -> bool:
 
 
 def _is_secret(line: str) -> bool:
-    found = ASSIGNMENT.match(line)
-    is_named = found is not None and not line.lstrip().startswith(("#", ";")) and names_secret(found[1])
+    match = ASSIGNMENT.match(line)
+    is_named = match is not None and not line.lstrip().startswith(("#", ";")) and names_secret(match[1])
     return is_named or names_user_in_url(line) or holds_secret(line)
 
 
-def _content(place: Path) -> bytes | None:
+def _content(path: Path) -> bytes | None:
     try:
-        if not place.is_file() or place.stat().st_size > MAX_BYTES:
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return None
-        return place.read_bytes()
+        return path.read_bytes()
     except OSError:
         return None

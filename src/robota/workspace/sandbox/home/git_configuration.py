@@ -53,11 +53,11 @@ def find_git_configuration(root: Path, home: Path, env: Mapping[str, str]) -> Gi
     copies: list[FileCopy] = []
     together: list[tuple[str, str | None]] = []
     for file in _files(home, env):
-        found = [*_settings(program, root, file, env)]
-        kept = [(key, value) for key, value in found if not is_left_out(key, value)]
+        configured = [*_settings(program, root, file, env)]
+        kept = [(key, value) for key, value in configured if not is_left_out(key, value)]
         content = os.fsencode(written(kept))
-        whole = file.resolve() if len(kept) == len(found) else None
-        if found:
+        whole = file.resolve() if len(kept) == len(configured) else None
+        if configured:
             copies.append(FileCopy(place=file, content=content, whole=whole, source=SOURCE))
         together += kept
     is_whole = all(copy.whole is not None for copy in copies)
@@ -123,9 +123,9 @@ def _settings(program: str, root: Path, file: Path, env: Mapping[str, str]) -> I
 def _named(settings: Sequence[tuple[str, str | None]], home: Path) -> Iterator[Path]:
     for key, value in settings:
         if value and NAMES_FILE.fullmatch(key.lower()):
-            place = home / value[2:] if value.startswith("~/") else Path(value)
-            if place.is_absolute():
-                yield place
+            path = home / value[2:] if value.startswith("~/") else Path(value)
+            if path.is_absolute():
+                yield path
 
 
 def _in_subsection(name: str) -> str:

@@ -25,18 +25,18 @@ def missed_places(
     output: str, areas: Sequence[Path], is_visible: Callable[[str], bool], home: Path | None
 ) -> tuple[str, ...]:
     """A sentence for each existing file or directory in the hidden `areas` that the output calls missing."""
-    places: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for line in output.splitlines()[-MAX_LINES:]:
         if MISSING.search(line) or CLOSED.search(line):
-            places.update(dict.fromkeys(place for found in NAMED.findall(line) if (place := _absolute(found, home))))
+            paths.update(dict.fromkeys(path for name in NAMED.findall(line) if (path := _absolute(name, home))))
     missed = (
-        place
-        for place in places
-        if any(place.startswith(f"{area}/") for area in areas)
-        and not is_visible(place)
-        and presence_of(place) is Presence.PRESENT
+        path
+        for path in paths
+        if any(path.startswith(f"{area}/") for area in areas)
+        and not is_visible(path)
+        and presence_of(path) is Presence.PRESENT
     )
-    return tuple(MISSED.format(place, place) for place in list(missed)[:MAX_TOLD])
+    return tuple(MISSED.format(path, path) for path in list(missed)[:MAX_TOLD])
 
 
 def _absolute(named: str, home: Path | None) -> str:

@@ -51,10 +51,10 @@ def installation(program: Path) -> Path:
 def base_of_venv(prefix: Path) -> Path | None:
     """The directory with the Python that a virtual environment is made from; None if it is none."""
     try:
-        found = BASE_OF_VENV.search((prefix / "pyvenv.cfg").read_text("utf-8", "replace"))
+        match = BASE_OF_VENV.search((prefix / "pyvenv.cfg").read_text("utf-8", "replace"))
     except OSError:
         return None
-    return None if found is None else Path(found[1])
+    return None if match is None else Path(match[1])
 
 
 def is_python_installation(prefix: Path) -> bool:
@@ -93,12 +93,12 @@ def _interpreter(program: str) -> str | None:
     except OSError:
         return None
     try:
-        found = SHEBANG.match(os.read(descriptor, MAX_FIRST_LINE))
+        match = SHEBANG.match(os.read(descriptor, MAX_FIRST_LINE))
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return None if found is None else os.fsdecode(found[1])
+    return None if match is None else os.fsdecode(match[1])
 
 
 def _is_installation(prefix: Path) -> bool:
