@@ -1,4 +1,4 @@
-"""Agents beside the one in the terminal, and places for them to work in: worktrees.
+"""Agents beside the one in the terminal, and the worktrees they work in.
 
 May use the engine and what is below it.
 """

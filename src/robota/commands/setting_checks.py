@@ -21,7 +21,7 @@ def refuse_ineffective(key: KeyPath, value: Any, before: Mapping[str, Any]) -> N
     for flaw in checked(after)[1]:
         if _is_about(flaw, key):
             sentence = flaw.text if flaw.text.endswith("?") else f"{flaw.text}."
-            raise ConfigError(f"{join_key(flaw.place)}: {sentence} {NOTHING_WRITTEN}")
+            raise ConfigError(f"{join_key(flaw.path)}: {sentence} {NOTHING_WRITTEN}")
     check = CHECKS.get(key[0])
     if check is None or len(key) == 1:
         return
@@ -31,10 +31,10 @@ def refuse_ineffective(key: KeyPath, value: Any, before: Mapping[str, Any]) -> N
 
 def _is_about(flaw: SettingFlaw, key: KeyPath) -> bool:
     """Whether a flaw is caused by this key. Missing fields count only for a whole profile, not for a single field."""
-    place = tuple(map(str, flaw.place))
-    if place[: len(key)] == key:
+    path = tuple(map(str, flaw.path))
+    if path[: len(key)] == key:
         return True
-    return flaw.kind is not FlawKind.MISSING and key[: len(place)] == place
+    return flaw.kind is not FlawKind.MISSING and key[: len(path)] == path
 
 
 def _rule_problems(permissions: dict[str, Any], key: KeyPath) -> Iterator[str]:

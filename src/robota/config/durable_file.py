@@ -13,12 +13,12 @@ from typing import Final
 PRIVATE: Final = 0o600
 PRIVATE_DIRECTORY: Final = 0o700
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-LARGEST_READ: Final = 32 * 1024 * 1024
+MAX_READ_BYTES: Final = 32 * 1024 * 1024
 MAX_LOCK_WAIT_S: Final = 10.0
 PAUSE_S: Final = 0.002
 
 
-def read_file(path: Path, *, follow: bool = True, most: int = LARGEST_READ) -> bytes:
+def read_file(path: Path, *, follow: bool = True, most: int = MAX_READ_BYTES) -> bytes:
     """All of a plain file. Anything else raises `OSError`: a pipe would keep us waiting, a device would never end.
 
     `follow`: whether a link in its place may lead elsewhere. More than `most` bytes are refused.

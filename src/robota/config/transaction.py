@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from robota.config.durable_file import (
-    LARGEST_READ,
+    MAX_READ_BYTES,
     PRIVATE,
     directory_inside,
     make_private_directory,
@@ -64,7 +64,7 @@ class Transaction:
         self._removed: set[str] = set()
         self._moved: list[RenameStep] = []
 
-    def read(self, name: str, *, follow: bool = True, most: int = LARGEST_READ) -> bytes | None:
+    def read(self, name: str, *, follow: bool = True, most: int = MAX_READ_BYTES) -> bytes | None:
         """The content of a file, including changes of this transaction; None if there is no file. Raises `OSError`."""
         if name in self._written:
             return self._written[name][0]
@@ -111,9 +111,9 @@ class Transaction:
                 assert journal is not None, "a change of several files needs a journal"
                 _write_journal(journal, self._directory, steps)
         except BaseException:
-            for each in staged:
+            for draft in staged:
                 with suppress(OSError):
-                    (self._directory / each.source).unlink()
+                    (self._directory / draft.source).unlink()
             raise
         if len(steps) > 1 and journal is not None:
             for step in steps:
@@ -173,15 +173,15 @@ def _recover(directory: Path, journal: Path | None, inside: Sequence[str]) -> No
 
 def _finish(directory: Path, journal: Path) -> None:
     try:
-        found = msgspec.json.decode(read_file(journal, follow=False), type=UnfinishedChange)
+        change = msgspec.json.decode(read_file(journal, follow=False), type=UnfinishedChange)
     except FileNotFoundError:
         return
     except msgspec.DecodeError as error:
         raise OSError(errno.EINVAL, f"{journal} is damaged; remove it", str(journal)) from error
     status = directory.stat()
     # Another directory may have taken the name since.
-    if (found.device, found.inode) == (status.st_dev, status.st_ino):
-        for step in found.steps:
+    if (change.device, change.inode) == (status.st_dev, status.st_ino):
+        for step in change.steps:
             with suppress(FileNotFoundError):  # it was taken before
                 _take(directory, step)
     _remove_journal(journal)
@@ -199,8 +199,8 @@ def _take(directory: Path, step: Step) -> None:
 
 def _staged(directory: Path, name: str, data: bytes, mode: int) -> RenameStep:
     """Write a draft beside its target."""
-    place = PurePosixPath(name)
-    draft = place.with_name(f".{place.name}.{os.getpid()}.new")
+    target = PurePosixPath(name)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.new")
     with _parent_of(directory, str(draft)) as path:
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
@@ -230,12 +230,12 @@ def _remove_journal(journal: Path) -> None:
 @contextmanager
 def _parent_of(directory: Path, name: str) -> Iterator[Path]:
     """The path of a file through its directory, which is made if it is missing."""
-    place = PurePosixPath(name)
-    if len(place.parts) == 1:
+    relative = PurePosixPath(name)
+    if len(relative.parts) == 1:
         yield directory / name
         return
-    with directory_inside(directory, Path(place.parent)) as parent:
-        yield parent / place.name
+    with directory_inside(directory, Path(relative.parent)) as parent:
+        yield parent / relative.name
 
 
 def _drafts_in(directory: Path) -> list[Path]:

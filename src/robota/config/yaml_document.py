@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-LONGEST: Final = 200_000
+MAX_LENGTH: Final = 200_000
 # The parser takes quadratic time for nested brackets.
 MAX_BRACKETS: Final = 2_000
 MAX_NODES: Final = 50_000
@@ -20,8 +20,8 @@ def read_yaml(text: str) -> Any:
     # Imported here, because hardly any run reads such a file.
     import yaml
 
-    if len(text) > LONGEST or text.count("[") + text.count("{") > MAX_BRACKETS:
-        raise YamlProblem(f"it has more than {LONGEST:,} characters or {MAX_BRACKETS:,} brackets")
+    if len(text) > MAX_LENGTH or text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise YamlProblem(f"it has more than {MAX_LENGTH:,} characters or {MAX_BRACKETS:,} brackets")
     try:
         _check(yaml, text)
         return yaml.safe_load(text)
@@ -45,7 +45,7 @@ def read_yaml_without_repeats(text: str) -> Any:
         elif isinstance(node, yaml.MappingNode):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             if len(set(keys)) < len(keys):
-                repeated = next(key for place, key in enumerate(keys) if key in keys[:place])
+                repeated = next(key for index, key in enumerate(keys) if key in keys[:index])
                 raise YamlProblem(f"it has the key {repeated[:40]} twice in one place")
             nodes += [value for _, value in node.value]
     return document

@@ -13,7 +13,7 @@ from robota.protocol.permission_mode import PermissionMode
 
 
 class HookContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The context in which a hook runs. `tell` shows a message to the person.
+    """The context in which a hook runs. `tell` shows a message to the user.
 
     `agent_id` and `agent_type` are set in a subtask; `prompt_id` is the prompt that the task works on.
     """
@@ -44,14 +44,14 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Do not run the call. `reason` is for a person; the model gets `told`, if that is something else."""
+    """Do not run the call. `reason` is for the user; the model gets `told`, if that is something else."""
 
     reason: str
     told: str = ""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """Stop the task and hand control to the person. `result` is that of the call, if it has run."""
+    """Stop the task and hand control to the user. `result` is that of the call, if it has run."""
 
     reason: str
     result: ToolResult | None = None
@@ -64,7 +64,7 @@ class PreToolHook(Protocol):
 
 
 class CallGuard(Protocol):
-    """Checks a call again after the person approved it: the state it was judged by may have changed."""
+    """Checks a call again after the user approved it: the state it was judged by may have changed."""
 
     async def confirm(self, tool: AnyTool, call: ToolCall, context: HookContext) -> BlockCall | None: ...
 
@@ -97,9 +97,9 @@ class ContextKeeper(Protocol):
 
 
 class Checkpoint(Protocol):
-    """Saves the workspace before a call that can change it, and when control goes back to the person.
+    """Saves the workspace before a call that can change it, and when control goes back to the user.
 
-    Neither may fail, and `tell` shows a message to the person.
+    Neither may fail, and `tell` shows a message to the user.
     """
 
     def around_change(
@@ -134,7 +134,7 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `blocked` is the reason of a hook that blocks the event, `stopped` that of one that ends the task.
     `decision` is allow, ask, deny or defer, `updated_input` the arguments a hook wants instead, `updated_output` the
-    result. `messages` have been shown to the person if there was a context. `output` is what the hook of a new
+    result. `messages` have been shown to the user if there was a context. `output` is what the hook of a new
     worktree printed; its last line is a path.
     """
 
@@ -162,7 +162,7 @@ class LifecycleHooks(Protocol):
         ...
 
     async def permission(self, tool: AnyTool, call: ToolCall, verdict: Verdict, context: HookContext) -> HookResult:
-        """Run the PermissionRequest hooks, which may answer an approval in the person's place."""
+        """Run the PermissionRequest hooks, which may answer an approval in the user's place."""
         ...
 
     async def close(self) -> None:
@@ -173,7 +173,7 @@ class LifecycleHooks(Protocol):
 class SessionHooks(msgspec.Struct, frozen=True, kw_only=True):
     """All hooks of a session: around calls (`before`, `after`, in order) and at its other events (`lifecycle`).
 
-    `guards` check calls again after the person approved them.
+    `guards` check calls again after the user approved them.
     """
 
     before: Sequence[PreToolHook] = ()

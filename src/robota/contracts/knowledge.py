@@ -22,15 +22,15 @@ CallTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 
 
 class PromptNotSent(Exception):
-    """A prompt cannot be expanded. The text says why, for a person."""
+    """A prompt cannot be expanded. The text says why, for the user."""
 
 
 class PromptHalted(PromptNotSent):
-    """A hook or the person stopped the task while the prompt was expanded."""
+    """A hook or the user stopped the task while the prompt was expanded."""
 
 
 class MentionedText(msgspec.Struct, frozen=True, kw_only=True):
-    """Text and images to add to a prompt for its `@` mentions, and notices for the person."""
+    """Text and images to add to a prompt for its `@` mentions, and notices for the user."""
 
     text: str = ""
     images: tuple[ImageSource, ...] = ()
@@ -55,7 +55,7 @@ class SubtaskWanted(msgspec.Struct, frozen=True, kw_only=True):
 class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """The text that the model gets instead of what was typed.
 
-    `rules` are granted, and `denied` rules forbid, until control goes back to the person. `notices` are for the person.
+    `rules` are granted, and `denied` rules forbid, until control goes back to the user. `notices` are for the user.
     The `@` mentions in `mention_source` count as if they had been typed.
     """
 
@@ -140,5 +140,5 @@ class MemoryService(Protocol):
         ...
 
     def propose(self, kind: str, topic: str, text: str, message: int) -> ToolResult:
-        """Propose an entry for the model. The person decides about it later."""
+        """Propose an entry for the model. The user decides about it later."""
         ...

@@ -11,9 +11,9 @@ MIN_LETTERS: Final = 4
 LONG_NAME: Final = 6
 
 
-def meant_name(written: str, known: Iterable[str]) -> str | None:
+def meant_name(written: str, names: Iterable[str]) -> str | None:
     """The first known name that `written` is probably meant to be; None if there is none."""
-    return next((name for name in known if _is_close(letters(written), letters(name))), None)
+    return next((name for name in names if _is_close(letters(written), letters(name))), None)
 
 
 def _is_close(one: str, other: str) -> bool:

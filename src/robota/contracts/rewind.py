@@ -7,7 +7,7 @@ from robota.protocol.rewind import PromptPoint, RewindResult
 
 
 class RewindError(Exception):
-    """The rewind is not possible; the text says why, and what was left untouched, for a person."""
+    """The rewind is not possible; the text says why, and what was left untouched, for the user."""
 
 
 class RewindService(Protocol):

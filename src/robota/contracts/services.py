@@ -39,7 +39,7 @@ class ToolService(Protocol):
         ...
 
     async def gather(self, context_window: int, tell: Callable[[Notice], None]) -> Sequence[Notice]:
-        """Start the MCP servers and add their tools. Returns notices for the person.
+        """Start the MCP servers and add their tools. Returns notices for the user.
 
         If the tools would fill too much of the context window, the model gets a search tool instead of their specs.
         `tell` is called while the start takes long. After a cancellation it can be called again.

@@ -27,7 +27,7 @@ class Effect(StrEnum):
     WRITE = "write"
     EXECUTE = "execute"
     NETWORK = "network"
-    TALK = "talk"  # talks to the person or steers the task; touches nothing
+    TALK = "talk"  # talks to the user or steers the task; touches nothing
 
 
 class ToolGroup(StrEnum):
@@ -38,7 +38,7 @@ class ToolGroup(StrEnum):
     COMMAND = "command"
     MCP = "mcp"
     BROWSER = "browser"
-    TASK = "modes"  # talks to the person or steers the task; every mode has it
+    TASK = "modes"  # talks to the user or steers the task; every mode has it
 
 
 class ToolRole(StrEnum):
@@ -97,7 +97,7 @@ class Delegate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """The model asks the person."""
+    """The model asks the user."""
 
     asked: QuestionAsk
 
@@ -109,7 +109,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeMode(msgspec.Struct, frozen=True, kw_only=True):
-    """The model wants to switch the mode. A mode limits what the model may do, so the person decides."""
+    """The model wants to switch the mode. A mode limits what the model may do, so the user decides."""
 
     mode: str
     reason: str
@@ -131,7 +131,7 @@ class Remember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
-    """Another input with which a failed call might succeed, if the person approves it.
+    """Another input with which a failed call might succeed, if the user approves it.
 
     `why` is a sentence that says why the call failed; `manner` completes "Run it …", as in "without the sandbox".
     """
@@ -145,10 +145,10 @@ Control = Complete | Delegate | Question | Plan | ChangeMode | UseSkill | Rememb
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a call: `content` and `images` for the model, `view` for the person.
+    """The result of a call: `content` and `images` for the model, `view` for the user.
 
     `control` asks the engine to do something, whose result is added to `content`. `alternative` is another way to make
-    the call, which the person is offered.
+    the call, which the user is offered.
     """
 
     content: str
@@ -225,7 +225,7 @@ class ToolContext(Protocol):
     def processes(self) -> Processes: ...
 
     def show(self, output: str) -> None:
-        """Stream output to the person while the tool runs."""
+        """Stream output to the user while the tool runs."""
         ...
 
     def announce(self, text: str) -> None:
@@ -250,7 +250,7 @@ class ToolContext(Protocol):
         ...
 
     async def ask(self, asked: QuestionAsk) -> str | None:
-        """Ask the person while the tool runs; None if they decline, or nobody is there."""
+        """Ask the user while the tool runs; None if they decline, or nobody is there."""
         ...
 
 
@@ -268,7 +268,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     """One tool. `name` is the id a model calls, `label` the name on screen and in rules.
 
     `prepare` works a call out and changes nothing; `run` of its result carries it out, with the same context.
-    `editable` is the parameter that the person may change before approving. `title` makes the line that names a call on
+    `editable` is the parameter that the user may change before approving. `title` makes the line that names a call on
     screen. Where `params` cannot express the parameters, `schema` does, and `read` decodes the arguments, or raises
     `msgspec.ValidationError`. `narrowed` returns the effects of one call, if fewer than those of the tool. A tool with
     `redirect` never runs: its calls become calls of other tools, which pass every stage. One with an `edit_format` is
@@ -318,7 +318,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
 
             raise self._invalid(problem_in_words(str(error))) from error
         if unknown := self.unknown_arguments(arguments):
-            self._refuse_misspelt(unknown, [each for each in self.parameters if each not in arguments])
+            self._refuse_misspelt(unknown, [name for name in self.parameters if name not in arguments])
         return params
 
     def is_normal(self, arguments: Mapping[str, Any]) -> bool:
@@ -360,9 +360,9 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
         from robota.contracts.misspelling import meant_name
 
         for name in unknown:
-            meant = meant_name(name, missing)
-            if meant is not None:
-                raise self._invalid(f"there is no parameter {name!r}. Did you mean {meant!r}? Nothing was done")
+            suggestion = meant_name(name, missing)
+            if suggestion is not None:
+                raise self._invalid(f"there is no parameter {name!r}. Did you mean {suggestion!r}? Nothing was done")
 
     def _invalid(self, problem: str) -> BadArguments:
         names = ", ".join(self.parameters)
@@ -387,7 +387,7 @@ def titled(name: str, *parameters: str) -> Callable[[Mapping[str, Any]], str]:
     """A function that makes the title of a call: `name` and the values of these parameters."""
 
     def title(arguments: Mapping[str, Any]) -> str:
-        values = " ".join(str(arguments[each]) for each in parameters if arguments.get(each))
+        values = " ".join(str(arguments[parameter]) for parameter in parameters if arguments.get(parameter))
         return f"{name} {one_line(values)}".rstrip()
 
     return title

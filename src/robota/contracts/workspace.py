@@ -136,7 +136,7 @@ class Processes(Protocol):
 
     @property
     def ports(self) -> "SessionPorts | None":
-        """The ports of background processes; None where a person reaches these anyway, or there are none."""
+        """The ports of background processes; None where the user reaches these anyway, or there are none."""
         ...
 
     @property

@@ -23,7 +23,7 @@ class WrittenCall(msgspec.Struct, frozen=True, kw_only=True):
 
     def having(self, arguments: dict[str, Any], *assumed: str, tool: str = "") -> "WrittenCall":
         """The call with other arguments, and what was assumed for them."""
-        added = tuple(each for each in assumed if each not in self.assumed)
+        added = tuple(assumption for assumption in assumed if assumption not in self.assumed)
         tool, assumed = tool or self.tool, (*self.assumed, *added)
         return msgspec.structs.replace(self, tool=tool, arguments=arguments, assumed=assumed)
 

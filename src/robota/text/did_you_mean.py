@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 
 
-def did_you_mean(said: str, known: Iterable[str]) -> str:
+def did_you_mean(typed: str, choices: Iterable[str]) -> str:
     """A question to add to the message, or nothing."""
-    near = nearest(said, known)
-    return f" Did you mean {near}?" if near is not None else ""
+    suggestion = nearest(typed, choices)
+    return f" Did you mean {suggestion}?" if suggestion is not None else ""
 
 
-def nearest(said: str, known: Iterable[str]) -> str | None:
+def nearest(typed: str, choices: Iterable[str]) -> str | None:
     """The word that was probably meant."""
     # Only for a mistake; it would cost every start some milliseconds.
     from difflib import get_close_matches
 
-    by_lower_case = {word.lower(): word for word in known}
-    near = get_close_matches(said.lower(), list(by_lower_case), n=1, cutoff=0.7)
-    begun = [word for word in by_lower_case.values() if len(said) > 1 and word.lower().startswith(said.lower())]
-    return by_lower_case[near[0]] if near else begun[0] if len(begun) == 1 else None
+    by_lower_case = {word.lower(): word for word in choices}
+    similar = get_close_matches(typed.lower(), list(by_lower_case), n=1, cutoff=0.7)
+    starting_so = [word for word in by_lower_case.values() if len(typed) > 1 and word.lower().startswith(typed.lower())]
+    return by_lower_case[similar[0]] if similar else starting_so[0] if len(starting_so) == 1 else None

@@ -24,10 +24,10 @@ def spelled_steering(text: str) -> str:
     return re.sub(f"({COLOURS})|{STEERING}", _spelled, text)
 
 
-def _spelled(found: re.Match[str]) -> str:
-    if found[1] is not None:
-        return found[0]
-    code = ord(found[0])
+def _spelled(match: re.Match[str]) -> str:
+    if match[1] is not None:
+        return match[0]
+    code = ord(match[0])
     if code < FIRST_OF_TWO:
         return f"\\u{code:04x}"
     high, low = divmod(code - FIRST_OF_TWO, 0x400)

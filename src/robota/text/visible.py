@@ -46,20 +46,20 @@ class VisibleText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def visible(text: str, keep: Set[str] = LINES_AND_TABS) -> str:
-    """For what a person decides about: every unprintable or blank character but `keep` as `‹U+202E›`."""
+    """For text that the user decides about: every unprintable or blank character but `keep` as `‹U+202E›`."""
     if text.isascii() and text.isprintable():
         return text
-    spelled = {each: f"‹U+{ord(each):04X}›" for each in _unseen(text, keep)}
+    spelled = {char: f"‹U+{ord(char):04X}›" for char in _unseen(text, keep)}
     if len(spelled) > FEW:
-        return text.translate({ord(each): spelling for each, spelling in spelled.items()})
-    for each, spelling in spelled.items():
-        text = text.replace(each, spelling)
+        return text.translate({ord(char): spelling for char, spelling in spelled.items()})
+    for char, spelling in spelled.items():
+        text = text.replace(char, spelling)
     return text
 
 
 def visible_with_warnings(text: str) -> VisibleText:
     """As `visible`; long gaps become `‹300 blanks›`. Nothing is left out: what is not shown cannot be approved."""
-    hidden = [f"U+{ord(each):04X}" for each in _unseen(text, LINES_AND_TABS)]
+    hidden = [f"U+{ord(char):04X}" for char in _unseen(text, LINES_AND_TABS)]
     lines = text.count("\n") + 1
     warnings = [f"It contains invisible characters: {', '.join(hidden[:10])}."] if hidden else []
     if re.search(LONG_GAP, text):
@@ -73,7 +73,7 @@ def printable_name(name: str) -> str:
     """For the name of a file: what is unprintable as an escape such as `\\n`, undecodable bytes as `\\xff`."""
     if name.isprintable():
         return name
-    return "".join(each if each.isprintable() else _escaped(each) for each in name)
+    return "".join(char if char.isprintable() else _escaped(char) for char in name)
 
 
 def single_line(text: str, limit: int = MAX_LINE_LENGTH) -> str:
@@ -109,7 +109,7 @@ def _unseen(text: str, keep: Set[str]) -> list[str]:
     if text.isascii() and text.isprintable():
         return []
     different = dict.fromkeys(text)
-    return [each for each in different if each not in keep and (not each.isprintable() or each in BLANK)]
+    return [char for char in different if char not in keep and (not char.isprintable() or char in BLANK)]
 
 
 def _escaped(character: str) -> str:
@@ -119,6 +119,6 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def _gap(found: re.Match[str]) -> str:
-    what = "new lines" if found[0][0] == "\n" else "blanks"
-    return f" ‹{len(found[0])} {what}› "
+def _gap(match: re.Match[str]) -> str:
+    kind = "new lines" if match[0][0] == "\n" else "blanks"
+    return f" ‹{len(match[0])} {kind}› "

@@ -39,7 +39,7 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
 async def copy_settings(
     git: Git | None, snapshot: Snapshot, target: Path, *, ignored_there: Git | None = None
 ) -> Copied:
-    """What the workspace would load and git ignores, such as a user's own deny rules; without git, all of it.
+    """What the workspace would load and git ignores, such as the user's own deny rules; without git, all of it.
 
     With `ignored_there`, the git of a worktree that has such files already, what is ignored there too is replaced.
     """
@@ -103,15 +103,15 @@ def _copy_file(path: str, source: Path, target: Path, room: int, *, replace: boo
         status = os.fstat(reading)
         if status.st_size > room:
             raise OSError(f"more than {MAX_BYTES >> 20} MiB in all")
-        with directory_beneath(target, target / folder, walk_to_directory, create=True) as place:
+        with directory_beneath(target, target / folder, walk_to_directory, create=True) as target_parent:
             if replace:
                 with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=place)
-            writing = os.open(name, NEW, stat.S_IMODE(status.st_mode) & 0o777, dir_fd=place)
+                    os.unlink(name, dir_fd=target_parent)
+            writing = os.open(name, NEW, stat.S_IMODE(status.st_mode) & 0o777, dir_fd=target_parent)
             try:
                 _copy_bytes(reading, writing, status.st_size)
             except OSError:
-                os.unlink(name, dir_fd=place)
+                os.unlink(name, dir_fd=target_parent)
                 raise
             finally:
                 os.close(writing)

@@ -23,7 +23,7 @@ CHECKOUT_S: Final = 600.0
 class WorktreeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for. `cwd` is a real path; without a `name` one is made up.
 
-    `snapshot` is what the workspace would load, if it is one. `hook_creates`: a hook makes the worktree in our place.
+    `snapshot` is what the workspace would load, if it is one. `hook_creates`: a hook creates the worktree instead.
     """
 
     cwd: Path
@@ -90,7 +90,7 @@ async def copy_files(request: WorktreeRequest, repository: Repository | None, ta
 
 async def _check_out(repository: Repository, path: Path, branch: str, base: str) -> None:
     await repository.git.run("worktree", "add", "--quiet", "--no-checkout", "-b", branch, "--", str(path), base)
-    # Only now is it known which filters would run in the new place; they are switched off before any could.
+    # Only now is it known which filters would run in the new worktree; they are disabled before any can.
     inner = await open_git(path, repository.env)
     await inner.run("reset", "--hard", "--quiet", "--no-recurse-submodules", base, timeout_s=CHECKOUT_S)
 

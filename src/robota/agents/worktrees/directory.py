@@ -23,20 +23,20 @@ def worktrees_of(top: Path) -> Path:
     return top / WORKTREES
 
 
-def lies_in_worktree(place: Path, root: Path) -> bool:
+def lies_in_worktree(path: Path, root: Path) -> bool:
     """Whether a path leads into a worktree of the project, there or gone by now.
 
     A log can name any path, with `..` in it or a link that came with a repository.
     """
-    return worktrees_of(root) in place.parents and os.path.realpath(place) == str(place)
+    return worktrees_of(root) in path.parents and os.path.realpath(path) == str(path)
 
 
 def prepare_directory(repository: Repository) -> Path:
     """Make the directory for worktrees, hidden from git. Raises `WorktreeError`."""
     top = repository.top
-    place = prepare_project_directory(top, fallback_directory(user_directory(repository.env), top))
+    prepared = prepare_project_directory(top, fallback_directory(user_directory(repository.env), top))
     directory = worktrees_of(top)
-    problem = place.reason
+    problem = prepared.reason
     try:
         if problem is None and directory.is_symlink():
             problem = f"{directory} is a symbolic link, which is not followed"
@@ -61,14 +61,14 @@ def is_worktree_of(repository: Repository, path: Path) -> bool:
 
 
 async def known_names(repository: Repository) -> list[str]:
-    """The worktrees in our place: those on the disk, and those that only git still knows."""
+    """The names of the worktrees in our directory: those on disk, and those that only git still lists."""
     directory = worktrees_of(repository.top)
-    found = {name for name in _entries(directory) if NAME.fullmatch(name)}
+    names = {name for name in _entries(directory) if NAME.fullmatch(name)}
     for line in (await repository.git.run("worktree", "list", "--porcelain")).split("\n"):
         path = Path(line.removeprefix("worktree "))
         if line.startswith("worktree ") and path.parent == directory and NAME.fullmatch(path.name):
-            found.add(path.name)
-    return sorted(found)
+            names.add(path.name)
+    return sorted(names)
 
 
 def _hide_from_git(directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""What can be wrong with a place for an agent to work in."""
+"""Errors about worktrees."""
 
 from robota.config.errors import ConfigError
 

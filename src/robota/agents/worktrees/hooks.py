@@ -1,4 +1,4 @@
-"""Hooks around worktrees: one may make it in our place, with git or with something else; one is told of its end."""
+"""Hooks around worktrees: one may create the worktree instead of Robota, one runs before it is removed."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ async def create_worktree_by_hook(hooks: LifecycleHooks, name: str, project: Pat
 
 
 async def fire_removal_hooks(hooks: LifecycleHooks | None, path: Path) -> str:
-    """Tell the hooks that a worktree is about to go. Returns what they want the user to know."""
+    """Run the hooks before a worktree is removed. Returns their messages for the user."""
     if hooks is None:
         return ""
     result = await hooks.fire(HookEvent.WORKTREE_REMOVE, worktree_path=str(path))

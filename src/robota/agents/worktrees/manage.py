@@ -30,7 +30,7 @@ class FoundWorktree(msgspec.Struct, frozen=True, kw_only=True):
 async def list_worktrees(directory: Path, env: Mapping[str, str]) -> list[FoundWorktree]:
     """Those of the repository around a directory. Raises `WorktreeError`."""
     repository = await find_repository(directory, env)
-    return [await _found(repository, name) for name in await known_names(repository)]
+    return [await _described(repository, name) for name in await known_names(repository)]
 
 
 async def remove_worktree(
@@ -55,7 +55,7 @@ async def remove_worktree(
         lock.release(for_good=not exists_at(path))
 
 
-async def _found(repository: Repository, name: str) -> FoundWorktree:
+async def _described(repository: Repository, name: str) -> FoundWorktree:
     path, branch = worktrees_of(repository.top) / name, branch_of(name)
     return FoundWorktree(
         name=name,
@@ -75,11 +75,11 @@ async def _state(repository: Repository, path: Path) -> WorktreeState:
 
 
 async def _refuse_unknown(repository: Repository, name: str) -> None:
-    known = await known_names(repository)
+    names = await known_names(repository)
     ref = f"refs/heads/{branch_of(name)}"
-    if name not in known and not await repository.git.agrees("show-ref", "--verify", "--quiet", ref):
-        there = f"Available: {', '.join(known)}." if known else "There are none."
-        raise WorktreeError(f"There is no worktree {name} in {repository.top}. {there} Nothing was changed.")
+    if name not in names and not await repository.git.agrees("show-ref", "--verify", "--quiet", ref):
+        available = f"Available: {', '.join(names)}." if names else "There are none."
+        raise WorktreeError(f"There is no worktree {name} in {repository.top}. {available} Nothing was changed.")
 
 
 async def _refuse_loss(repository: Repository, path: Path, *, force: bool, is_unfinished: bool) -> None:

@@ -14,7 +14,7 @@ UNTOUCHED: Final = "Nothing was changed."
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    """`top` is the main working tree, `common` its directory of git, `inside` where in it the user is.
+    """`top` is the main working tree, `common` its git directory, `inside` the user's directory relative to `top`.
 
     `git` runs at the top.
     """
@@ -78,15 +78,15 @@ async def _is_top(git: Git, common: Path) -> bool:
 
 
 def _no_repository(directory: Path, error: GitError) -> WorktreeError:
-    place = single_line(str(directory), 4096)
+    shown = single_line(str(directory), 4096)
     if isinstance(error, GitMissing):
         return WorktreeError(f"{error}, and a worktree needs it. {UNTOUCHED} Install git, or start without -w.")
-    words = str(error)
-    if "not a git repository" in words:
-        return WorktreeError(f"{place} is not in a git repository. {UNTOUCHED} Start without -w, or git init first.")
-    if "work tree" in words or "bare repository" in words:
+    message = str(error)
+    if "not a git repository" in message:
+        return WorktreeError(f"{shown} is not in a git repository. {UNTOUCHED} Start without -w, or git init first.")
+    if "work tree" in message or "bare repository" in message:
         return WorktreeError(
-            f"{place} is a bare repository, or the inside of one; it has no files to work on. {UNTOUCHED} "
+            f"{shown} is a bare repository, or the inside of one; it has no files to work on. {UNTOUCHED} "
             "Start in a clone of it."
         )
-    return WorktreeError(f"git cannot work in {place}: {single_line(words, 500)} {UNTOUCHED}")
+    return WorktreeError(f"git cannot work in {shown}: {single_line(message, 500)} {UNTOUCHED}")

@@ -21,7 +21,7 @@ from robota.workspace.git.run import GitError
 
 
 class Worktree(msgspec.Struct, frozen=True, kw_only=True):
-    """A place for one session to work in (`root`), in the worktree at `path`. Without a lock a hook made it."""
+    """The directory a session works in (`root`), in the worktree at `path`. Without a lock, a hook created it."""
 
     name: str
     path: Path
@@ -58,7 +58,7 @@ async def enter_worktree(request: WorktreeRequest) -> Worktree:
 
 
 async def leave_worktree(worktree: Worktree, hooks: LifecycleHooks | None) -> str:
-    """Remove it if nothing would be lost. Returns what to tell the user."""
+    """Remove it if nothing would be lost. Returns a message for the user."""
     is_gone = False
     try:
         words = await _remove_if_clean(worktree, hooks)

@@ -72,12 +72,12 @@ async def inspect_worktree(main: Git, path: Path, branch: str | None, env: Mappi
 
 async def commits_only_on(main: Git, branch: str | None, tips: Iterable[str]) -> int:
     """How many commits of these tips are on no other branch, tag or remote, nor where the repository is now."""
-    wanted = list(tips)
-    if not wanted:
+    commits = list(tips)
+    if not commits:
         return 0
     without = [] if branch is None else [f"--exclude={branch}"]
     elsewhere = ("--not", "HEAD", *without, "--branches", "--tags", "--remotes")
-    return int(await main.line("rev-list", "--count", *wanted, *elsewhere))
+    return int(await main.line("rev-list", "--count", *commits, *elsewhere))
 
 
 def _ref(branch: str | None) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from robota.app.knowledge.memory import INDEX, PROJECT_MEMORY
 from robota.config.paths import known_home, user_directory
 from robota.config.settings.load import Settings
-from robota.config.trust.decision import is_trusted_by_person
+from robota.config.trust.decision import is_trusted_by_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ def instruction_files(
         return kept or own or policy.files.secret_pattern(place) is not None
 
     def is_trusted() -> bool:
-        return is_trusted_by_person(settings.trust, env)
+        return is_trusted_by_user(settings.trust, env)
 
     is_agreed = OutsideFileAnswers(root, env).is_agreed if is_trusted() else None
     rules = ReadingRules(is_denied=is_denied, is_agreed=is_agreed)

@@ -13,7 +13,7 @@ from robota.config.durable_file import make_private_directory
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
 from robota.config.transaction import journal_for
-from robota.config.trust.decision import is_trusted_by_person
+from robota.config.trust.decision import is_trusted_by_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def open_memories(
     return Memories(
         stores,
         place.root,
-        lambda: is_trusted_by_person(settings.trust, env),
+        lambda: is_trusted_by_user(settings.trust, env),
         redact,
         lambda: date.today().isoformat(),
     )

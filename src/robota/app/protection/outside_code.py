@@ -11,7 +11,7 @@ import msgspec
 
 import robota
 from robota.config.settings.load import Settings
-from robota.config.trust.decision import is_trusted_by_person
+from robota.config.trust.decision import is_trusted_by_user
 from robota.policy.decide import SessionPolicy
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
@@ -30,7 +30,7 @@ def session_code(
     from robota.workspace.outside_code.outside_code import OutsideCode
 
     # A workspace without configuration needs no trust to be opened, but its files are as foreign as any.
-    is_trusted = settings.trust is None or is_trusted_by_person(settings.trust, env)
+    is_trusted = settings.trust is None or is_trusted_by_user(settings.trust, env)
     code = OutsideCode(root, env, is_trusted=is_trusted, attended=attended, saves_new=saves_new)
     if settings.values.status_line is not None:
         code.add(status_program(settings.values.status_line.command, root))

@@ -320,7 +320,7 @@ def _prepare_terminal(arguments: CommandLine) -> int | None:
 def _needs_trust_question(root: Path) -> bool:
     """Whether trust in the workspace may have to be asked; most workspaces have nothing that needs it."""
     from robota.config.settings.load import load_settings
-    from robota.config.trust.decision import TrustState, is_trusted_by_person
+    from robota.config.trust.decision import TrustState, is_trusted_by_user
 
     settings = load_settings(root, os.environ)
     trust = settings.trust
@@ -328,7 +328,7 @@ def _needs_trust_question(root: Path) -> bool:
         return True
     from robota.app.extensions import has_programs
 
-    return is_trusted_by_person(trust, os.environ) or has_programs(settings)
+    return is_trusted_by_user(trust, os.environ) or has_programs(settings)
 
 
 def _fail(output_format: str, code: int, message: str) -> int:
@@ -336,8 +336,10 @@ def _fail(output_format: str, code: int, message: str) -> int:
     from robota.clients.headless.formats import print_failure
     from robota.clients.headless.options import OutputFormat
 
-    known = output_format in set(OutputFormat)
-    print_failure(message, OutputFormat(output_format) if known else OutputFormat.TEXT, sys.stdout.buffer, sys.stderr)
+    is_valid = output_format in set(OutputFormat)
+    print_failure(
+        message, OutputFormat(output_format) if is_valid else OutputFormat.TEXT, sys.stdout.buffer, sys.stderr
+    )
     if output_format in (OutputFormat.JSON, OutputFormat.STREAM_JSON):
         _warn(message)
     return code
@@ -345,11 +347,11 @@ def _fail(output_format: str, code: int, message: str) -> int:
 
 def _output_format(argv: Sequence[str]) -> str:
     """The output format in a command line that could not be parsed."""
-    for place, word in enumerate(argv):
+    for index, word in enumerate(argv):
         if word.startswith("--output-format="):
             return word.partition("=")[2]
-        if word == "--output-format" and place + 1 < len(argv):
-            return argv[place + 1]
+        if word == "--output-format" and index + 1 < len(argv):
+            return argv[index + 1]
     return "text"
 
 

@@ -11,7 +11,7 @@ from robota.commands.verb import Answer, Family, Option, Positional, Verb, shown
 from robota.commands.verb_host import VerbHost
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.settings.load import Settings, load_settings
-from robota.config.trust.decision import is_trusted_by_person
+from robota.config.trust.decision import is_trusted_by_user
 from robota.engine.context.window import CHARACTERS_A_TOKEN
 from robota.engine.runtime.options import DEFAULT_MODE
 from robota.knowledge.instructions.loader import InstructionFile, Instructions
@@ -38,7 +38,7 @@ def _show(host: VerbHost, args: ShowInstructions) -> Answer:
     root = workspace_root(host.cwd if is_here else path.parent if file else path)
     settings = load_settings(root, host.env)
     instructions = _instructions(host, settings, root, args.mode, file)
-    is_trusted = is_trusted_by_person(settings.trust, host.env)
+    is_trusted = is_trusted_by_user(settings.trust, host.env)
     here = host.cwd.resolve()
     return shown_parts(_parts(instructions, here, is_trusted=is_trusted), _as_json(instructions, is_trusted=is_trusted))
 

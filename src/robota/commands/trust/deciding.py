@@ -22,7 +22,7 @@ from robota.config.trust.decision import (
     answer_about,
     changes,
     forget,
-    is_trusted_by_person,
+    is_trusted_by_user,
     remember,
 )
 from robota.config.trust.outside_files import OutsideFileAnswers
@@ -70,7 +70,7 @@ def ask_if_needed(host: VerbHost) -> None:
             _ask(host, settings.trust, tells_no=False)
         elif not is_undecided:
             ask_about_programs(host, settings)
-    if is_trusted_by_person(settings.trust, host.env):
+    if is_trusted_by_user(settings.trust, host.env):
         ask_about_outside_files(host, settings)
 
 
@@ -103,7 +103,7 @@ def _decide_on_files(host: VerbHost, settings: Settings, trust: Trust, args: Dec
     from robota.app.knowledge.instructions import has_project_instructions
 
     has_instructions = has_project_instructions(host.root, host.env)
-    if is_trusted_by_person(trust, host.env):
+    if is_trusted_by_user(trust, host.env):
         if has_instructions:
             told_as = "It is trusted: its instruction files are sent to the model as yours."
             host.say(f"{told_as} To see them: robota instructions")
@@ -136,7 +136,7 @@ def _decide_on_outside_files(host: VerbHost, args: DecideTrust) -> None:
 def _decide_on_programs(host: VerbHost, args: DecideTrust) -> bool:
     """Show which files that run outside the sandbox have changed, and ask about them; whether all may run."""
     settings = load_settings(host.root, host.env)
-    if settings.trust is not None and not is_trusted_by_person(settings.trust, host.env):
+    if settings.trust is not None and not is_trusted_by_user(settings.trust, host.env):
         return True  # none of them runs
     if args.yes:
         agree_to_programs(host, settings)
@@ -147,7 +147,7 @@ def _decide_on_programs(host: VerbHost, args: DecideTrust) -> bool:
 
 def _import(host: VerbHost, args: DecideTrust) -> bool:
     agree_to_files(host, args.import_)
-    is_trusted = is_trusted_by_person(load_settings(host.root, host.env).trust, host.env)
+    is_trusted = is_trusted_by_user(load_settings(host.root, host.env).trust, host.env)
     if not is_trusted:
         host.say("This takes effect when you trust the workspace: robota trust")
     return is_trusted

@@ -17,7 +17,7 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.settings.load import Settings
 from robota.config.trust.change_text import change_lines
-from robota.config.trust.decision import is_trusted_by_person
+from robota.config.trust.decision import is_trusted_by_user
 from robota.config.trust.outside_files import OutsideFileAnswers
 from robota.engine.runtime.options import DEFAULT_MODE
 from robota.knowledge.instructions.loader import UndecidedFile
@@ -35,7 +35,7 @@ MAX_PATH: Final = 4096
 def undecided_files(host: VerbHost, settings: Settings) -> tuple[UndecidedFile, ...]:
     """The undecided files that a session here would include; none if the workspace is not trusted."""
     root, env = host.root, host.env
-    if not is_trusted_by_person(settings.trust, env) or not has_project_instructions(root, env):
+    if not is_trusted_by_user(settings.trust, env) or not has_project_instructions(root, env):
         return ()
     policy, _ = session_policy(LaunchOptions(cwd=root), settings, root, None, env)
     return instruction_files(settings, root, env, policy).load(DEFAULT_MODE).undecided

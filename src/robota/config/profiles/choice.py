@@ -18,15 +18,15 @@ HOW_TO_ADD: Final = "robota --configure (or, without questions, robota --configu
 def select_profile(settings: Settings) -> Profile:
     """The current profile, or else the only one, with the effective model."""
     providers = settings.values.providers
-    wanted = settings.values.current_provider
-    if wanted is None and len(providers) == 1:
-        wanted = next(iter(providers))
-    if wanted is None:
+    name = settings.values.current_provider
+    if name is None and len(providers) == 1:
+        name = next(iter(providers))
+    if name is None:
         raise _nothing_chosen(settings)
-    profile = providers.get(wanted)
+    profile = providers.get(name)
     if profile is None:
-        raise _no_such_profile(settings, wanted)
-    return with_chosen_model(settings, msgspec.structs.replace(profile, name=wanted))
+        raise _no_such_profile(settings, name)
+    return with_chosen_model(settings, msgspec.structs.replace(profile, name=name))
 
 
 def with_chosen_model(settings: Settings, profile: Profile) -> Profile:
@@ -49,22 +49,22 @@ def profile_problem(settings: Settings) -> SettingsProblem | None:
 def _nothing_chosen(settings: Settings) -> ConfigError:
     if (problem := profile_problem(settings)) is not None:
         return ConfigError(f"No provider can be chosen. {problem.message} The file was not changed.")
-    known = ", ".join(sorted(settings.values.providers))
-    if known:
-        return ConfigError(f"No provider is chosen. Choose one with --provider: {known}. Add one with: {HOW_TO_ADD}")
+    names = ", ".join(sorted(settings.values.providers))
+    if names:
+        return ConfigError(f"No provider is chosen. Choose one with --provider: {names}. Add one with: {HOW_TO_ADD}")
     return NoProviderError(f"No provider is configured. Set one up with: robota --configure{_ignored(settings)}")
 
 
-def _no_such_profile(settings: Settings, wanted: str) -> ConfigError:
-    wrong = join_key(("providers", wanted))
+def _no_such_profile(settings: Settings, name: str) -> ConfigError:
+    wrong = join_key(("providers", name))
     for problem in settings.problems:
         if problem.key == wrong or problem.key.startswith(f"{wrong}."):
             return ConfigError(f"{problem.message} The file was not changed. Correct it and try again.")
-    known = ", ".join(sorted(settings.values.providers)) or "none"
+    names = ", ".join(sorted(settings.values.providers)) or "none"
     origin = settings.origin(("currentProvider",))
     by_flag = origin is None or origin.layer is Layer.FLAGS
     where = "" if by_flag or origin is None else f" (named by currentProvider, {origin.where})"
-    text = f"There is no provider profile {single_line(wanted)!r}{where}. Known: {known}. Add one with: {HOW_TO_ADD}"
+    text = f"There is no provider profile {single_line(name)!r}{where}. Known: {names}. Add one with: {HOW_TO_ADD}"
     return ConfigError(f"{text}{_ignored(settings)}")
 
 

@@ -48,11 +48,11 @@ def allowed_host(text: str) -> AllowedHost:
     """Read an entry, or raise `NoHost`."""
     if text in ("*", "*.*"):
         raise NoHost("this matches every host; list the hosts, or set sandbox.network to true instead")
-    found = ENTRY.fullmatch(text.lower())
-    if found is None or not text.isascii():
+    entry = ENTRY.fullmatch(text.lower())
+    if entry is None or not text.isascii():
         raise NoHost(f"a host is required here, without a scheme or a path and in ASCII (xn--…), such as {EXAMPLES}")
-    ports = _ports(found["port"])
-    host = found["host"].removesuffix(".")
+    ports = _ports(entry["port"])
+    host = entry["host"].removesuffix(".")
     if host.startswith("[") or NUMBER.fullmatch(host.rpartition(".")[2]):
         return AllowedAddress(address=_address(host), ports=ports)
     if host.startswith(BELOW):

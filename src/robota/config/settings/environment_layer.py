@@ -32,8 +32,8 @@ def from_environment(env: Mapping[str, str]) -> tuple[LayerValues, ...]:
 
 def switched(env: Mapping[str, str]) -> dict[str, Any]:
     """The settings that `SWITCHES` make."""
-    found = {key: env.get(variable, "") for variable, key in SWITCHES.items()}
-    return {key: {"enabled": value not in ("0", "false")} for key, value in found.items() if value}
+    by_key = {key: env.get(variable, "") for variable, key in SWITCHES.items()}
+    return {key: {"enabled": value not in ("0", "false")} for key, value in by_key.items() if value}
 
 
 def _checked(variable: str, raw: dict[str, Any]) -> LayerValues:

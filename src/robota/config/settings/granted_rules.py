@@ -12,7 +12,7 @@ from robota.config.settings.writer import add_to_list
 def keep_rules(scope: str, rules: Sequence[str], root: Path, env: Mapping[str, str]) -> str:
     """Add them to `permissions.allow` of the project or the user. Returns what went wrong, or nothing.
 
-    The rules of a project are part of what was trusted; that the person added to it does not make it less so.
+    The rules of a project are part of what was trusted, and it stays trusted although the user added to it.
     """
     if scope not in ("project", "user"):
         return f"The rules were not saved: {scope!r} is neither project nor user."

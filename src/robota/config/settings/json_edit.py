@@ -25,20 +25,20 @@ class _Member(msgspec.Struct, frozen=True):
 def with_member(text: str, key: Sequence[str], value: Any) -> str:
     """The text with the member at `key` set; objects on the way to it are made. Raises `NotAnObject`."""
     read_object(text)
-    place = _skip(text, 0)
-    if place == len(text):
+    offset = _skip(text, 0)
+    if offset == len(text):
         return _written(_nested(key, value), DEFAULT_INDENT, "", "\n") + "\n"
     for depth, name in enumerate(key, start=1):
-        if text[place] != "{":
-            raise NotAnObject(text.count("\n", 0, place) + 1, f"{key[depth - 2]} must be an object")
-        members = _members(text, place)
-        found = _last(members, name)
-        if found is None:
-            return _inserted(text, place, members, depth, name, _nested(key[depth:], value))
+        if text[offset] != "{":
+            raise NotAnObject(text.count("\n", 0, offset) + 1, f"{key[depth - 2]} must be an object")
+        members = _members(text, offset)
+        member = _last(members, name)
+        if member is None:
+            return _inserted(text, offset, members, depth, name, _nested(key[depth:], value))
         if depth == len(key):
             indent = _indent(text)
-            return text[: found.value] + _written(value, indent, indent * depth, _newline(text)) + text[found.end :]
-        place = found.value
+            return text[: member.value] + _written(value, indent, indent * depth, _newline(text)) + text[member.end :]
+        offset = member.value
     return text
 
 
@@ -52,23 +52,23 @@ def without_member(text: str, key: Sequence[str]) -> str:
 
 def _without_last(text: str, key: Sequence[str]) -> str | None:
     """The text without the last member at `key`; None if there is none."""
-    place = _skip(text, 0)
+    offset = _skip(text, 0)
     for depth, name in enumerate(key, start=1):
-        members = _members(text, place) if text[place : place + 1] == "{" else []
-        found = _last(members, name)
-        if found is None:
+        members = _members(text, offset) if text[offset : offset + 1] == "{" else []
+        member = _last(members, name)
+        if member is None:
             return None
         if depth == len(key):
-            return _removed(text, place, members, found)
-        place = found.value
+            return _removed(text, offset, members, member)
+        offset = member.value
     return None
 
 
-def _inserted(text: str, place: int, members: list[_Member], depth: int, name: str, value: Any) -> str:
-    """The text with a member added at the end of the object that begins at `place`."""
+def _inserted(text: str, offset: int, members: list[_Member], depth: int, name: str, value: Any) -> str:
+    """The text with a member added at the end of the object that begins at `offset`."""
     newline, indent = _newline(text), _indent(text)
-    begin = members[-1].end if members else place + 1
-    is_on_one_line = bool(members) and "\n" not in text[place : members[0].begin]
+    begin = members[-1].end if members else offset + 1
+    is_on_one_line = bool(members) and "\n" not in text[offset : members[0].begin]
     before = " " if is_on_one_line else newline + indent * depth
     after = "" if members else newline + indent * (depth - 1)
     end = begin if members else text.index("}", begin)
@@ -76,29 +76,29 @@ def _inserted(text: str, place: int, members: list[_Member], depth: int, name: s
     return f"{text[:begin]}{',' if members else ''}{before}{json.dumps(name)}: {written}{after}{text[end:]}"
 
 
-def _removed(text: str, place: int, members: list[_Member], gone: _Member) -> str:
-    number = members.index(gone)
+def _removed(text: str, offset: int, members: list[_Member], member: _Member) -> str:
+    number = members.index(member)
     if len(members) == 1:
-        return text[: place + 1] + text[text.index("}", gone.end) :]
+        return text[: offset + 1] + text[text.index("}", member.end) :]
     if number == 0:
-        return text[: gone.begin] + text[members[1].begin :]
-    return text[: members[number - 1].end] + text[gone.end :]
+        return text[: member.begin] + text[members[1].begin :]
+    return text[: members[number - 1].end] + text[member.end :]
 
 
-def _members(text: str, place: int) -> list[_Member]:
-    """The members of the object that begins at `place`. The text is known to be JSON."""
-    found: list[_Member] = []
-    place = _skip(text, place + 1)
-    while text[place] != "}":
-        begin = place
-        name, place = _DECODER.raw_decode(text, place)
-        value = _skip(text, _skip(text, place) + 1)
+def _members(text: str, offset: int) -> list[_Member]:
+    """The members of the object that begins at `offset`. The text is known to be JSON."""
+    members: list[_Member] = []
+    offset = _skip(text, offset + 1)
+    while text[offset] != "}":
+        begin = offset
+        name, offset = _DECODER.raw_decode(text, offset)
+        value = _skip(text, _skip(text, offset) + 1)
         _, end = _DECODER.raw_decode(text, value)
-        found.append(_Member(name, begin, value, end))
-        place = _skip(text, end)
-        if text[place] == ",":
-            place = _skip(text, place + 1)
-    return found
+        members.append(_Member(name, begin, value, end))
+        offset = _skip(text, end)
+        if text[offset] == ",":
+            offset = _skip(text, offset + 1)
+    return members
 
 
 def _last(members: list[_Member], name: str) -> _Member | None:
@@ -128,7 +128,7 @@ def _indent(text: str) -> str:
     return blanks or DEFAULT_INDENT
 
 
-def _skip(text: str, place: int) -> int:
-    while place < len(text) and text[place] in _WHITE:
-        place += 1
-    return place
+def _skip(text: str, offset: int) -> int:
+    while offset < len(text) and text[offset] in _WHITE:
+        offset += 1
+    return offset

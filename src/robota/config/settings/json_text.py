@@ -1,4 +1,4 @@
-"""A JSON file as text: the object in it, and the line where a key stands."""
+"""A JSON file as text: its object, and the line of a key."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _DECODER: Final = json.JSONDecoder()
 # A lone surrogate from an escape cannot be stored, shown or passed on.
 HALF_CHARACTER: Final = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 
-Place = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 
 
 class NotAnObject(Exception):
@@ -35,14 +35,14 @@ def read_object(text: str) -> tuple[dict[str, Any], tuple[Duplicate, ...]]:
     """The object in a text; blank text is an empty one. Raises `NotAnObject`."""
     if not text.strip():
         return {}, ()
-    twice: list[Duplicate] = []
+    duplicates: list[Duplicate] = []
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(items)
-        if len(found) < len(items):
+        members = dict(items)
+        if len(members) < len(items):
             names = [name for name, _ in items]
-            twice.extend(Duplicate(name) for name in found if names.count(name) > 1)
-        return found
+            duplicates.extend(Duplicate(name) for name in members if names.count(name) > 1)
+        return members
 
     try:
         value = json.loads(text, object_pairs_hook=pairs)
@@ -54,7 +54,7 @@ def read_object(text: str) -> tuple[dict[str, Any], tuple[Duplicate, ...]]:
         raise NotAnObject(1, "a JSON object is required here")
     if (half := re.search(HALF_CHARACTER, text)) and not _can_be_written(value):
         raise NotAnObject(text.count("\n", 0, half.start()) + 1, f"{half[0]} is half of a character")
-    return value, tuple(twice)
+    return value, tuple(duplicates)
 
 
 def _can_be_written(value: Any) -> bool:
@@ -66,52 +66,52 @@ def _can_be_written(value: Any) -> bool:
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int:
-    """The line of a key, or of the nearest thing around it that can be found."""
-    places: dict[Place, int] = {}
+    """The line of a key, or of the innermost value around it that is in the text."""
+    offsets: dict[JsonPath, int] = {}
     try:
-        _scan(text, _skip(text, 0), (), places)
+        _scan(text, _skip(text, 0), (), offsets)
     except (RecursionError, IndexError, ValueError):
         return 1
-    known = next((places[place] for place in _outwards(tuple(key)) if place in places), 0)
-    return text.count("\n", 0, known) + 1
+    offset = next((offsets[path] for path in _outwards(tuple(key)) if path in offsets), 0)
+    return text.count("\n", 0, offset) + 1
 
 
-def _outwards(place: Place) -> list[Place]:
-    return [place[:length] for length in range(len(place), 0, -1)]
+def _outwards(path: JsonPath) -> list[JsonPath]:
+    return [path[:length] for length in range(len(path), 0, -1)]
 
 
-def _scan(text: str, place: int, path: Place, places: dict[Place, int]) -> int:
+def _scan(text: str, offset: int, path: JsonPath, offsets: dict[JsonPath, int]) -> int:
     """Record the offsets of all keys and list items below `path`; returns the offset after the value."""
-    opening = text[place]
+    opening = text[offset]
     if opening == '"':
-        return _string(text, place)[1]
+        return _string(text, offset)[1]
     if opening not in "{[":
-        while place < len(text) and text[place] not in _SCALAR_ENDS:
-            place += 1
-        return place
-    place = _skip(text, place + 1)
-    number = 0
-    while text[place] not in "]}":
-        begin, step = place, number
-        inner: Place = (*path, step)
+        while offset < len(text) and text[offset] not in _SCALAR_ENDS:
+            offset += 1
+        return offset
+    offset = _skip(text, offset + 1)
+    index = 0
+    while text[offset] not in "]}":
+        begin = offset
+        inner: JsonPath = (*path, index)
         if opening == "{":
-            name, place = _string(text, place)
+            name, offset = _string(text, offset)
             inner = (*path, name)
-            place = _skip(text, _skip(text, place) + 1)
-        places[inner] = begin
-        place = _skip(text, _scan(text, place, inner, places))
-        if text[place] == ",":
-            place = _skip(text, place + 1)
-        number += 1
-    return place + 1
+            offset = _skip(text, _skip(text, offset) + 1)
+        offsets[inner] = begin
+        offset = _skip(text, _scan(text, offset, inner, offsets))
+        if text[offset] == ",":
+            offset = _skip(text, offset + 1)
+        index += 1
+    return offset + 1
 
 
-def _string(text: str, place: int) -> tuple[str, int]:
-    value, end = _DECODER.raw_decode(text, place)
+def _string(text: str, offset: int) -> tuple[str, int]:
+    value, end = _DECODER.raw_decode(text, offset)
     return str(value), end
 
 
-def _skip(text: str, place: int) -> int:
-    while place < len(text) and text[place] in _WHITE:
-        place += 1
-    return place
+def _skip(text: str, offset: int) -> int:
+    while offset < len(text) and text[offset] in _WHITE:
+        offset += 1
+    return offset

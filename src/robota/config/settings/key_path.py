@@ -13,18 +13,18 @@ _PART = r'"((?:[^"\\]|\\.)*)"|([^."]+)'
 def split_key(text: str) -> KeyPath:
     """The parts of a name. A part that contains a dot is quoted."""
     parts: list[str] = []
-    place = 0
+    position = 0
     while True:
-        found = re.compile(_PART).match(text, place)
-        if found is None:
+        part = re.compile(_PART).match(text, position)
+        if part is None:
             raise ConfigError(f"{text!r} is not a valid setting name. Write names joined by dots: permissions.deny")
-        parts.append(re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL) if found[2] is None else found[2])
-        place = found.end()
-        if place == len(text):
+        parts.append(re.sub(r"\\(.)", r"\1", part[1], flags=re.DOTALL) if part[2] is None else part[2])
+        position = part.end()
+        if position == len(text):
             return tuple(parts)
-        if text[place] != ".":
-            raise ConfigError(f"{text!r} is not a valid setting name: a dot is missing after {text[:place]!r}.")
-        place += 1
+        if text[position] != ".":
+            raise ConfigError(f"{text!r} is not a valid setting name: a dot is missing after {text[:position]!r}.")
+        position += 1
 
 
 def join_key(parts: Sequence[str | int]) -> str:

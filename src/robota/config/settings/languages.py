@@ -2,7 +2,7 @@
 
 from typing import Final
 
-LONGEST: Final = 40
+MAX_LENGTH: Final = 40
 
 NAMES: Final = {
     "ar": "Arabic",
@@ -31,7 +31,7 @@ NAMES: Final = {
 def language_problem(text: str) -> str | None:
     """The problem with a language. Only a code or a name of letters is valid, because it goes into the prompt."""
     words = text.replace("-", " ").replace("(", " ").replace(")", " ").split()
-    if words and len(text) <= LONGEST and all(word.isalpha() for word in words) and "\n" not in text:
+    if words and len(text) <= MAX_LENGTH and all(word.isalpha() for word in words) and "\n" not in text:
         return None
     return f"a language is required here: a code such as {', '.join(list(NAMES)[:4])}, or a name such as Korean"
 

@@ -106,11 +106,11 @@ def from_flags(values: Mapping[str, Any]) -> LayerValues:
 
 
 def _problem(parsed: LayerText, flaw: SettingFlaw) -> SettingsProblem:
-    line = line_of(parsed.text, flaw.place) if parsed.text else None
+    line = line_of(parsed.text, flaw.path) if parsed.text else None
     return SettingsProblem(
         where=parsed.origin.where,
         line=line,
-        key=join_key(flaw.place),
+        key=join_key(flaw.path),
         text=flaw.text,
         severity=_severity(parsed.origin.layer, flaw),
     )
@@ -119,7 +119,7 @@ def _problem(parsed: LayerText, flaw: SettingFlaw) -> SettingsProblem:
 def _severity(layer: Layer, flaw: SettingFlaw) -> Severity:
     if flaw.kind is FlawKind.UNKNOWN or layer in WORKSPACE_LAYERS:
         return Severity.WARNING
-    if layer in (Layer.MANAGED, Layer.FLAGS) or flaw.place[0] in PROTECTIVE:
+    if layer in (Layer.MANAGED, Layer.FLAGS) or flaw.path[0] in PROTECTIVE:
         return Severity.ERROR
     return Severity.WARNING
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from robota.config.durable_file import only_writer
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
-from robota.config.trust.decision import is_trusted_by_person, remember
+from robota.config.trust.decision import is_trusted_by_user, remember
 from robota.config.trust.lock_file import CONTENTS
 from robota.config.trust.sources import Snapshot
 
@@ -23,7 +23,7 @@ def own_change(root: Path, changed: Path, env: Mapping[str, str]) -> Iterator[No
     # The lock keeps a second process from seeing the change before it is trusted.
     with only_writer(user_directory(env) / CONTENTS):
         before = load_settings(root, env).trust
-        was_trusted = is_trusted_by_person(before, env)
+        was_trusted = is_trusted_by_user(before, env)
         yield
         after = load_settings(root, env).trust
         if before is None or after is None or not before.is_given:
@@ -34,4 +34,4 @@ def own_change(root: Path, changed: Path, env: Mapping[str, str]) -> Iterator[No
 
 def _without(changed: Path, snapshot: Snapshot) -> list[tuple[str, str]]:
     """The other files of the snapshot."""
-    return [(each.path, each.digest) for each in snapshot.sources if snapshot.root / each.path != changed]
+    return [(source.path, source.digest) for source in snapshot.sources if snapshot.root / source.path != changed]

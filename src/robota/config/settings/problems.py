@@ -25,5 +25,5 @@ class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        place = single_line(self.where, 4096) + (f", line {self.line}" if self.line is not None else "")
-        return f"{place}: {single_line(self.key)}: {self.text}." if self.key else f"{place}: {self.text}."
+        location = single_line(self.where, 4096) + (f", line {self.line}" if self.line is not None else "")
+        return f"{location}: {single_line(self.key)}: {self.text}." if self.key else f"{location}: {self.text}."

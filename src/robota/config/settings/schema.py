@@ -220,10 +220,10 @@ def allowed_values(key: Sequence[str | int]) -> tuple[str, ...]:
 
 def _below(node: dict[str, Any], part: str | int) -> dict[str, Any]:
     if isinstance(part, int):
-        found = node.get("items", {})
+        below = node.get("items", {})
     else:
-        found = node.get("properties", {}).get(part) or node.get("additionalProperties")
-    return found if isinstance(found, dict) else {}
+        below = node.get("properties", {}).get(part) or node.get("additionalProperties")
+    return below if isinstance(below, dict) else {}
 
 
 def _options(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
@@ -235,5 +235,5 @@ def _resolved(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     reference = node.get("$ref")
     if reference is None:
         return node
-    found: dict[str, Any] = schema["$defs"][reference.rpartition("/")[2]]
-    return found
+    definition: dict[str, Any] = schema["$defs"][reference.rpartition("/")[2]]
+    return definition

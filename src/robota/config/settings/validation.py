@@ -11,7 +11,7 @@ from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import language_problem
 from robota.config.settings.schema import Permissions, SandboxSettings, SettingsFile, UpdateCheck, allowed_values
 
-Place = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 
 # Validated entry by entry, so that one invalid profile does not affect the others.
 MAPS: Final[Mapping[str, Any]] = {
@@ -53,9 +53,9 @@ class FlawKind(StrEnum):
 
 
 class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
-    """A problem at one place of a file. The value was left out, unless only its name is unknown."""
+    """A problem with one value of a file. The value was left out, unless only its name is unknown."""
 
-    place: Place
+    path: JsonPath
     text: str
     kind: FlawKind = FlawKind.WRONG
 
@@ -81,9 +81,9 @@ def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[SettingFlaw]]:
     return values, flaws
 
 
-def type_of(place: Sequence[str]) -> Any:
+def type_of(path: Sequence[str]) -> Any:
     """The type of a setting, if it is known."""
-    name, *rest = place
+    name, *rest = path
     if name in MAPS and rest:
         return MAPS[name] if len(rest) == 1 else _field_type(MAPS[name], rest)
     return TYPES.get(name, Any) if not rest else _field_type(RECORDS.get(name), rest)
@@ -107,72 +107,72 @@ def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[SettingF
     return sound_entries
 
 
-def _sound_part(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw], *, whole: bool = False) -> Any:
+def _sound_part(value: Any, kind: Any, path: JsonPath, flaws: list[SettingFlaw], *, whole: bool = False) -> Any:
     """The value without its invalid parts; None if nothing is left. With `whole` it is all or nothing."""
     rest = value
     while True:
         try:
             msgspec.convert(rest, kind)
         except msgspec.ValidationError as error:
-            inner = _place_of(error)
-            flaws.append(_flaw(error, (*place, *inner)))
-            if not inner or whole:
+            error_path = _path_of(error)
+            flaws.append(_flaw(error, (*path, *error_path)))
+            if not error_path or whole:
                 return None
-            rest = _without(rest, inner)
+            rest = _without(rest, error_path)
         else:
             return rest
 
 
-def _place_of(error: msgspec.ValidationError) -> Place:
+def _path_of(error: msgspec.ValidationError) -> JsonPath:
     """The path of an error in the value; msgspec writes `$.permissions.deny[1]`, and `[...]` for an unknown index."""
     path = str(error).rpartition(" - at `$")[2].removesuffix("`") if " - at `$" in str(error) else ""
     named = path.partition("[...]")[0]
     return tuple(int(step[1]) if step[1] else step[2] for step in re.finditer(r"\[(\d+)\]|\.([^.\[]+)", named))
 
 
-def _without(value: Any, place: Place) -> Any:
+def _without(value: Any, path: JsonPath) -> Any:
     rest = msgspec.json.decode(msgspec.json.encode(value))
     node = rest
-    for step in place[:-1]:
+    for step in path[:-1]:
         node = node[step]
-    del node[place[-1]]
+    del node[path[-1]]
     return rest
 
 
-def _flaw(error: msgspec.ValidationError, place: Place) -> SettingFlaw:
+def _flaw(error: msgspec.ValidationError, path: JsonPath) -> SettingFlaw:
     text = str(error).partition(" - at `$")[0]
     wrong = re.fullmatch(r"Expected `(.+)`, got `(.+)`", text)
     if wrong:
         needed = " or ".join(_WORDS.get(word, word) for word in wrong[1].split(" | ") if word != "null")
-        return SettingFlaw(place=place, text=f"{needed} is required here, not {_WORDS.get(wrong[2], wrong[2])}")
+        return SettingFlaw(path=path, text=f"{needed} is required here, not {_WORDS.get(wrong[2], wrong[2])}")
     missing = re.fullmatch(r"Object missing required field `(.+)`", text)
     if missing:
-        return SettingFlaw(place=place, text=f"{missing[1]} is missing here", kind=FlawKind.MISSING)
-    allowed = allowed_values(place)
-    return SettingFlaw(place=place, text=f"use one of {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:])
+        return SettingFlaw(path=path, text=f"{missing[1]} is missing here", kind=FlawKind.MISSING)
+    allowed = allowed_values(path)
+    return SettingFlaw(path=path, text=f"use one of {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:])
 
 
-def _note_unknown_fields(value: Any, kind: Any, place: Place, flaws: list[SettingFlaw]) -> None:
+def _note_unknown_fields(value: Any, kind: Any, path: JsonPath, flaws: list[SettingFlaw]) -> None:
     if not isinstance(value, dict) or not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
         return
-    known = {field.encode_name for field in msgspec.structs.fields(kind)}
-    flaws.extend(_unknown((*place, name), known) for name in value if name not in known)
+    field_names = {field.encode_name for field in msgspec.structs.fields(kind)}
+    flaws.extend(_unknown((*path, name), field_names) for name in value if name not in field_names)
 
 
-def _unknown(place: Place, known: Iterable[str]) -> SettingFlaw:
+def _unknown(path: JsonPath, names: Iterable[str]) -> SettingFlaw:
     # Imported only for an error, because it takes some milliseconds.
     from difflib import get_close_matches
 
-    near = get_close_matches(str(place[-1]), list(known), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return SettingFlaw(place=place, text=f"there is no such setting, so it has no effect{hint}", kind=FlawKind.UNKNOWN)
+    similar = get_close_matches(str(path[-1]), list(names), n=1)
+    hint = f"; did you mean {similar[0]}?" if similar else ""
+    return SettingFlaw(path=path, text=f"there is no such setting, so it has no effect{hint}", kind=FlawKind.UNKNOWN)
 
 
 def _check_language(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:
     problem = language_problem(values["language"]) if "language" in values else None
     if problem is not None:
         del values["language"]
-        flaws.append(SettingFlaw(place=("language",), text=problem))
+        flaws.append(SettingFlaw(path=("language",), text=problem))
 
 
 def _check_allowed_hosts(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:
@@ -183,11 +183,11 @@ def _check_allowed_hosts(values: dict[str, Any], flaws: list[SettingFlaw]) -> No
     from robota.config.settings.allowed_hosts import NoHost, allowed_host
 
     sound: list[str] = []
-    for place, text in enumerate(sandbox["allowedHosts"]):
+    for index, text in enumerate(sandbox["allowedHosts"]):
         try:
             allowed_host(text)
         except NoHost as problem:
-            flaws.append(SettingFlaw(place=("sandbox", "allowedHosts", place), text=str(problem)))
+            flaws.append(SettingFlaw(path=("sandbox", "allowedHosts", index), text=str(problem)))
         else:
             sound.append(text)
     values["sandbox"] = {**sandbox, "allowedHosts": sound}

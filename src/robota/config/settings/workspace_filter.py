@@ -67,10 +67,10 @@ def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted
     untrusted: list[KeyPath] = []
     accepted: dict[str, Any] = {}
     for key, value in _settings(_of_claude(raw) if layer in CLAUDE_LAYERS else raw):
-        known = key[0] in TYPES or layer in CLAUDE_LAYERS
-        if known and key not in ALWAYS | AFTER_TRUST:
+        is_known = key[0] in TYPES or layer in CLAUDE_LAYERS
+        if is_known and key not in ALWAYS | AFTER_TRUST:
             never.append(key)
-        elif known and key in AFTER_TRUST and not trusted:
+        elif is_known and key in AFTER_TRUST and not trusted:
             untrusted.append(key)
         else:
             _put(accepted, key, value)
@@ -79,16 +79,16 @@ def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted
 
 def _settings(raw: Mapping[str, Any]) -> list[tuple[KeyPath, Any]]:
     """The settings with their keys; `permissions` is split into its parts."""
-    found: list[tuple[KeyPath, Any]] = []
+    settings: list[tuple[KeyPath, Any]] = []
     for name, value in raw.items():
         if name == "permissions" and isinstance(value, dict):
-            found += [((name, inner), item) for inner, item in value.items()]
+            settings += [((name, inner), item) for inner, item in value.items()]
         elif name == "permissions":
             # Invalid anyway, which validation reports later.
-            found.append(((name, "deny"), value))
+            settings.append(((name, "deny"), value))
         elif name != "$schema":
-            found.append(((name,), value))
-    return found
+            settings.append(((name,), value))
+    return settings
 
 
 def _of_claude(raw: Mapping[str, Any]) -> dict[str, Any]:

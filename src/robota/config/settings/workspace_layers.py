@@ -68,14 +68,14 @@ def read_workspace(root: Path, env: Mapping[str, str]) -> WorkspaceSettings:
 def _too_broad(root: Path, env: Mapping[str, str]) -> str | None:
     """Why the directory cannot be a project, such as a home directory, whose .robota holds the user's own settings."""
     if root == Path(root.anchor):
-        place = "the root of the file system"
+        description = "the root of the file system"
     elif root == home_directory(env).resolve():
-        place = "your home directory"
+        description = "your home directory"
     elif root / ".robota" == user_directory(env).resolve():
-        place = "the directory of your own settings"
+        description = "the directory of your own settings"
     else:
         return None
-    return f"You are in {place}. No project configuration is read here; start in a project instead."
+    return f"You are in {description}. No project configuration is read here; start in a project instead."
 
 
 def _parsed(trust: Trust, layer: Layer) -> LayerText:

@@ -21,7 +21,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def upsert_profile(path: Path, profile: Profile, *, set_current: bool) -> list[str]:
-    """Write one profile under its name, keeping all else. Returns warnings for a person.
+    """Write one profile under its name, keeping all else. Returns warnings for the user.
 
     Fields the profile leaves out keep their old value, unless the type changes. Raises `ConfigError` and
     changes nothing if the file that is there cannot be understood or written.
@@ -109,7 +109,7 @@ def change_settings(path: Path, change: Change, *, mode: int = PRIVATE, within: 
     """
     follow = within is None
     try:
-        with _settings_place(path, within) as target, transaction(target.parent) as files:
+        with _settings_target(path, within) as target, transaction(target.parent) as files:
             before = files.read(target.name, follow=follow)
             raw = change({} if before is None else _parsed(before, path))
             files.keep_backup(target.name, follow=follow)
@@ -122,7 +122,7 @@ def change_text(path: Path, change: Callable[[str], str], *, mode: int = PRIVATE
     """Like `change_settings`, but `change` edits the text, to preserve its format. It may raise `NotAnObject`."""
     follow = within is None
     try:
-        with _settings_place(path, within) as target, transaction(target.parent) as files:
+        with _settings_target(path, within) as target, transaction(target.parent) as files:
             before = (files.read(target.name, follow=follow) or b"").decode()
             after = change(before.removeprefix(BYTE_ORDER_MARK))
             files.keep_backup(target.name, follow=follow)
@@ -136,7 +136,7 @@ def change_text(path: Path, change: Callable[[str], str], *, mode: int = PRIVATE
 
 
 @contextmanager
-def _settings_place(path: Path, within: Path | None) -> Iterator[Path]:
+def _settings_target(path: Path, within: Path | None) -> Iterator[Path]:
     if within is None:
         yield path.resolve()
         return

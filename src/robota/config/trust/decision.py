@@ -14,8 +14,8 @@ from robota.config.errors import ConfigError
 from robota.config.trust.lock_file import (
     Agreement,
     AgreementKind,
+    Answer,
     ChangedPart,
-    Said,
     agree,
     agreements,
     changed_parts,
@@ -59,12 +59,12 @@ def trust_of(snapshot: Snapshot, env: Mapping[str, str]) -> Trust:
     return Trust(state=_state(snapshot, answer), snapshot=snapshot, answer=answer, problem=snapshot.problem)
 
 
-def is_trusted_by_person(trust: Trust | None, env: Mapping[str, str]) -> bool:
+def is_trusted_by_user(trust: Trust | None, env: Mapping[str, str]) -> bool:
     """Whether the user explicitly trusted the workspace, which is also possible if it has no configuration."""
     return answer_about(trust, env) == "yes"
 
 
-def answer_about(trust: Trust | None, env: Mapping[str, str]) -> Said | None:
+def answer_about(trust: Trust | None, env: Mapping[str, str]) -> Answer | None:
     """The user's answer about the workspace as it is now, also about one without configuration; None without one."""
     if trust is None:
         return None
@@ -78,15 +78,15 @@ def answer_about(trust: Trust | None, env: Mapping[str, str]) -> Said | None:
     return answer.said if answer is not None and is_about_this else None
 
 
-def remember(said: Said, snapshot: Snapshot, env: Mapping[str, str], now_ms: int) -> None:
+def remember(answer: Answer, snapshot: Snapshot, env: Mapping[str, str], now_ms: int) -> None:
     """Store the user's answer for exactly this content."""
-    if said != "no" and snapshot.problem is not None:
+    if answer != "no" and snapshot.problem is not None:
         raise ConfigError(f"{snapshot.root} cannot be trusted, because {snapshot.problem}. Nothing was changed.")
     parts = snapshot.parts
     digests = {part.name: part.digest for part in parts}
-    answer = Agreement(said=said, digest=snapshot.digest, given_ms=now_ms, parts=digests)
+    agreement = Agreement(said=answer, digest=snapshot.digest, given_ms=now_ms, parts=digests)
     try:
-        agree(AgreementKind.WORKSPACE, _key(snapshot.root), answer, parts, env)
+        agree(AgreementKind.WORKSPACE, _key(snapshot.root), agreement, parts, env)
     except OSError as error:
         raise ConfigError(f"The answer cannot be saved in {lock_path(env)}: {error}. Nothing was trusted.") from error
 

@@ -1,8 +1,8 @@
-"""`robota.lock`: what a person has seen and what they said of it, as digests, so that a later change is noticed.
+"""`robota.lock`: what the user was shown and how they answered, as digests, so that a later change is noticed.
 
-One entry is about one thing: a workspace, a plugin, the tools of an MCP server in a workspace, a file outside of one
-that its instructions lead to, or what the person has everywhere. It has a digest for each part (a file, a tool). What
-the parts said is stored beside the lock file by digest, so that a change can be shown.
+One entry is about one subject: a workspace, a plugin, the tools of an MCP server in a workspace, a file outside a
+workspace that its instructions import, or the user's own configuration. It has a digest for each part (a file, a tool).
+The content of the parts is stored beside the lock file by digest, so that a change can be shown.
 """
 
 import hashlib
@@ -36,13 +36,13 @@ class AgreementKind(StrEnum):
 
 
 # "own": the user wrote the configuration through Robota, and was never asked about the rest of the workspace.
-Said = Literal["yes", "no", "own"]
+Answer = Literal["yes", "no", "own"]
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The user's answer about a content, and its time in milliseconds. `parts` has a digest for each part."""
 
-    said: Said
+    said: Answer
     digest: str
     given_ms: int
     parts: dict[str, str] = {}
@@ -173,7 +173,7 @@ def _put(
     lock = _Lock() if data is None else _decoded(data, lock_path(env))
     before = lock.about(subject)
     after = (
-        {**before, key: agreement} if agreement is not None else {each: before[each] for each in before if each != key}
+        {**before, key: agreement} if agreement is not None else {name: before[name] for name in before if name != key}
     )
     if after != before:
         files.keep_backup(LOCK_NAME)

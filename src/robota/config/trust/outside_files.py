@@ -45,12 +45,12 @@ class OutsideFileAnswers:
             return None
         return next(iter(changed_parts(answer.parts, (_part(path, data),), self._env)), None)
 
-    def remember(self, said: Literal["yes", "no"], path: str, data: bytes, now_ms: int) -> None:
+    def remember(self, answer: Literal["yes", "no"], path: str, data: bytes, now_ms: int) -> None:
         """Store an answer. Raises `ConfigError`, and then stores nothing."""
         part = _part(path, data)
-        answer = Agreement(said=said, digest=part.digest, given_ms=now_ms, parts={path: part.digest})
+        agreement = Agreement(said=answer, digest=part.digest, given_ms=now_ms, parts={path: part.digest})
         try:
-            agree(AgreementKind.OUTSIDE_FILE, _key(self._root, path), answer, (part,), self._env)
+            agree(AgreementKind.OUTSIDE_FILE, _key(self._root, path), agreement, (part,), self._env)
         except OSError as error:
             raise ConfigError(
                 f"The answer cannot be saved in {lock_path(self._env)}: {error}. Nothing was agreed to."
@@ -64,12 +64,12 @@ class OutsideFileAnswers:
 
     def _newest(self, path: str) -> Agreement | None:
         try:
-            known = agreements(AgreementKind.OUTSIDE_FILE, self._env)
+            agreed = agreements(AgreementKind.OUTSIDE_FILE, self._env)
         except ConfigError:
             return None  # an unreadable lock file agrees to nothing; the problem is reported elsewhere
-        answer = known.get(_key(self._root, path))
-        if answer is None and known and (main := same_place_in_main(self._root)) is not None:
-            answer = known.get(_key(main, path))
+        answer = agreed.get(_key(self._root, path))
+        if answer is None and agreed and (main := same_place_in_main(self._root)) is not None:
+            answer = agreed.get(_key(main, path))
         return answer
 
 

@@ -1,7 +1,7 @@
-"""The person's own skills, commands, styles and hooks, as they were when the person last looked at them.
+"""The user's own skills, commands, styles and hooks, as they were when the user last reviewed them.
 
-Who changes their own files is not asked about that. But somebody else could have: what is different from the last look
-can be shown at any time.
+Users are not asked about changes to their own files. But somebody else may have made them, so the changes since the
+last review can be shown at any time.
 """
 
 import hashlib
@@ -31,21 +31,21 @@ KINDS: Final = ("agents", "commands", "hooks", "output-styles", "prompts", "skil
 
 
 def own_parts(hooks: Mapping[str, Any], env: Mapping[str, str]) -> tuple[Part, ...]:
-    """Everything of the person's own that can run something or tells the model how to work.
+    """The user's own configuration that can run something or instructs the model.
 
-    `hooks` are those of the person's settings.
+    `hooks` are those of the user's settings.
     """
     return tuple(sorted((*_files(env), *_of_hooks(hooks)), key=lambda part: part.name))
 
 
 def own_changes(parts: tuple[Part, ...], env: Mapping[str, str]) -> list[ChangedPart] | None:
-    """The changes since the user last looked; None if they never did. Raises `ConfigError`."""
-    known = agreements(AgreementKind.OWN, env).get(KEY)
-    return None if known is None else changed_parts(known.parts, parts, env)
+    """The changes since the user's last review; None if there was none. Raises `ConfigError`."""
+    reviewed = agreements(AgreementKind.OWN, env).get(KEY)
+    return None if reviewed is None else changed_parts(reviewed.parts, parts, env)
 
 
 def note_own(parts: tuple[Part, ...], env: Mapping[str, str], now_ms: int) -> None:
-    """Note that the user has looked at them. Raises `ConfigError` if that cannot be stored."""
+    """Record that the user has reviewed them. Raises `ConfigError` if that cannot be stored."""
     digests = {part.name: part.digest for part in parts}
     seen = Agreement(said="yes", digest=digest_of_parts(parts), given_ms=now_ms, parts=digests)
     try:
@@ -56,7 +56,7 @@ def note_own(parts: tuple[Part, ...], env: Mapping[str, str], now_ms: int) -> No
 
 def _files(env: Mapping[str, str]) -> Iterator[Part]:
     home = known_home(env)
-    holders = (user_directory(env), *(() if home is None else (home / each for each in HOLDERS)))
+    holders = (user_directory(env), *(() if home is None else (home / name for name in HOLDERS)))
     for directory in (holder / kind for holder in holders for kind in KINDS):
         if directory.is_dir():
             for source in snapshot_of_tree(directory).sources:

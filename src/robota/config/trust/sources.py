@@ -36,7 +36,7 @@ DIRECTORIES: Final = (
     ".gemini/commands",
     *(f"{place}/{kind}" for place in (".agents", ".roo", ".opencode", ".cursor") for kind in ("commands", "skills")),
 )
-DEEPEST: Final = 12
+MAX_DEPTH: Final = 12
 MAX_FILES: Final = 2000
 MAX_BYTES: Final = 32 * 1024 * 1024
 MAX_KEPT_LENGTH: Final = 256 * 1024
@@ -166,7 +166,7 @@ class _Look:
             self.at_file(parent, path)
             return
         try:
-            if path.count("/") > DEEPEST:
+            if path.count("/") > MAX_DEPTH:
                 raise TooMuch
             self.inside(descriptor, f"{path}/")
         finally:
