@@ -14,7 +14,7 @@ from robota.protocol.conversation import Usage
 from robota.providers.catalogue import catalogue, edit_format_of, lookup
 from robota.providers.chunks import EditFormat, UsageChunk
 from robota.providers.pricing import Price, cost
-from robota.providers.registry import PLACES, create, definition, ready
+from robota.providers.registry import DEFINITIONS, create, definition, ready
 from tests.fakellm.server import running
 from tests.providers.conversing import reply_then_close, request
 
@@ -23,7 +23,7 @@ OVERRIDE = {"my-model": {"contextWindow": 9000, "price": {"input": 1, "output": 
 
 def test_every_entry_makes_sense() -> None:
     data = catalogue()
-    assert set(data.models) <= {*PLACES, "anthropic", "openai", "gemini"}
+    assert set(data.models) <= {*DEFINITIONS, "anthropic", "openai", "gemini"}
     assert sum(map(len, data.models.values())) >= 40
     for section in data.models.values():
         for name, facts in section.items():

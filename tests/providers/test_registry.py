@@ -4,12 +4,12 @@ import pytest
 
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
-from robota.providers.registry import ALIASES, PLACES, create, definition, definitions, ready
+from robota.providers.registry import ALIASES, DEFINITIONS, create, definition, definitions, ready
 
 
 def test_types_and_aliases_lead_to_the_same_definition() -> None:
     assert definition("openai-compat") is definition("openai-compatible")
-    assert [kind.type for kind in definitions()] == list(PLACES)
+    assert [kind.type for kind in definitions()] == list(DEFINITIONS)
     assert {alias: kind.type for kind in definitions() for alias in kind.aliases} == ALIASES
 
 

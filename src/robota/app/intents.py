@@ -60,10 +60,10 @@ class SessionIntents(msgspec.Struct, frozen=True, kw_only=True):
         """The tools of a session, with a parameter for the kind of change added to those that edit files."""
         if self.selection is None:
             return tools
-        from robota.intents.declaring_tools import declaring
+        from robota.intents.editing_tools import with_declared_class
         from robota.tools.registry import schema_of
 
-        return tuple(declaring(tool, schema_of(tool), self.selection) for tool in tools)
+        return tuple(with_declared_class(tool, schema_of(tool), self.selection) for tool in tools)
 
 
 class _Layer(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,8 +85,8 @@ def intent_context(intent: Intent, traces: Sequence[str], lessons: str, workspac
     return "\n".join(parts)
 
 
-def _list(name: str, each: str, texts: Sequence[str]) -> list[str]:
-    return [f"<{name}>", *(_element(each, text) for text in texts), f"</{name}>"] if texts else []
+def _list(name: str, tag: str, texts: Sequence[str]) -> list[str]:
+    return [f"<{name}>", *(_element(tag, text) for text in texts), f"</{name}>"] if texts else []
 
 
 def _element(name: str, text: str) -> str:

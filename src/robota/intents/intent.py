@@ -102,11 +102,11 @@ def _intent(entry: Any, number: int) -> Intent:
         raise IntentProblem(f"the owned_scope of {id} cannot be used: {problem}") from problem
     return Intent(
         id=id,
-        name=_text(entry, "name", id) or id,
+        name=_text_field(entry, "name", id) or id,
         status=_status(entry.get("status"), id),
         owned_scope=patterns,
         scope=scope,
-        description=_text(entry, "description", id),
+        description=_text_field(entry, "description", id),
         constraints=_texts(entry, "constraints", id) or (),
         acceptance_criteria=_criteria(entry, id),
     )
@@ -122,7 +122,7 @@ def _status(written: Any, id: str) -> IntentStatus:
         raise IntentProblem(f"the status of {id} is none of {', '.join(IntentStatus)}") from None
 
 
-def _text(entry: dict[Any, Any], key: str, id: str) -> str:
+def _text_field(entry: dict[Any, Any], key: str, id: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str) or len(value) > MAX_TEXT_LENGTH:
         raise IntentProblem(f"{key} of {id} is not a text of at most {MAX_TEXT_LENGTH:,} characters")
@@ -134,7 +134,7 @@ def _texts(entry: dict[Any, Any], key: str, id: str) -> tuple[str, ...] | None:
     value = entry.get(key)
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(each, str) and len(each) <= MAX_TEXT_LENGTH for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) and len(item) <= MAX_TEXT_LENGTH for item in value):
         raise IntentProblem(f"{key} of {id} is not a list of texts")
     return tuple(value)
 
@@ -143,7 +143,7 @@ def _criteria(entry: dict[Any, Any], id: str) -> tuple[str, ...]:
     """The acceptance criteria. Unquoted, `- run: pytest -q` is a mapping in YAML; it is read as the text."""
     listed = entry.get("acceptance_criteria")
     if isinstance(listed, list):
-        written = [_of_mapping(each) if isinstance(each, dict) else each for each in listed]
+        written = [_of_mapping(criterion) if isinstance(criterion, dict) else criterion for criterion in listed]
         entry = {**entry, "acceptance_criteria": written}
     return _texts(entry, "acceptance_criteria", id) or ()
 

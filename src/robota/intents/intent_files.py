@@ -83,12 +83,12 @@ class IntentFiles:
         """The text of a file, cached until it changes. Symlinks are not followed."""
         path = self.home / name
         try:
-            found = path.lstat()
+            status = path.lstat()
         except FileNotFoundError:
             if name != INTENTS:
                 raise
             raise IntentProblem(f"{name} is gone") from None
-        stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         if self._read.get(name, ((), ""))[0] != stamp:
             self._read[name] = (stamp, _plain_text(self.home, name))
         return self._read[name][1]

@@ -23,7 +23,7 @@ from robota.workspace.git.git_directories import find_git_directories
 
 SUFFIX: Final = ".lease"
 DRAFT_SUFFIX: Final = ".new"
-LARGEST: Final = 1_000_000
+MAX_LEASE_BYTES: Final = 1_000_000
 MAX_FILES: Final = 5_000
 WILD: Final = frozenset("*?[")
 PROBE: Final = "robota-probe"
@@ -111,12 +111,12 @@ class LeaseBook:
 
     def others(self) -> tuple[Lease, ...]:
         """The leases of other live sessions, oldest first."""
-        found = (lease for path in self._files() if (lease := _living(path)) is not None)
-        return tuple(sorted(found, key=lambda lease: lease.number))
+        leases = (lease for path in self._files() if (lease := _living(path)) is not None)
+        return tuple(sorted(leases, key=lambda lease: lease.number))
 
-    def holder(self, place: str) -> Lease | None:
+    def holder(self, path: str) -> Lease | None:
         """The older session in the same checkout that holds the file."""
-        return holder_among(self.older(), place)
+        return holder_among(self.older(), path)
 
     def older(self) -> tuple[Lease, ...]:
         """The leases of older sessions in the same checkout, whose files this session keeps off."""
@@ -161,7 +161,7 @@ class LeaseBook:
         return (
             any(other.covers(_example(pattern)) for pattern in intent.owned_scope)
             or any(intent.scope.covers(_example(pattern)) for pattern in lease.owned_scope)
-            or any(intent.scope.covers(place) and other.covers(place) for place in self._places(intent))
+            or any(intent.scope.covers(path) and other.covers(path) for path in self._places(intent))
         )
 
     def _places(self, intent: Intent) -> Iterator[str]:
@@ -176,14 +176,14 @@ class LeaseBook:
                     return
 
 
-def holder_among(leases: Iterable[Lease], place: str) -> Lease | None:
+def holder_among(leases: Iterable[Lease], path: str) -> Lease | None:
     """The first lease that holds the file."""
-    return next((lease for lease in leases if _covers(lease, place)), None)
+    return next((lease for lease in leases if _covers(lease, path)), None)
 
 
-def _covers(lease: Lease, place: str) -> bool:
+def _covers(lease: Lease, path: str) -> bool:
     try:
-        return lease.scope.covers(place)
+        return lease.scope.covers(path)
     except ScopeProblem:
         return True
 
@@ -195,13 +195,13 @@ def _living(path: Path) -> Lease | None:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                return _read(file.read(LARGEST))
+                return _decoded_lease(file.read(MAX_LEASE_BYTES))
     except OSError:
         pass
     return None
 
 
-def _read(data: bytes) -> Lease | None:
+def _decoded_lease(data: bytes) -> Lease | None:
     """The lease in a file; None while it is being written."""
     try:
         return msgspec.json.decode(data, type=Lease)

@@ -43,12 +43,12 @@ def refusal(kind: RefusalKind, message: str, intent_id: str | None, **more: Any)
     return msgspec.json.encode({"status": "denied", **fields}).decode()
 
 
-def blocked(told: str) -> BlockCall:
-    """The call is stopped with such an object, which the model is told; a person reads its message."""
-    return BlockCall(reason=message_of(told), told=told)
+def blocked(refusal_text: str) -> BlockCall:
+    """Stop the call with this refusal: the model gets the whole object, the user its message."""
+    return BlockCall(reason=message_of(refusal_text), told=refusal_text)
 
 
-def message_of(told: str) -> str:
+def message_of(refusal_text: str) -> str:
     """The message of such an object, for the user."""
-    message: str = msgspec.json.decode(told)["message"]
+    message: str = msgspec.json.decode(refusal_text)["message"]
     return message

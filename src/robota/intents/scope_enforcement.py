@@ -79,7 +79,7 @@ class ScopeEnforcementHook:
         return outcome
 
     async def confirm(self, tool: AnyTool, call: ToolCall, context: HookContext) -> BlockCall | None:
-        """See `CallGuard`: the intent may have been withdrawn, or a path lead elsewhere, while a person was asked."""
+        """See `CallGuard`: while the user was asked, the intent may be withdrawn or a path may change its target."""
         self._selection.enter(context.task_id, is_subtask=context.agent_id is not None)
         outcome = self._judge(tool, call)
         if isinstance(outcome, BlockCall):
@@ -135,23 +135,23 @@ class ScopeEnforcementHook:
         outside: list[str] = []
         inside: dict[str, str] = {}
         for path in paths:
-            place = self._relative(path)
-            if place is not None and self._is_for_people(place):
+            relative = self._relative(path)
+            if relative is not None and self._is_for_people(relative):
                 return _for_people(path, intent)
-            if place is None or not intent.scope.covers(place):
+            if relative is None or not intent.scope.covers(relative):
                 outside.append(path)
-            elif is_command and self._has_other_names(place):
+            elif is_command and self._has_other_names(relative):
                 outside.append(f"{path} (which has other names: hard links)")
             else:
-                inside[place] = path
+                inside[relative] = path
         held = self._leases.older()
         contents = self._contents(inside) if is_command else iter(())
-        for number, (place, path) in enumerate(chain(inside.items(), contents)):
+        for number, (relative, path) in enumerate(chain(inside.items(), contents)):
             if number > MAX_EXAMINED:
                 return _outside([*outside, f"{path} and more files than can be looked at"], intent)
-            if self._is_for_people(place):
-                return _for_people(place, intent)
-            if (lease := holder_among(held, place)) is not None:
+            if self._is_for_people(relative):
+                return _for_people(relative, intent)
+            if (lease := holder_among(held, relative)) is not None:
                 name = as_utf8(path)
                 what = (
                     f"{name} is in use by {lease.holder}. Wait until that session has finished, or change other files."
@@ -161,36 +161,36 @@ class ScopeEnforcementHook:
 
     def _contents(self, inside: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """What is in the directories: where it is, and where it may be moved to, which are the names that are free."""
-        free = [place for place in inside if not os.path.lexists(self._top / place)]
-        for place in inside:
-            for directory, directories, names in os.walk(self._top / place):
+        free = [path for path in inside if not os.path.lexists(self._top / path)]
+        for path in inside:
+            for directory, directories, names in os.walk(self._top / path):
                 for name in (*directories, *names):
-                    below = os.path.relpath(Path(directory, name), self._top / place)
-                    yield from ((f"{start}/{below}", f"{start}/{below}") for start in (place, *free))
+                    below = os.path.relpath(Path(directory, name), self._top / path)
+                    yield from ((f"{start}/{below}", f"{start}/{below}") for start in (path, *free))
 
-    def _is_for_people(self, place: str) -> bool:
-        parts = (_comparable_name(part).rstrip(". ") for part in place.split("/"))
-        return DIRECTORY in parts or self._selection.files.is_never_touched(place)
+    def _is_for_people(self, path: str) -> bool:
+        parts = (_comparable_name(part).rstrip(". ") for part in path.split("/"))
+        return DIRECTORY in parts or self._selection.files.is_never_touched(path)
 
-    def _has_other_names(self, place: str) -> bool:
+    def _has_other_names(self, path: str) -> bool:
         try:
-            found = (self._top / place).lstat()
+            status = (self._top / path).lstat()
         except OSError:
             return False
-        return not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
+        return not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1
 
     def _relative(self, path: str) -> str | None:
         """The resolved path relative to the top; None if it is outside or cannot be resolved."""
         if "\0" in path:
             return None
-        place = os.path.relpath(os.path.realpath(self._root / path), self._top)
-        return None if place == ".." or place.startswith("../") else place
+        relative = os.path.relpath(os.path.realpath(self._root / path), self._top)
+        return None if relative == ".." or relative.startswith("../") else relative
 
 
 def _comparable_name(text: str) -> str:
     """The text without invisible characters, normalised and in lower case, as some file systems compare names."""
     if not text.isascii():
-        text = "".join(each for each in unicodedata.normalize("NFKC", text) if unicodedata.category(each) != "Cf")
+        text = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
     return text.casefold()
 
 

@@ -73,7 +73,7 @@ class IntentDesk(msgspec.Struct, frozen=True, kw_only=True):
         """The sessions in the way, after waiting for those that should be waited for."""
         is_announced = False
         while True:
-            leases = [each for each in self.leases.overlapping(intent) if self.leases.is_in_the_way(each)]
+            leases = [lease for lease in self.leases.overlapping(intent) if self.leases.is_in_the_way(lease)]
             if not leases or self.overlap is not Overlap.WAIT:
                 return leases
             if not is_announced:
@@ -89,7 +89,7 @@ def select_tool(desk: IntentDesk) -> AnyTool:
         async def run() -> ToolResult:
             return await desk.select(params.intent_id.strip(), context)
 
-        return Prepared(preview=Preview(ask="tool", text=_shown(params)), run=run)
+        return Prepared(preview=Preview(ask="tool", text=_preview_text(params)), run=run)
 
     return Tool(
         name=TOOL,
@@ -111,13 +111,13 @@ def _held(intent: Intent, leases: Sequence[Lease]) -> str:
 
 def _lease_note(leases: LeaseBook, intent: Intent) -> str:
     """A note about other sessions that work on files of the intent."""
-    found = leases.overlapping(intent)
-    if not found:
+    overlapping = leases.overlapping(intent)
+    if not overlapping:
         return ""
     listed = "\n".join(
         f"<lease>{escape(lease.holder)}: {escape(', '.join(lease.owned_scope))}"
         f"{'' if leases.is_in_the_way(lease) else ' (in another worktree)'}</lease>"
-        for lease in found
+        for lease in overlapping
     )
     return (
         f"\n<leases>\n{listed}\n</leases>\nOther sessions work on files of this intent. While one in this "
@@ -125,5 +125,5 @@ def _lease_note(leases: LeaseBook, intent: Intent) -> str:
     )
 
 
-def _shown(params: SelectIntentParams) -> str:
+def _preview_text(params: SelectIntentParams) -> str:
     return msgspec.json.encode({"tool": "selectActiveIntent", "reason": params.intent_id}).decode()

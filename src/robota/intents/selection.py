@@ -75,11 +75,11 @@ class IntentSelection:
             raise IntentRefused(self._refusal(RefusalKind.MISSING_INTENT, what, None, intents))
         active = next((intent for intent in selectable(intents) if intent.id == self._selected), None)
         if active is None or self._is_ignored(active.id):
-            gone = self._selected
+            withdrawn = self._selected
             self._keep(None)
-            why = f"{gone} is no longer IN_PROGRESS or was withdrawn, so nothing may be changed for it."
+            why = f"{withdrawn} is no longer IN_PROGRESS or was withdrawn, so nothing may be changed for it."
             what = f"{why} Select another intent, or stop."
-            raise IntentRefused(self._refusal(RefusalKind.INVALID_INTENT, what, gone, intents))
+            raise IntentRefused(self._refusal(RefusalKind.INVALID_INTENT, what, withdrawn, intents))
         return active
 
     def _keep(self, id: str | None) -> None:

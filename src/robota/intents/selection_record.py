@@ -45,20 +45,20 @@ def last_selection(log: Path, task_id: str) -> str | None:
     """The last selection of a task, searched from the end of the log."""
     try:
         with log.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _found(data, task_id)
+            return _newest_selection(data, task_id)
     except (OSError, ValueError):  # no log, or an empty one
         return None
 
 
-def _found(data: mmap.mmap, task_id: str) -> str | None:
-    place = data.rfind(MARK)
-    while place >= 0:
-        start = data.rfind(b"\n", 0, place) + 1
-        end = data.find(b"\n", place)
+def _newest_selection(data: mmap.mmap, task_id: str) -> str | None:
+    position = data.rfind(MARK)
+    while position >= 0:
+        start = data.rfind(b"\n", 0, position) + 1
+        end = data.find(b"\n", position)
         record = _decoded(data[start : end if end >= 0 else len(data)])
         if record is not None and record.task_id == task_id:
             return record.intent_id
-        place = data.rfind(MARK, 0, start)
+        position = data.rfind(MARK, 0, start)
     return None
 
 

@@ -36,13 +36,14 @@ def _official(record: dict[str, Any], line: bytes) -> dict[str, Any]:
         exported_record["vcs"] = {"type": "git", "revision": revision}
     if isinstance(tool := record.get("tool"), dict):
         exported_record["tool"] = tool
-    exported_record["files"] = [_file(each, ours) for each in _list(record.get("files")) if isinstance(each, dict)]
+    exported_record["files"] = [_file(file, ours) for file in _list(record.get("files")) if isinstance(file, dict)]
     metadata = {VENDOR: ours} if ours else {VENDOR: {"intent_id": record.get("intent_id")}}
     return {**exported_record, "metadata": metadata}
 
 
 def _file(file: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    conversations = [_conversation(each, ours) for each in _list(file.get("conversations")) if isinstance(each, dict)]
+    written = (entry for entry in _list(file.get("conversations")) if isinstance(entry, dict))
+    conversations = [_conversation(entry, ours) for entry in written]
     return {"path": str(file.get("path") or file.get("relative_path") or ""), "conversations": conversations}
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall, ToolResult, Touches
-from robota.intents.declaring_tools import BadDeclaration, declared_class
+from robota.intents.editing_tools import BadDeclaration, declared_class
 from robota.intents.intent import Intent
 from robota.intents.intent_files import DIRECTORY, LESSONS, MAP
 from robota.intents.mutation_class import MutationClass, ShapeOf, classify
@@ -275,17 +275,17 @@ def _some(names: Sequence[str]) -> str:
 
 def _kept_by_people(root: Path) -> dict[str, tuple[int, int]]:
     """The files of the intent layer, except those that Robota writes."""
-    found: dict[str, tuple[int, int]] = {}
+    stamps: dict[str, tuple[int, int]] = {}
     try:
         with os.scandir(root / DIRECTORY) as entries:
             for entry in entries:
                 name = f"{DIRECTORY}/{entry.name}"
                 if name not in WRITTEN and not name.endswith(".new"):
                     state = entry.stat(follow_symlinks=False)
-                    found[name] = (state.st_mtime_ns, state.st_size)
+                    stamps[name] = (state.st_mtime_ns, state.st_size)
     except OSError:
         pass
-    return found
+    return stamps
 
 
 def _differing(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> set[str]:

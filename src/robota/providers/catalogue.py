@@ -49,11 +49,11 @@ class _Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def lookup(type: str, model: str, overrides: Mapping[str, Any] | None = None) -> ModelEntry:
     """The facts about a model of a provider type. `overrides` maps model ids to facts that take precedence."""
-    found = _find(catalogue().models.get(type, {}), model) or _elsewhere(type, model)
+    facts = _find(catalogue().models.get(type, {}), model) or _elsewhere(type, model)
     override = (overrides or {}).get(model)
     if override is None:
-        return ModelEntry(facts=found or ModelFacts(), is_known=found is not None)
-    return ModelEntry(facts=_changed(found or ModelFacts(), override, model), is_known=True)
+        return ModelEntry(facts=facts or ModelFacts(), is_known=facts is not None)
+    return ModelEntry(facts=_changed(facts or ModelFacts(), override, model), is_known=True)
 
 
 def entry_of(profile: Profile, model: str | None = None) -> ModelEntry:
@@ -98,9 +98,9 @@ def _elsewhere(type: str, model: str) -> ModelFacts | None:
     """The facts about the same model on another host, without its price, which may differ."""
     plain = model.rpartition("/")[2]
     for name, section in catalogue().models.items():
-        found = _find(section, plain) if name != type else None
-        if found is not None:
-            return msgspec.structs.replace(found, price=None)
+        facts = _find(section, plain) if name != type else None
+        if facts is not None:
+            return msgspec.structs.replace(facts, price=None)
     return None
 
 
@@ -108,9 +108,9 @@ def _changed(facts: ModelFacts, override: Any, model: str) -> ModelFacts:
     try:
         return msgspec.convert({**msgspec.to_builtins(facts), **override}, ModelFacts)
     except (msgspec.ValidationError, TypeError) as error:
-        known = ", ".join(field.encode_name for field in msgspec.structs.fields(ModelFacts))
+        field_names = ", ".join(field.encode_name for field in msgspec.structs.fields(ModelFacts))
         raise ConfigError(
-            f"models.{model} in the settings is wrong: {error}. It takes {known}. Nothing was sent."
+            f"models.{model} in the settings is wrong: {error}. It takes {field_names}. Nothing was sent."
         ) from error
 
 

@@ -57,8 +57,8 @@ def catalogued(profile: Profile, defaults_for_unknown: ModelFacts | None = None)
     )
 
 
-def _first(configured: T | None, known: T) -> T:
-    return known if configured is None else configured
+def _first(configured: T | None, default: T) -> T:
+    return default if configured is None else configured
 
 
 class CostSource(StrEnum):

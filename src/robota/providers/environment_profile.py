@@ -15,16 +15,16 @@ def current_profile(settings: Settings, env: Mapping[str, str]) -> Profile:
 
     So a script needs no set-up beyond the key. With several keys nothing is guessed: `--provider TYPE` chooses.
     """
-    found = environment_profiles(settings, env)
-    if len(found) == 1:
-        return next(iter(found.values()))
+    profiles = environment_profiles(settings, env)
+    if len(profiles) == 1:
+        return next(iter(profiles.values()))
     try:
         return select_profile(settings)
     except NoProviderError as error:
-        if not found:
+        if not profiles:
             raise
-        keys = ", ".join(str(definition(type).key_variable) for type in found)
-        flags = " or ".join(f"--provider {type}" for type in found)
+        keys = ", ".join(str(definition(type).key_variable) for type in profiles)
+        flags = " or ".join(f"--provider {type}" for type in profiles)
         raise NoProviderError(f"{error}\nSeveral API keys are set ({keys}). To use one of them: {flags}") from error
 
 
@@ -35,11 +35,11 @@ def environment_profiles(settings: Settings, env: Mapping[str, str]) -> dict[str
     """
     if settings.values.providers or profile_problem(settings) is not None:
         return {}
-    wanted = canonical(settings.values.current_provider or "")
+    chosen_type = canonical(settings.values.current_provider or "")
     return {
         kind.type: with_chosen_model(settings, _profile(kind, env))
         for kind in definitions()
-        if kind.key_variable and env.get(kind.key_variable, "").strip() and wanted in ("", kind.type)
+        if kind.key_variable and env.get(kind.key_variable, "").strip() and chosen_type in ("", kind.type)
     }
 
 

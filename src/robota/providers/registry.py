@@ -16,7 +16,7 @@ from robota.providers.definition import CostSource, ProviderDefinition
 from robota.providers.pricing import FREE, Price, PricedProvider
 
 # In the order shown to the user.
-PLACES: Final = {
+DEFINITIONS: Final = {
     "anthropic": "robota.providers.kinds.anthropic:DEFINITION",
     "openai": "robota.providers.kinds.openai:DEFINITION",
     "gemini": "robota.providers.kinds.gemini:DEFINITION",
@@ -41,12 +41,12 @@ FIELDS: Final = {field.encode_name: field.name for field in msgspec.structs.fiel
 
 def definition(type: str) -> ProviderDefinition:
     """The definition of a type or alias."""
-    place = PLACES.get(canonical(type))
-    if place is None:
-        raise ConfigError(f"There is no provider type {type!r}. Known types: {', '.join(sorted(PLACES))}.")
-    module, _, name = place.partition(":")
-    found: ProviderDefinition = getattr(import_module(module), name)
-    return found
+    location = DEFINITIONS.get(canonical(type))
+    if location is None:
+        raise ConfigError(f"There is no provider type {type!r}. Known types: {', '.join(sorted(DEFINITIONS))}.")
+    module, _, name = location.partition(":")
+    provider: ProviderDefinition = getattr(import_module(module), name)
+    return provider
 
 
 def canonical(type: str) -> str:
@@ -56,7 +56,7 @@ def canonical(type: str) -> str:
 
 def definitions() -> Sequence[ProviderDefinition]:
     """All definitions, for a list to choose from."""
-    return [definition(type) for type in PLACES]
+    return [definition(type) for type in DEFINITIONS]
 
 
 def create(profile: Profile, env: Mapping[str, str] | None = None) -> Provider:

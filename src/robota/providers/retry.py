@@ -39,12 +39,12 @@ def delay(policy: RetryPolicy, attempt: int, fault: ProviderFault, waited_s: flo
     remaining = policy.total_s - waited_s
     if not fault.retryable or attempt >= most_retries(policy, fault) or remaining <= 0:
         return None
-    asked = fault.retry_after_s or 0.0
-    if asked > min(remaining, policy.max_retry_after_s):
+    requested_s = fault.retry_after_s or 0.0
+    if requested_s > min(remaining, policy.max_retry_after_s):
         return None
     backoff = min(policy.cap_s, policy.base_s * policy.factor ** min(attempt, 64))
     jitter = 1 + JITTER * (random - 0.5)
-    return min(max(backoff * jitter, asked), remaining)
+    return min(max(backoff * jitter, requested_s), remaining)
 
 
 def most_retries(policy: RetryPolicy, fault: ProviderFault) -> int:

@@ -69,7 +69,7 @@ def test_one_that_never_answers_hides_no_other() -> None:
 
     async def run(url: str) -> Sequence[FoundServer]:
         async with raw_server(silence) as server:
-            return await find_servers([at("lmstudio", server.url), at("ollama", url)], patience_s=0.5)
+            return await find_servers([at("lmstudio", server.url), at("ollama", url)], timeout_s=0.5)
 
     with running("hello") as fake:
         assert [found.type for found in asyncio.run(run(fake.url))] == ["ollama"]

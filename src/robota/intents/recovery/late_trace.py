@@ -51,13 +51,13 @@ class LateTrace:
 
     def _save_workspace(self) -> None:
         """Save a checkpoint if there is none after the last call. If that fails, the trace does without it."""
-        known = read_traced_log(self._log.path)
-        if self._store is None or known.last_checkpoint is None or known.last_checkpoint.call_id is None:
+        traced_log = read_traced_log(self._log.path)
+        if self._store is None or traced_log.last_checkpoint is None or traced_log.last_checkpoint.call_id is None:
             return
-        named = {path for call in known.untraced for path in call.begin.before}
+        named = {path for call in traced_log.untraced for path in call.begin.before}
         with suppress(CheckpointError, LogError, OSError):
             saved = self._store.capture(named)
-            self._log.append(CheckpointRecord(task_id=known.last_checkpoint.task_id, checkpoint=saved.id))
+            self._log.append(CheckpointRecord(task_id=traced_log.last_checkpoint.task_id, checkpoint=saved.id))
 
     def _is_traced(self, call: UntracedCall) -> bool:
         """Trace the changes of a call that are not in the trace yet. Returns False if that is not possible now."""
@@ -98,10 +98,10 @@ class LateTrace:
     def _saved_changes(
         self, begin: TraceBeginRecord, before: str, after: str, store: OpenStore
     ) -> Iterator[tuple[str, TracedChange]]:
-        for each in store.changes(before, after):
-            if each.path.startswith(f"{DIRECTORY}/"):
+        for saved in store.changes(before, after):
+            if saved.path.startswith(f"{DIRECTORY}/"):
                 continue
-            path, old, new = f"{self._files.start}{each.path}", store.content(each.before), store.content(each.after)
+            path, old, new = f"{self._files.start}{saved.path}", store.content(saved.before), store.content(saved.after)
             change = changed_between(path, old, new)
             if change is not None:
                 kind = classify(path, old, new, begin.declared, self._shape_of)
@@ -111,7 +111,7 @@ class LateTrace:
         start = self._files.start
         if not path.startswith(start):
             return False
-        return any(store.content_at(each, path.removeprefix(start)) is not None for each in checkpoints)
+        return any(store.content_at(checkpoint, path.removeprefix(start)) is not None for checkpoint in checkpoints)
 
     def _compared_by_hash(self, begin: TraceBeginRecord, named: dict[str, str]) -> Iterator[tuple[str, TracedChange]]:
         """The changes of files of which only the hash is known, so not which lines changed."""

@@ -10,7 +10,7 @@ import msgspec
 from robota.config.durable_file import read_file
 from robota.intents.selection_record import KIND, MARK
 
-LARGEST_LOG = 1024**3
+MAX_LOG_BYTES = 1024**3
 TASK = "task"
 MESSAGE = "message"
 REQUEST = b"api_req_started"
@@ -36,15 +36,15 @@ def spent_on_intents(logs: Iterable[Path]) -> dict[str, SpentOnIntent]:
     spent: dict[str, SpentOnIntent] = {}
     for log in logs:
         try:
-            data = read_file(log, follow=False, most=LARGEST_LOG)
+            data = read_file(log, follow=False, most=MAX_LOG_BYTES)
         except OSError:
             continue
         if MARK in data:
-            _read(data, log.parent.name, spent)
+            _add_costs(data, log.parent.name, spent)
     return spent
 
 
-def _read(data: bytes, session: str, spent: dict[str, SpentOnIntent]) -> None:
+def _add_costs(data: bytes, session: str, spent: dict[str, SpentOnIntent]) -> None:
     """Read the requests of a log. A request row is written several times, the last time with its cost."""
     active: str | None = None
     of_request: dict[int, tuple[str, Any]] = {}

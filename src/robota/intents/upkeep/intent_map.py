@@ -11,16 +11,16 @@ from robota.intents.upkeep.traced_intents import TracedFile, TracedIntent
 from robota.text.visible import single_line
 
 MAX_FILES: Final = 500
-LONGEST: Final = 300
+MAX_TEXT_LENGTH: Final = 300
 HEAD: Final = "# Intent map\n\nMade by `robota intents map` from the trace. What is written here by hand is lost.\n"
 COLUMNS: Final = "| File | Last change | Kind | Content |\n|---|---|---|---|"
 
 
 def map_text(intents: Sequence[Intent], traced: Mapping[str, TracedIntent]) -> str:
     """One section for each intent, then those that are no longer in the file of intents."""
-    known = {intent.id: intent for intent in intents}
-    gone = sorted(id for id in traced if id not in known)
-    sections = [_section(id, known.get(id), traced.get(id)) for id in (*known, *gone)]
+    by_id = {intent.id: intent for intent in intents}
+    withdrawn = sorted(id for id in traced if id not in by_id)
+    sections = [_section(id, by_id.get(id), traced.get(id)) for id in (*by_id, *withdrawn)]
     return "\n".join((HEAD, *sections))
 
 
@@ -52,4 +52,4 @@ def _row(file: TracedFile) -> str:
 
 def _cell(text: str) -> str:
     """Untrusted text as a table cell, without markup and line breaks."""
-    return single_line(text, LONGEST).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+    return single_line(text, MAX_TEXT_LENGTH).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

@@ -63,7 +63,7 @@ def with_status(text: str, id: str, status: IntentStatus) -> str:
     before = read_intents(text)
     node = _value_of(_entry(text, id), "status")
     changed = f"{text[: node.start_mark.index]}{status}{text[node.end_mark.index :]}"
-    expected = [msgspec.structs.replace(each, status=status) if each.id == id else each for each in before]
+    expected = [msgspec.structs.replace(intent, status=status) if intent.id == id else intent for intent in before]
     return _checked(changed, expected)
 
 
@@ -84,11 +84,11 @@ def with_intent(text: str, id: str, new: NewIntent) -> str:
 
 def next_id(intents: Sequence[Intent]) -> str:
     """The next free id."""
-    found = [match for intent in intents if (match := NUMBERED.fullmatch(intent.id))]
-    if not found:
+    matches = [match for intent in intents if (match := NUMBERED.fullmatch(intent.id))]
+    if not matches:
         return "INT-001"
-    prefix, digits = found[-1][1], found[-1][2]
-    highest = max(int(match[2]) for match in found if match[1] == prefix)
+    prefix, digits = matches[-1][1], matches[-1][2]
+    highest = max(int(match[2]) for match in matches if match[1] == prefix)
     return f"{prefix}{highest + 1:0{len(digits)}}"
 
 
@@ -115,7 +115,7 @@ def _mode(path: Path) -> int:
 def _checked(text: str, expected: Sequence[Intent]) -> str:
     """The text, if it parses to the expected intents; otherwise raise, and leave the edit to the user."""
     try:
-        is_right = [_facts(each) for each in read_intents(text)] == [_facts(each) for each in expected]
+        is_right = [_facts(intent) for intent in read_intents(text)] == [_facts(intent) for intent in expected]
     except IntentProblem:
         is_right = False
     if not is_right:

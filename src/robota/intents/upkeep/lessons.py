@@ -15,8 +15,8 @@ from robota.text.visible import single_line
 BEGIN: Final = "<!-- lessons: kept by robota -->"
 END: Final = "<!-- end of lessons -->"
 MAX_LESSONS: Final = 200
-LONGEST: Final = 500
-LARGEST: Final = 1_000_000
+MAX_LESSON_LENGTH: Final = 500
+MAX_FILE_BYTES: Final = 1_000_000
 BEGINNING: Final = "# Lessons for agents\n"
 LINE: Final = re.compile(r"- \[(?P<intent>[A-Z0-9-]+) (?P<kind>[A-Z_]+) x(?P<times>\d{1,9})\] (?P<text>.*)")
 
@@ -38,7 +38,7 @@ def note_lesson(root: Path, lesson: Lesson) -> None:
     """Add a lesson, or count it once more. Text of users in the file is preserved. Raises `OSError`."""
     name = Path(LESSONS).name
     with transaction(root / DIRECTORY) as files:
-        data = files.read(name, follow=False, most=LARGEST)
+        data = files.read(name, follow=False, most=MAX_FILE_BYTES)
         text = BEGINNING if data is None else data.decode("utf-8", "replace")
         files.write(name, with_lesson(text, lesson).encode(), mode=0o644)
 
@@ -51,11 +51,11 @@ def note_violation(root: Path, intent_id: str, text: str) -> None:
 
 def with_lesson(text: str, lesson: Lesson) -> str:
     """The file with the lesson added at the end. If there are too many, the oldest are dropped."""
-    lesson = msgspec.structs.replace(lesson, text=single_line(lesson.text, LONGEST))
+    lesson = msgspec.structs.replace(lesson, text=single_line(lesson.text, MAX_LESSON_LENGTH))
     lessons = {(each.intent_id, each.kind, each.text): each for each in lessons_in(text)}
-    known = lessons.pop((lesson.intent_id, lesson.kind, lesson.text), None)
-    if known is not None:
-        lesson = msgspec.structs.replace(lesson, times=known.times + 1)
+    previous = lessons.pop((lesson.intent_id, lesson.kind, lesson.text), None)
+    if previous is not None:
+        lesson = msgspec.structs.replace(lesson, times=previous.times + 1)
     newest = [*lessons.values(), lesson][-MAX_LESSONS:]
     section = "\n".join((BEGIN, *(each.line for each in newest), END))
     head, begin, rest = text.partition(BEGIN)
@@ -68,9 +68,9 @@ def with_lesson(text: str, lesson: Lesson) -> str:
 def lessons_in(text: str) -> Sequence[Lesson]:
     """The lessons in a file that Robota wrote."""
     section = text.partition(BEGIN)[2].partition(END)[0]
-    found = (LINE.fullmatch(line) for line in section.splitlines())
+    matches = (LINE.fullmatch(line) for line in section.splitlines())
     return [
-        Lesson(intent_id=each["intent"], kind=each["kind"], text=each["text"], times=int(each["times"]))
-        for each in found
-        if each is not None
+        Lesson(intent_id=match["intent"], kind=match["kind"], text=match["text"], times=int(match["times"]))
+        for match in matches
+        if match is not None
     ]

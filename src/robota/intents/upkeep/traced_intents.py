@@ -30,22 +30,22 @@ class TracedIntent(msgspec.Struct, kw_only=True):
 
 def traced_intents(lines: Iterable[bytes]) -> dict[str, TracedIntent]:
     """The traced intents by id. Lines that are no records are skipped."""
-    found: dict[str, TracedIntent] = {}
+    traced: dict[str, TracedIntent] = {}
     for line in lines:
         record = decoded(line)
         if record is not None:
-            _take(record, found)
-    return found
+            _take(record, traced)
+    return traced
 
 
-def _take(record: dict[str, Any], found: dict[str, TracedIntent]) -> None:
+def _take(record: dict[str, Any], by_id: dict[str, TracedIntent]) -> None:
     ours = ours_of(record)
     id = (ours or record).get("intent_id")
     if not isinstance(id, str):
         return
-    traced = found.setdefault(id, TracedIntent(files={}, sessions=set(), approved=set()))
+    traced = by_id.setdefault(id, TracedIntent(files={}, sessions=set(), approved=set()))
     traced.records += 1
-    session, call = _text(ours.get("session_id")), _text(ours.get("tool_use_id"))
+    session, call = _text_or_empty(ours.get("session_id")), _text_or_empty(ours.get("tool_use_id"))
     if session:
         traced.sessions.add(session)
     if ours.get("approval") == "user":
@@ -54,10 +54,10 @@ def _take(record: dict[str, Any], found: dict[str, TracedIntent]) -> None:
         traced.files.pop(path, None)  # the newest are last
         traced.files[path] = TracedFile(
             path=path,
-            operation=_text(ours.get("op")) or "edit",
-            at=_text(record.get("timestamp")),
-            mutation_class=_text((ours or record).get("mutation_class")),
-            content_hash=_text(ours.get("after_hash")),
+            operation=_text_or_empty(ours.get("op")) or "edit",
+            at=_text_or_empty(record.get("timestamp")),
+            mutation_class=_text_or_empty((ours or record).get("mutation_class")),
+            content_hash=_text_or_empty(ours.get("after_hash")),
             is_in_scope=ours.get("in_scope") is not False,
         )
 
@@ -70,5 +70,5 @@ def _paths(record: dict[str, Any]) -> Iterator[str]:
             yield path
 
 
-def _text(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""

@@ -85,9 +85,9 @@ class Http:
         except ProviderFault as fault:
             raise self.without_secrets(fault) from None
         except NETWORK_ERRORS as error:
-            known = fault_in_reply(error, route) if started else fault_before_reply(error, route)
+            translated = fault_in_reply(error, route) if started else fault_before_reply(error, route)
             # The original may quote headers, so it is not chained.
-            raise self.without_secrets(known) from None
+            raise self.without_secrets(translated) from None
 
     async def _open(self, url: str) -> httpx2.AsyncClient:
         async with self._opening:

@@ -81,11 +81,11 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: bytes, now: f
     kind = _kind(status, text)
     wait = retry_after_s(headers, text, now)
     redirected = 300 <= status < 400
-    said = f"it redirects to {headers.get('location', 'nowhere')}" if redirected else server_message(text)
+    message = f"it redirects to {headers.get('location', 'nowhere')}" if redirected else server_message(text)
     return ProviderFault(
         kind,
-        sentence(kind, said, status) + _wait_sentence(wait),
-        reason=f"HTTP {status}" + (f": {said}" if said else ""),
+        sentence(kind, message, status) + _wait_sentence(wait),
+        reason=f"HTTP {status}" + (f": {message}" if message else ""),
         status=status,
         retry_after_s=wait,
     )
@@ -108,20 +108,20 @@ def _wait_sentence(wait_s: float | None) -> str:
     return f" The server asks to wait about {duration_in_words(int(wait_s * 1000))} before the next request."
 
 
-def sentence(kind: FaultKind, said: str, status: int | None) -> str:
+def sentence(kind: FaultKind, message: str, status: int | None) -> str:
     """Format what happened, the server's message, and what to do."""
     happened = f"{HAPPENED[kind]} (HTTP {status})" if status else HAPPENED[kind]
-    return f"{happened}: {said.rstrip('. ')}. {ADVICE[kind]}" if said else f"{happened}. {ADVICE[kind]}"
+    return f"{happened}: {message.rstrip('. ')}. {ADVICE[kind]}" if message else f"{happened}. {ADVICE[kind]}"
 
 
 def server_message(text: str) -> str:
     """The server's message from an error body, on one line and of limited length."""
     try:
-        found = _words_in(msgspec.json.decode(text))
+        message = _words_in(msgspec.json.decode(text))
     except (msgspec.DecodeError, RecursionError):
-        found = None
-    words = " ".join((found or text).split())
-    return words if len(words) <= SERVER_MESSAGE_LIMIT else words[:SERVER_MESSAGE_LIMIT] + "…"
+        message = None
+    shortened = " ".join((message or text).split())
+    return shortened if len(shortened) <= SERVER_MESSAGE_LIMIT else shortened[:SERVER_MESSAGE_LIMIT] + "…"
 
 
 def retry_after_s(headers: Mapping[str, str], text: str, now: float) -> float | None:

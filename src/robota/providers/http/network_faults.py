@@ -49,34 +49,36 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     def proxy(self) -> str:
         """The proxy that the environment names for this address, without its password; empty if there is none."""
         proxies = getproxies()
-        found = proxies.get(urlsplit(self.url).scheme) or proxies.get("all") or ""
-        if not found or is_loopback(self.host) or proxy_bypass(self.host):
+        proxy = proxies.get(urlsplit(self.url).scheme) or proxies.get("all") or ""
+        if not proxy or is_loopback(self.host) or proxy_bypass(self.host):
             return ""
-        scheme, _, place = found.rpartition("://")
-        return f"{scheme or 'http'}://{place.rpartition('@')[2]}"
+        scheme, _, address = proxy.rpartition("://")
+        return f"{scheme or 'http'}://{address.rpartition('@')[2]}"
 
 
 def fault_before_reply(error: Exception, route: Route) -> ProviderFault:
     """The fault for an error before any part of the response arrived."""
-    said = str(error) or type(error).__name__
-    place = route.shown
+    message = str(error) or type(error).__name__
+    server = route.shown
     if isinstance(error, REFUSED_ADDRESS):
-        advice = CHECK_PROXY if "proxy" in said.lower() else CHECK_URL
-        text = f"The request to {place} could not be made: {said}. {advice}"
-        return ProviderFault(FaultKind.INVALID_REQUEST, text, reason=said)
+        advice = CHECK_PROXY if "proxy" in message.lower() else CHECK_URL
+        text = f"The request to {server} could not be made: {message}. {advice}"
+        return ProviderFault(FaultKind.INVALID_REQUEST, text, reason=message)
     via = f" through the proxy {route.proxy}" if route.proxy else ""
     if isinstance(error, ImportError):
-        return _missing_package(error, place, via)
+        return _missing_package(error, server, via)
     if isinstance(error, httpx2.ConnectTimeout):
         reason = f"no connection{via} within {route.connect_s:g} s"
-        text = f"Could not connect to {place}{via} within {route.connect_s:g} s. Check the network and the baseURL."
+        text = f"Could not connect to {server}{via} within {route.connect_s:g} s. Check the network and the baseURL."
         return ProviderFault(FaultKind.CONNECTION, text, reason=reason)
     if isinstance(error, httpx2.TimeoutException):
-        text = f"{place} did not answer within {route.idle_s:g} s. Retry, or raise the timeout of the provider profile."
+        text = (
+            f"{server} did not answer within {route.idle_s:g} s. Retry, or raise the timeout of the provider profile."
+        )
         return ProviderFault(FaultKind.CONNECTION, text, reason=f"no answer within {route.idle_s:g} s")
-    if "CERTIFICATE_VERIFY_FAILED" in said:
-        text = f"The certificate of {place} is not trusted: {said}. If it is yours, name its CA in SSL_CERT_FILE."
-        return ProviderFault(FaultKind.INVALID_REQUEST, text, reason=f"its certificate is not trusted: {said}")
+    if "CERTIFICATE_VERIFY_FAILED" in message:
+        text = f"The certificate of {server} is not trusted: {message}. If it is yours, name its CA in SSL_CERT_FILE."
+        return ProviderFault(FaultKind.INVALID_REQUEST, text, reason=f"its certificate is not trusted: {message}")
     return _unreachable(error, route, via)
 
 
@@ -96,15 +98,15 @@ def is_loopback(host: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
 
 
-def _missing_package(error: ImportError, place: str, via: str) -> ProviderFault:
+def _missing_package(error: ImportError, server: str, via: str) -> ProviderFault:
     """SOCKS proxies need a package that most people do not."""
     if "socks" in f"{via}{error}".lower():
         text = (
-            f"{place} is reached{via}, which needs a package that is not installed. Install it with: pip install "
+            f"{server} is reached{via}, which needs a package that is not installed. Install it with: pip install "
             "'robota[socks]'. Or unset ALL_PROXY, or use an HTTP proxy."
         )
         return ProviderFault(FaultKind.INVALID_REQUEST, text, reason="a package for SOCKS proxies is missing")
-    text = f"{place} cannot be reached, because a Python package is missing: {error}. Reinstall Robota."
+    text = f"{server} cannot be reached, because a Python package is missing: {error}. Reinstall Robota."
     return ProviderFault(FaultKind.INVALID_REQUEST, text, reason=str(error))
 
 
@@ -132,8 +134,8 @@ def _unreachable(error: Exception, route: Route, via: str) -> ProviderFault:
 
 def _cause(error: BaseException) -> BaseException:
     """The operating system's message, unwrapped from the libraries' exceptions."""
-    faults = (_numbered(found) for found in _chain(error) if isinstance(found, OSError))
-    return next((found for found in faults if found.errno is not None), error)
+    faults = (_numbered(cause) for cause in _chain(error) if isinstance(cause, OSError))
+    return next((cause for cause in faults if cause.errno is not None), error)
 
 
 def _numbered(error: OSError) -> OSError:
@@ -149,10 +151,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
     waiting = [error]
     while waiting:
-        found = waiting.pop(0)
-        if id(found) in seen:
+        current = waiting.pop(0)
+        if id(current) in seen:
             continue
-        seen.add(id(found))
-        yield found
-        inner = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
-        waiting += [each for each in (*inner, found.__cause__, found.__context__) if each is not None]
+        seen.add(id(current))
+        yield current
+        group = current.exceptions if isinstance(current, BaseExceptionGroup) else ()
+        waiting += [inner for inner in (*group, current.__cause__, current.__context__) if inner is not None]

@@ -13,7 +13,7 @@ import h11
 import httpx2
 
 KEEP_IDLE_S: Final = 5.0
-LARGEST_HEAD: Final = 100 * 1024
+MAX_HEAD_BYTES: Final = 100 * 1024
 WRITE_BYTES: Final = 128 * 1024
 READ_AHEAD: Final = 256 * 1024
 # How long to try one address of a server before trying the next one in parallel.
@@ -153,7 +153,7 @@ class HttpConnection:
     def __init__(self, origin: Origin, socket: SocketStream) -> None:
         self.origin = origin
         self.socket = socket
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._idle_since = 0.0
 
     @property

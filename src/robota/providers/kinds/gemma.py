@@ -76,10 +76,10 @@ class GemmaProjection:
         for piece in pieces:
             match piece:
                 case GemmaCall():
-                    place = FIRST_CALL_IN_TEXT + self._calls
+                    index = FIRST_CALL_IN_TEXT + self._calls
                     self._calls += 1
-                    batch.add(CallStartChunk(place, "", piece.name))
-                    batch.arguments(place, msgspec.json.encode(piece.arguments).decode())
+                    batch.add(CallStartChunk(index, "", piece.name))
+                    batch.arguments(index, msgspec.json.encode(piece.arguments).decode())
                 case GemmaAnswer():
                     batch.text(piece.text)
                 case GemmaThought():

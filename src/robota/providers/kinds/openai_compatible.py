@@ -60,9 +60,9 @@ async def probe(profile: Profile) -> Probed:
 
 async def _say_a_word(profile: Profile) -> None:
     """The smallest request; raises `ProviderFault` if it is not answered."""
-    said = {"model": profile.model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
+    request = {"model": profile.model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
     headers = {**_headers(profile), **options_of(profile, ChatOptions).headers}
-    await post_once(profile, f"{_base(profile)}/chat/completions", headers, msgspec.json.encode(said))
+    await post_once(profile, f"{_base(profile)}/chat/completions", headers, msgspec.json.encode(request))
 
 
 async def list_models(profile: Profile) -> list[str]:

@@ -13,7 +13,7 @@ from robota.providers.kinds.openai_compatible import list_models
 from robota.providers.registry import definitions
 
 # Reached only if a server accepts the connection and then does not answer.
-PATIENCE_S: Final = 1.0
+ANSWER_TIMEOUT_S: Final = 1.0
 
 
 class FoundServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,15 +29,17 @@ def discover() -> Sequence[FoundServer]:
     return asyncio.run(find_servers(definitions()))
 
 
-async def find_servers(kinds: Iterable[ProviderDefinition], patience_s: float = PATIENCE_S) -> Sequence[FoundServer]:
+async def find_servers(
+    kinds: Iterable[ProviderDefinition], timeout_s: float = ANSWER_TIMEOUT_S
+) -> Sequence[FoundServer]:
     """Ask the usual address of every kind concurrently. Addresses without such a server are skipped."""
-    asked = [_ask(kind.type, kind.local_address, patience_s) for kind in kinds if kind.local_address is not None]
-    return [found for found in await asyncio.gather(*asked) if found is not None]
+    answers = [_ask(kind.type, kind.local_address, timeout_s) for kind in kinds if kind.local_address is not None]
+    return [server for server in await asyncio.gather(*answers) if server is not None]
 
 
-async def _ask(type: str, base_url: str, patience_s: float) -> FoundServer | None:
+async def _ask(type: str, base_url: str, timeout_s: float) -> FoundServer | None:
     try:
-        models = await list_models(Profile(type=type, base_url=base_url, timeout=patience_s))
+        models = await list_models(Profile(type=type, base_url=base_url, timeout=timeout_s))
     except ProviderFault:
         return None
     return FoundServer(type=type, base_url=base_url, models=tuple(models))

@@ -48,8 +48,8 @@ class LocalServer:
 def weights() -> Path:
     """The file itself: importing the package would need an engine that has to be compiled."""
     spec = find_spec(WEIGHTS)
-    places = (spec.submodule_search_locations if spec else None) or []
-    found = [file for place in places for file in Path(place).glob("*.gguf")]
-    if not found:
+    directories = (spec.submodule_search_locations if spec else None) or []
+    files = [file for directory in directories for file in Path(directory).glob("*.gguf")]
+    if not files:
         raise FileNotFoundError(f"There is no .gguf file in the package {WEIGHTS}.")
-    return found[0]
+    return files[0]

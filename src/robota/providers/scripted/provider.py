@@ -142,11 +142,11 @@ def _fault(fault: ScriptedFault) -> ProviderFault:
 
 def _check(expect: Expect, request: ModelRequest, number: int) -> None:
     results = _last_results(request.turns)
-    said = _newest_user_text(request.turns)
+    user_text = _newest_user_text(request.turns)
     output = "\n".join(result.content for result in results)
     offered = [tool.name for tool in request.tools]
-    if expect.user is not None and not _matches(expect.user, said):
-        raise _mismatch(number, "user", expect.user, said)
+    if expect.user is not None and not _matches(expect.user, user_text):
+        raise _mismatch(number, "user", expect.user, user_text)
     if expect.result is not None and expect.result not in output:
         raise _mismatch(number, "result", expect.result, output)
     if expect.error is not None and any(result.is_error for result in results) is not expect.error:

@@ -92,8 +92,8 @@ def script_of(data: Any, source: str) -> Sequence[ScriptedTurn]:
     if not isinstance(rows, list):
         raise script_fault(f"{source} must be a list of turns, or an object with a list under the key turns.")
     turns: list[ScriptedTurn] = []
-    for place, row in enumerate(rows):
-        where = f"{source}, turn {place + 1}"
+    for index, row in enumerate(rows):
+        where = f"{source}, turn {index + 1}"
         turn = _checked(_convert(row, where), where)
         turns.extend([turn] if turn.repeat is None else _repeated(row, turn.repeat, where))
     return turns
@@ -133,8 +133,8 @@ def _checked(turn: ScriptedTurn, where: str) -> ScriptedTurn:
     if min(turn.delay_ms, turn.chunk_delay_ms) < 0:
         raise script_fault(f"{where}: a delay cannot be negative.")
     if turn.fault is not None and turn.fault.kind not in FAULT_KINDS:
-        known = ", ".join(sorted(FAULT_KINDS))
-        raise script_fault(f"{where}: unknown fault kind {turn.fault.kind!r}; known are {known}.")
+        kinds = ", ".join(sorted(FAULT_KINDS))
+        raise script_fault(f"{where}: unknown fault kind {turn.fault.kind!r}; known are {kinds}.")
     return turn
 
 

@@ -68,12 +68,12 @@ class TurnFragments:
 
     def of(self, turns: tuple[Turn, ...]) -> EncodedTurns:
         """The encoded turns. Only turns from the first new one on, or from shortly before it, are encoded again."""
-        known = len(self._turns)
+        reusable = len(self._turns)
         # Usually all are known, and a single comparison of tuples, which checks identity first, is enough.
-        if turns[:known] != self._turns:
-            known = self._forget(sum(1 for _ in takewhile(bool, map(is_, self._turns, turns))))
-        for place in range(known, len(turns)):
-            self._newest.append(self._encode(turns[place], turns[place - 1] if place else None))
+        if turns[:reusable] != self._turns:
+            reusable = self._forget(sum(1 for _ in takewhile(bool, map(is_, self._turns, turns))))
+        for index in range(reusable, len(turns)):
+            self._newest.append(self._encode(turns[index], turns[index - 1] if index else None))
         while len(self._newest) >= 2 * SETTLED_TURNS:
             self._settled.append(b",".join(filter(None, self._newest[:SETTLED_TURNS])))
             del self._newest[:SETTLED_TURNS]
@@ -83,15 +83,15 @@ class TurnFragments:
     def __len__(self) -> int:
         return len(self._turns)
 
-    def _forget(self, known: int) -> int:
-        """Drop everything after the `known` turns. Returns how many are left: a large piece is dropped as a whole."""
-        settled = min(len(self._settled), known // SETTLED_TURNS)
+    def _forget(self, reusable: int) -> int:
+        """Drop all but the first `reusable` turns. Returns how many are left: a settled piece is dropped as a whole."""
+        settled = min(len(self._settled), reusable // SETTLED_TURNS)
         if settled < len(self._settled):
             del self._settled[settled:]
             self._newest.clear()
             return settled * SETTLED_TURNS
-        del self._newest[known - settled * SETTLED_TURNS :]
-        return known
+        del self._newest[reusable - settled * SETTLED_TURNS :]
+        return reusable
 
 
 def without(reserved: frozenset[str], extra: dict[str, Any] | None) -> dict[str, Any]:

@@ -128,8 +128,8 @@ async def offered_models(profile: Profile, url: str, headers: Mapping[str, str])
     finally:
         await http.close()
     try:
-        found = decode_with_marks(msgspec.json.Decoder(_Offered).decode, body)
-        if found.data is msgspec.UNSET and found.models is msgspec.UNSET:
+        offered = decode_with_marks(msgspec.json.Decoder(_Offered).decode, body)
+        if offered.data is msgspec.UNSET and offered.models is msgspec.UNSET:
             raise msgspec.ValidationError("there is neither `data` nor `models`")
     except msgspec.DecodeError as error:
         message = (
@@ -138,7 +138,7 @@ async def offered_models(profile: Profile, url: str, headers: Mapping[str, str])
         raise ProviderFault(FaultKind.INVALID_REQUEST, message) from error
     return [
         name
-        for model in (*(found.data or ()), *(found.models or ()))
+        for model in (*(offered.data or ()), *(offered.models or ()))
         if (name := without_marks(model.id or model.name.removeprefix("models/")))
     ]
 

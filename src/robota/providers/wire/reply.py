@@ -16,7 +16,7 @@ DONE: Final = b"[DONE]"
 CUT: Final = "The model server ended its reply without saying that it was complete, so it may be cut short. Retry."
 MAX_EVENT_BYTES: Final = 32 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
-LARGEST: Final = 2**53  # a larger number cannot be a token count, and not every JSON parser can represent it
+MAX_COUNT: Final = 2**53  # a larger number cannot be a token count, and not every JSON parser can represent it
 E_contra = TypeVar("E_contra", contravariant=True)
 E = TypeVar("E")
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -317,13 +317,13 @@ def read_counts(raw: Any, shape: type[Shape]) -> Shape | None:
 
 def _converted(raw: dict[str, Any], shape: type[Shape]) -> Shape | None:
     try:
-        found = msgspec.convert(raw, shape, strict=False)
+        converted = msgspec.convert(raw, shape, strict=False)
     except msgspec.ValidationError:
         return None
-    return found if _is_plausible(found) else None
+    return converted if _is_plausible(converted) else None
 
 
 def _is_plausible(value: Any) -> bool:
     if isinstance(value, msgspec.Struct):
         return all(_is_plausible(getattr(value, name)) for name in value.__struct_fields__)
-    return not isinstance(value, int | float) or -LARGEST <= value <= LARGEST
+    return not isinstance(value, int | float) or -MAX_COUNT <= value <= MAX_COUNT

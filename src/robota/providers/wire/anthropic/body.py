@@ -81,7 +81,7 @@ def _assistant(turn: AssistantTurn) -> list[dict[str, Any]]:
     for block in turn.content:
         match block:
             case TextBlock():
-                blocks += _text(block.text)
+                blocks += _text_blocks(block.text)
             case ThinkingBlock():
                 blocks += thought_blocks(block)
             case ToolUseBlock():
@@ -99,7 +99,7 @@ def _user(turn: UserTurn) -> list[dict[str, Any]]:
     for block in turn.content:
         match block:
             case TextBlock():
-                others += _text(block.text)
+                others += _text_blocks(block.text)
             case ImageBlock():
                 others.append(_image(block.source))
             case ToolResultBlock():
@@ -112,12 +112,12 @@ def _user(turn: UserTurn) -> list[dict[str, Any]]:
 def _result(result: ToolResultBlock) -> dict[str, Any]:
     content: str | list[dict[str, Any]] = result.content
     if result.images:
-        content = [*_text(result.content), *map(_image, result.images)]
+        content = [*_text_blocks(result.content), *map(_image, result.images)]
     fields = {"type": "tool_result", "tool_use_id": result.tool_use_id, "content": content}
     return {**fields, "is_error": True} if result.is_error else fields
 
 
-def _text(text: str) -> list[dict[str, Any]]:
+def _text_blocks(text: str) -> list[dict[str, Any]]:
     """The server refuses blank text."""
     return [{"type": "text", "text": text}] if text.strip() else []
 

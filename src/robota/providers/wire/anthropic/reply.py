@@ -75,7 +75,7 @@ class _Event(msgspec.Struct):
 
 
 class _OpenCall(msgspec.Struct):
-    place: int
+    index: int
     input: dict[str, Any]
     has_arguments: bool = False
 
@@ -129,7 +129,7 @@ class _MessagesParser:
             call = self._calls.get(index)
             if call is not None:
                 call.has_arguments = True
-                batch.arguments(call.place, delta.partial_json)
+                batch.arguments(call.index, delta.partial_json)
         elif delta.thinking:
             self._think(delta.thinking, batch)
         elif delta.signature:
@@ -139,8 +139,8 @@ class _MessagesParser:
         self._block = block.type
         if block.type == "tool_use":
             self._thoughts = []
-            call = self._calls[index] = _OpenCall(place=len(self._calls), input=block.input or {})
-            batch.add(CallStartChunk(call.place, block.id or "", block.name or ""))
+            call = self._calls[index] = _OpenCall(index=len(self._calls), input=block.input or {})
+            batch.add(CallStartChunk(call.index, block.id or "", block.name or ""))
         elif block.type == "redacted_thinking":
             self._thoughts.append(Redacted(data=block.data or ""))
         elif block.type == "thinking":
@@ -154,7 +154,7 @@ class _MessagesParser:
         if call is not None and call.input and not call.has_arguments:
             # Some servers send the input whole instead of in pieces.
             call.has_arguments = True
-            batch.arguments(call.place, msgspec.json.encode(call.input).decode())
+            batch.arguments(call.index, msgspec.json.encode(call.input).decode())
         if self._block == "thinking" and self._signature:
             self._thoughts.append(Thought(length=self._thought_length, signature=self._signature))
         if self._block in ("thinking", "redacted_thinking") and self._thoughts:
@@ -175,12 +175,12 @@ class _MessagesParser:
         usage = read_counts(raw, _Usage)
         if usage is None:
             return
-        known = self._usage
+        previous = self._usage
         self._usage = Usage(
-            input_tokens=_newer(usage.input_tokens, known.input_tokens),
-            output_tokens=_newer(usage.output_tokens, known.output_tokens),
-            cache_creation_input_tokens=_newer(_cache_writes(usage), known.cache_creation_input_tokens),
-            cache_read_input_tokens=_newer(usage.cache_read_input_tokens, known.cache_read_input_tokens),
+            input_tokens=_newer(usage.input_tokens, previous.input_tokens),
+            output_tokens=_newer(usage.output_tokens, previous.output_tokens),
+            cache_creation_input_tokens=_newer(_cache_writes(usage), previous.cache_creation_input_tokens),
+            cache_read_input_tokens=_newer(usage.cache_read_input_tokens, previous.cache_read_input_tokens),
         )
         if usage.cache_creation is not None:
             self._hour_writes = _newer(usage.cache_creation.ephemeral_1h_input_tokens, self._hour_writes)
@@ -193,7 +193,7 @@ class _MessagesParser:
         last = next(reversed(self._calls.values()), None)
         if reason == "max_tokens" and last is not None and not last.has_arguments:
             # If it was cut off before its first argument, it would look like a call without arguments.
-            batch.arguments(last.place, "{")
+            batch.arguments(last.index, "{")
         batch.add(FinishChunk(reason))
         self.complete = True
 
@@ -205,5 +205,5 @@ def _cache_writes(usage: _Usage) -> int | None:
     return (parts.ephemeral_5m_input_tokens or 0) + (parts.ephemeral_1h_input_tokens or 0)
 
 
-def _newer(count: int | None, known: int) -> int:
-    return known if count is None else max(0, count)
+def _newer(count: int | None, previous: int) -> int:
+    return previous if count is None else max(0, count)

@@ -180,7 +180,7 @@ def _piece(call: _Call) -> CallPiece:
 
 
 class _OpenCall(msgspec.Struct):
-    place: int
+    index: int
     id: str = ""
     name: str = ""
     started: bool = False
@@ -212,7 +212,7 @@ class CallAssembly:
             call.name = piece.name
         if call.started:
             if piece.arguments:
-                batch.arguments(call.place, piece.arguments)
+                batch.arguments(call.index, piece.arguments)
             return
         call.held_arguments += piece.arguments
         if call.name and (call.id or call.held_arguments):
@@ -224,10 +224,10 @@ class CallAssembly:
                 _announce(call, batch)
 
     def _call_of(self, piece: CallPiece) -> _OpenCall:
-        known = self._by_index.get(piece.index) if piece.index is not None else self._without_index(piece)
-        if known is not None and not _is_another(piece, known):
-            return known
-        call = _OpenCall(place=len(self._calls))
+        open_call = self._by_index.get(piece.index) if piece.index is not None else self._without_index(piece)
+        if open_call is not None and not _is_another(piece, open_call):
+            return open_call
+        call = _OpenCall(index=len(self._calls))
         self._calls.append(call)
         if piece.index is not None:
             self._by_index[piece.index] = call
@@ -241,14 +241,14 @@ class CallAssembly:
         return None if last is not None and piece.name and last.name else last
 
 
-def _is_another(piece: CallPiece, known: _OpenCall) -> bool:
+def _is_another(piece: CallPiece, open_call: _OpenCall) -> bool:
     """Some servers give every call of a reply the index 0; they are distinguished by id."""
-    return bool(piece.id and known.id and piece.id != known.id and piece.name)
+    return bool(piece.id and open_call.id and piece.id != open_call.id and piece.name)
 
 
 def _announce(call: _OpenCall, batch: ChunkBatch) -> None:
     call.started = True
-    batch.add(CallStartChunk(call.place, call.id, call.name))
+    batch.add(CallStartChunk(call.index, call.id, call.name))
     if call.held_arguments:
-        batch.arguments(call.place, call.held_arguments)
+        batch.arguments(call.index, call.held_arguments)
         call.held_arguments = ""

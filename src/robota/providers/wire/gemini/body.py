@@ -97,7 +97,7 @@ def _assistant(turn: AssistantTurn, signs: bool) -> list[dict[str, Any]]:
                 parts.append(_call(block, signature))
                 signature = ""
             case TextBlock():
-                parts += _text(block.text)
+                parts += _text_parts(block.text)
             case _:
                 assert_never(block)
     if signs:
@@ -141,13 +141,13 @@ def _user(turn: UserTurn, previous: Turn | None) -> list[dict[str, Any]]:
             case ImageBlock():
                 others.append(_image(block.source))
             case TextBlock():
-                others += _text(block.text)
+                others += _text_parts(block.text)
             case _:
                 assert_never(block)
     return results + pictures + others
 
 
-def _text(text: str) -> list[dict[str, Any]]:
+def _text_parts(text: str) -> list[dict[str, Any]]:
     """The server refuses a part without text."""
     return [{"text": text}] if text else []
 

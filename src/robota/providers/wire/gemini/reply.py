@@ -107,9 +107,9 @@ class _GeminiParser:
         for part in (candidate.content.parts if candidate.content else None) or ():
             self._take_part(part, batch)
         if candidate.finish_reason in UNREADABLE:
-            said = f": {candidate.finish_message.rstrip('. ')}" if candidate.finish_message else ""
+            detail = f": {candidate.finish_message.rstrip('. ')}" if candidate.finish_message else ""
             raise ProviderFault(
-                FaultKind.EMPTY_REPLY, f"The model wrote a reply that its server cannot parse{said}. Retry."
+                FaultKind.EMPTY_REPLY, f"The model wrote a reply that its server cannot parse{detail}. Retry."
             )
         self._reason = candidate.finish_reason or self._reason
 

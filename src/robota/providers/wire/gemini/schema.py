@@ -57,17 +57,17 @@ def _reduced(schema: Any, root: Schema, within: frozenset[str]) -> dict[str, Any
 
 def _resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], frozenset[str]]:
     """The schema without `$ref`, `allOf`, `oneOf` and `null`, and the references followed. Sibling keys win."""
-    found, references = _without_null(schema), set[str]()
-    while "$ref" in found or "allOf" in found:
-        parts = _list(found.pop("allOf", None))
-        reference = found.pop("$ref", None)
+    resolved, references = _without_null(schema), set[str]()
+    while "$ref" in resolved or "allOf" in resolved:
+        parts = _list(resolved.pop("allOf", None))
+        reference = resolved.pop("$ref", None)
         if isinstance(reference, str) and reference not in references:
             references.add(reference)
             parts.append(_pointed_at(reference, root))
         for part in parts:
-            found = _joined(found, _object(part))
-        found = _without_null(found)
-    return found, frozenset(references)
+            resolved = _joined(resolved, _object(part))
+        resolved = _without_null(resolved)
+    return resolved, frozenset(references)
 
 
 def _joined(first: Schema, second: Schema) -> dict[str, Any]:

@@ -13,7 +13,7 @@ KEY: Final = re.compile(r"[^\s:{}\[\],]+")
 BARE: Final = re.compile(r"[^{}\[\],]*")
 JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 WORDS: Final = {"true": True, "false": False, "null": None}
-DEEPEST: Final = 32
+MAX_DEPTH: Final = 32
 
 
 class GemmaCall(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class _NotAValueError(Exception):
 
 
 def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise _NotAValueError
     at = _past_space(text, at)
     if text.startswith("{", at):
@@ -52,23 +52,23 @@ def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
 
 
 def _object(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     at = _past_space(text, at + 1)
     while not text.startswith("}", at):
         key, at = _key(text, at)
-        found[key], at = _value(text, _past(":", text, at), depth)
+        members[key], at = _value(text, _past(":", text, at), depth)
         at = _after_item(text, at, "}")
-    return found, at + 1
+    return members, at + 1
 
 
 def _array(text: str, at: int, depth: int) -> tuple[list[Any], int]:
-    found: list[Any] = []
+    items: list[Any] = []
     at = _past_space(text, at + 1)
     while not text.startswith("]", at):
         item, at = _value(text, at, depth)
-        found.append(item)
+        items.append(item)
         at = _after_item(text, at, "]")
-    return found, at + 1
+    return items, at + 1
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
@@ -100,17 +100,17 @@ def _quoted(text: str, at: int) -> tuple[str, int] | None:
 
 def _bare(text: str, at: int) -> tuple[Any, int]:
     """A number, true, false or null; any other word is a string."""
-    found = BARE.match(text, at)
-    assert found is not None
-    word = found[0].strip()
+    match = BARE.match(text, at)
+    assert match is not None
+    word = match[0].strip()
     if not word:
         raise _NotAValueError
     if word in WORDS:
-        return WORDS[word], found.end()
+        return WORDS[word], match.end()
     try:
-        return msgspec.json.decode(word, type=int | float), found.end()
+        return msgspec.json.decode(word, type=int | float), match.end()
     except msgspec.DecodeError:
-        return word, found.end()
+        return word, match.end()
 
 
 def _after_item(text: str, at: int, closing: str) -> int:
@@ -128,6 +128,6 @@ def _past(mark: str, text: str, at: int) -> int:
 
 
 def _past_space(text: str, at: int) -> int:
-    found = SPACE.match(text, at)
-    assert found is not None
-    return found.end()
+    match = SPACE.match(text, at)
+    assert match is not None
+    return match.end()

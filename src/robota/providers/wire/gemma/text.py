@@ -57,8 +57,8 @@ class GemmaParser:
         if self._inside in CALLS:
             return [self._call(held, "")]
         if self._inside == CHANNEL:
-            return _said(held, GemmaThought if self._channel != VISIBLE_CHANNEL else GemmaAnswer)
-        return _said(held, GemmaAnswer)
+            return _pieces_of(held, GemmaThought if self._channel != VISIBLE_CHANNEL else GemmaAnswer)
+        return _pieces_of(held, GemmaAnswer)
 
     def _step(self, pieces: list[GemmaPiece]) -> bool:
         """Process one stretch of the held text. False if that needs more text."""
@@ -67,18 +67,18 @@ class GemmaParser:
         return self._in_channel(pieces) if self._inside == CHANNEL else self._in_call(pieces)
 
     def _outside(self, pieces: list[GemmaPiece]) -> bool:
-        place, mark = _first_mark(self._held, OPENINGS)
-        pieces += _said(self._held[:place], GemmaAnswer)
-        self._held = self._held[place + len(mark) :]
+        position, mark = _first_mark(self._held, OPENINGS)
+        pieces += _pieces_of(self._held[:position], GemmaAnswer)
+        self._held = self._held[position + len(mark) :]
         self._inside = "" if mark in DROPPED else mark
         return bool(mark)
 
     def _in_channel(self, pieces: list[GemmaPiece]) -> bool:
         if self._channel is None and not self._name_channel():
             return False
-        place, mark = _first_mark(self._held, (END_OF_CHANNEL,))
-        pieces += _said(self._held[:place], GemmaAnswer if self._channel == VISIBLE_CHANNEL else GemmaThought)
-        self._held = self._held[place + len(mark) :]
+        position, mark = _first_mark(self._held, (END_OF_CHANNEL,))
+        pieces += _pieces_of(self._held[:position], GemmaAnswer if self._channel == VISIBLE_CHANNEL else GemmaThought)
+        self._held = self._held[position + len(mark) :]
         if mark:
             self._inside, self._channel = "", None
         return bool(mark)
@@ -94,14 +94,14 @@ class GemmaParser:
 
     def _in_call(self, pieces: list[GemmaPiece]) -> bool:
         closing = CALLS[self._inside]
-        place = self._held.find(closing, self._searched)
-        while place >= 0 and _is_quoted(self._held[:place]):
-            place = self._held.find(closing, place + 1)
-        if place < 0:
+        position = self._held.find(closing, self._searched)
+        while position >= 0 and _is_quoted(self._held[:position]):
+            position = self._held.find(closing, position + 1)
+        if position < 0:
             self._searched = max(0, len(self._held) - len(closing))
             return False
-        pieces.append(self._call(self._held[:place], closing))
-        self._held = self._held[place + len(closing) :]
+        pieces.append(self._call(self._held[:position], closing))
+        self._held = self._held[position + len(closing) :]
         self._inside, self._searched = "", 0
         return True
 
@@ -114,13 +114,13 @@ class GemmaParser:
 
 def _first_mark(text: str, marks: tuple[str, ...]) -> tuple[int, str]:
     """The position of the first mark, and the mark; if there is none, where a partial mark at the end may begin."""
-    found = [(place, mark) for mark in marks if (place := text.find(mark)) >= 0]
-    if found:
-        return min(found)
+    matches = [(position, mark) for mark in marks if (position := text.find(mark)) >= 0]
+    if matches:
+        return min(matches)
     longest = max(map(len, marks)) - 1
-    for place in range(max(0, len(text) - longest), len(text)):
-        if any(mark.startswith(text[place:]) for mark in marks):
-            return place, ""
+    for position in range(max(0, len(text) - longest), len(text)):
+        if any(mark.startswith(text[position:]) for mark in marks):
+            return position, ""
     return len(text), ""
 
 
@@ -128,5 +128,5 @@ def _is_quoted(before: str) -> bool:
     return any(before.count(quote) % 2 for quote in QUOTES)
 
 
-def _said(text: str, kind: type[GemmaAnswer] | type[GemmaThought]) -> list[GemmaPiece]:
+def _pieces_of(text: str, kind: type[GemmaAnswer] | type[GemmaThought]) -> list[GemmaPiece]:
     return [kind(text)] if text else []

@@ -97,7 +97,7 @@ def _user(turn: UserTurn) -> list[dict[str, Any]]:
     for block in turn.content:
         match block:
             case TextBlock():
-                content += [_text(block.text)] if block.text else []
+                content += [_text_item(block.text)] if block.text else []
             case ImageBlock():
                 content.append(_image(block.source))
             case ToolResultBlock():
@@ -110,12 +110,12 @@ def _user(turn: UserTurn) -> list[dict[str, Any]]:
 def _result(result: ToolResultBlock) -> dict[str, Any]:
     output: str | list[dict[str, Any]] = result.content
     if result.images:
-        words = [_text(result.content)] if result.content else []
+        words = [_text_item(result.content)] if result.content else []
         output = [*words, *map(_image, result.images)]
     return {"type": "function_call_output", "call_id": result.tool_use_id, "output": output}
 
 
-def _text(text: str) -> dict[str, Any]:
+def _text_item(text: str) -> dict[str, Any]:
     return {"type": "input_text", "text": text}
 
 

@@ -74,7 +74,7 @@ class _Response(msgspec.Struct):
 
 
 class _OpenCall(msgspec.Struct):
-    place: int
+    index: int
     has_arguments: bool = False
 
 
@@ -132,13 +132,13 @@ class _ResponsesParser:
         call = self._calls.get(index)
         if call is not None and isinstance(json, str) and json:
             call.has_arguments = True
-            batch.arguments(call.place, json)
+            batch.arguments(call.index, json)
 
     def _open_item(self, index: int, item: _Item, batch: ChunkBatch) -> None:
         if item.type == "function_call":
             self._reasoning = []
-            call = self._calls[index] = _OpenCall(place=len(self._calls))
-            batch.add(CallStartChunk(call.place, item.call_id or item.id or "", item.name or ""))
+            call = self._calls[index] = _OpenCall(index=len(self._calls))
+            batch.add(CallStartChunk(call.index, item.call_id or item.id or "", item.name or ""))
 
     def _close_item(self, index: int, item: _Item, batch: ChunkBatch) -> None:
         if item.type == "reasoning":
@@ -163,7 +163,7 @@ class _ResponsesParser:
         last = next(reversed(self._calls.values()), None)
         if stopped and last is not None and not last.has_arguments:
             # If it was cut off before its first argument, it would look like a call without arguments.
-            batch.arguments(last.place, "{")
+            batch.arguments(last.index, "{")
         batch.add(FinishChunk(reason))
         self.complete = True
 

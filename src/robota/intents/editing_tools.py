@@ -1,4 +1,4 @@
-"""Editing tools for workspaces with intents: calls get arguments that declare the kind of change."""
+"""Editing tools in workspaces with intents: a call declares the class of its change."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NoReturn
@@ -19,8 +19,8 @@ DESCRIPTION: Final = (
 )
 
 
-def declaring(tool: AnyTool, schema: Mapping[str, Any], selection: IntentSelection) -> AnyTool:
-    """The tool with these arguments; one that does not edit files is returned unchanged."""
+def with_declared_class(tool: AnyTool, schema: Mapping[str, Any], selection: IntentSelection) -> AnyTool:
+    """The tool with an argument for the class of the change; a tool that does not edit files is returned unchanged."""
     if tool.group is not ToolGroup.EDIT:
         return tool
     property = {"type": "string", "enum": [*MutationClass], "description": DESCRIPTION}
