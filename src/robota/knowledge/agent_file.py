@@ -24,16 +24,16 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True):
 def agent_file(path: str, data: bytes, plugin: str = "") -> AgentFile:
     """Read the front matter of an agent file. The name defaults to that of the file."""
     fields = read_front_matter(data.decode("utf-8", "backslashreplace")).fields
-    name = single_line(_text(fields.get("name")) or PurePosixPath(path).stem, MAX_NAME)
+    name = single_line(_joined_text(fields.get("name")) or PurePosixPath(path).stem, MAX_NAME)
     return AgentFile(
         name=f"{plugin}:{name}" if plugin else name,
-        description=single_line(_text(fields.get("description")), MAX_DESCRIPTION),
-        tools=single_line(_text(fields.get("tools")), MAX_DESCRIPTION),
-        model=single_line(_text(fields.get("model")), MAX_NAME),
+        description=single_line(_joined_text(fields.get("description")), MAX_DESCRIPTION),
+        tools=single_line(_joined_text(fields.get("tools")), MAX_DESCRIPTION),
+        model=single_line(_joined_text(fields.get("model")), MAX_NAME),
     )
 
 
-def _text(value: Any) -> str:
+def _joined_text(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(str(each) for each in value if not isinstance(each, list | dict))
+        return ", ".join(str(item) for item in value if not isinstance(item, list | dict))
     return "" if value is None or isinstance(value, dict) else " ".join(str(value).split())

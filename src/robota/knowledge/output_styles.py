@@ -41,7 +41,7 @@ def output_style(path: str, data: bytes, plugin: str = "") -> OutputStyle:
 
 def style_named(name: str, styles: Iterable[OutputStyle]) -> OutputStyle | None:
     """The first style of this name, ignoring case. A plugin's style is also found without the plugin's name."""
-    wanted, found = name.lower(), tuple(styles)
-    whole = (style for style in found if style.name.lower() == wanted)
-    short = (style for style in found if style.name.lower().partition(":")[2] == wanted)
+    lowered, candidates = name.lower(), tuple(styles)
+    whole = (style for style in candidates if style.name.lower() == lowered)
+    short = (style for style in candidates if style.name.lower().partition(":")[2] == lowered)
     return next(whole, None) or next(short, None)

@@ -32,7 +32,7 @@ class PromptElement(msgspec.Struct, frozen=True):
 
 def prompt_part(heading: str, tag: str, elements: Iterable[PromptElement]) -> str:
     """A heading with one `<tag from="path">` element per file; empty if there are no files."""
-    parts = [f'<{tag} from="{attribute_value(each.path)}">\n{_escaped(each.text)}\n</{tag}>' for each in elements]
+    parts = [f'<{tag} from="{attribute_value(file.path)}">\n{_escaped(file.text)}\n</{tag}>' for file in elements]
     return "\n\n".join((heading, *parts)) if parts else ""
 
 

@@ -88,8 +88,8 @@ class SessionKnowledge:
         library = self._finder.library()
         skill = library.named(name.removeprefix("/"))
         if skill is None or not skill.model_invocable:
-            known = [each.name for each in library.reachable if each.model_invocable]
-            raise PromptNotSent(f"There is no skill {name!r}. {_known_names(known, name)}")
+            names = [offered.name for offered in library.reachable if offered.model_invocable]
+            raise PromptNotSent(f"There is no skill {name!r}. {_known_names(names, name)}")
         filled = await self._filled(skill, arguments, call)
         return ExpandedPrompt(text=filled.text, denied=skill.disallowed_tools, subtask=_subtask(skill))
 
@@ -133,14 +133,14 @@ def _not_listed(count: int) -> str:
     )
 
 
-def _known_names(known: Sequence[str], wanted: str) -> str:
+def _known_names(names: Sequence[str], typed: str) -> str:
     """The names to choose from instead of an unknown one."""
-    if len(known) <= NAMES_IN_ERROR:
-        return f"Skills: {', '.join(known) or 'none'}."
-    word = wanted.removeprefix("/").lower()
-    fitting = [name for name in known if word in name.lower()]
+    if len(names) <= NAMES_IN_ERROR:
+        return f"Skills: {', '.join(names) or 'none'}."
+    word = typed.removeprefix("/").lower()
+    fitting = [name for name in names if word in name.lower()]
     if not fitting:
-        return f"None of the {len(known):,} skills has this in its name."
+        return f"None of the {len(names):,} skills has this in its name."
     more = len(fitting) - NAMES_IN_ERROR
     rest = f" and {more:,} more" if more > 0 else ""
     return f"Skills with this in their name: {', '.join(fitting[:NAMES_IN_ERROR])}{rest}."

@@ -252,7 +252,7 @@ class McpConnection:
 
     async def _require_unchanged(self, session: "RemoteSession", tool: RemoteTool) -> None:
         if session.list_is_stale:
-            self._current_digests = frozenset(each.digest for each in await session.tools())
+            self._current_digests = frozenset(current.digest for current in await session.tools())
         if self._current_digests is not None and tool.digest not in self._current_digests:
             raise ServerFailed(
                 "it changed this tool in mid-session, so the call was not made. The user can review the change and "

@@ -69,8 +69,8 @@ def _search_tool(specs: tuple[ToolSpec, ...]) -> AnyTool:
         async def run() -> ToolResult:
             return ToolResult(content=_found_text(search_tools(specs, params.query)))
 
-        asked = {"tool": SEARCH, "query": params.query}
-        return Prepared(preview=Preview(ask="tool", text=msgspec.json.encode(asked).decode()), run=run)
+        request = {"tool": SEARCH, "query": params.query}
+        return Prepared(preview=Preview(ask="tool", text=msgspec.json.encode(request).decode()), run=run)
 
     return Tool(
         name=SEARCH,
@@ -98,12 +98,12 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> tuple[ToolSpec, ...]:
     return tuple(ranked[:MAX_FOUND])
 
 
-def _found_text(found: Sequence[ToolSpec]) -> str:
-    if not found:
+def _found_text(specs: Sequence[ToolSpec]) -> str:
+    if not specs:
         return "No tool fits. Try other words."
     parts = (
         f"## {spec.name}\n{spec.description}\nSchema of its arguments: {msgspec.json.encode(spec.schema).decode()}"
-        for spec in found
+        for spec in specs
     )
     return "\n\n".join(parts)
 

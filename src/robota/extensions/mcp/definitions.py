@@ -139,8 +139,8 @@ def expand_variables(text: str, env: Mapping[str, str]) -> tuple[str, tuple[str,
     """Expand `${VAR}` and `${VAR:-default}`. Also returns the names that are not set, which stay as they are."""
     unset: list[str] = []
 
-    def value_of(found: re.Match[str]) -> str:
-        name, default = found[1], found[2]
+    def value_of(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
         if env.get(name):
             return env[name]
         if default is not None:
@@ -148,6 +148,6 @@ def expand_variables(text: str, env: Mapping[str, str]) -> tuple[str, tuple[str,
         if name in env:
             return ""
         unset.append(name)
-        return found[0]
+        return match[0]
 
     return VARIABLE.sub(value_of, text), tuple(unset)

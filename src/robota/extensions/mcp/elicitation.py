@@ -84,7 +84,7 @@ async def _request_value(server: str, field: RequestedField, head: str, ask: Ask
     """The value by its name; an empty dict if it is skipped, None if the user declines or answers wrongly too often."""
     question, suggested = f"{head}{_hint(field)}", _suggestions(field)
     for _ in range(MAX_TRIES):
-        asked = ElicitationAsk(
+        request = ElicitationAsk(
             server=server,
             question=question,
             suggestions=tuple(SuggestedAnswer(answer=word) for word in suggested),
@@ -92,7 +92,7 @@ async def _request_value(server: str, field: RequestedField, head: str, ask: Ask
             field_type=field.type,
             is_required=field.is_required,
         )
-        answer = await ask(asked)
+        answer = await ask(request)
         if answer is None or answer.strip() == DECLINE:
             return None
         if answer.strip() == SKIP and not field.is_required:
@@ -150,7 +150,7 @@ def _options(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """The values to choose from: an `enum`, or `const` values with titles."""
     plain: Sequence[Any] = schema.get("enum") or ()
     titled: list[Any] = next((schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list)), [])
-    named = [each.get("const") for each in titled if isinstance(each, Mapping)]
+    named = [option.get("const") for option in titled if isinstance(option, Mapping)]
     values = [*(plain if isinstance(plain, list) else ()), *named]
     return tuple(value for value in values if isinstance(value, str))[:MAX_OPTIONS]
 

@@ -45,16 +45,16 @@ class ForeignAgent(msgspec.Struct, frozen=True, kw_only=True):
 def read_foreign_entries(agent: str, root: Path, home: Path, file: Path | None = None) -> tuple[ForeignEntry, ...]:
     """The servers of an agent; the workspace overrides the home directory. Raises `ConfigError`."""
     definition = AGENTS[agent]
-    places = [*(home / path for path in definition.at_home), *(root / path for path in definition.in_workspace)]
-    found: dict[str, ForeignEntry] = {}
-    for path in [file] if file is not None else places:
+    paths = [*(home / path for path in definition.at_home), *(root / path for path in definition.in_workspace)]
+    entries: dict[str, ForeignEntry] = {}
+    for path in [file] if file is not None else paths:
         if file is None and not path.is_file():
             continue
         try:
-            found |= {entry.name: entry for entry in definition.read(path, root)}
+            entries |= {entry.name: entry for entry in definition.read(path, root)}
         except (OSError, UnicodeDecodeError, NotAnObject, tomllib.TOMLDecodeError, RecursionError) as error:
             raise ConfigError(f"{path} cannot be read: {error}. Nothing was written.") from error
-    return tuple(found.values())
+    return tuple(entries.values())
 
 
 def _claude(path: Path, root: Path) -> Iterator[ForeignEntry]:
@@ -84,7 +84,10 @@ def _codex(path: Path, root: Path) -> Iterator[ForeignEntry]:
             entry["headers"] = headers
         passed = entry.pop("env_vars", None)
         if isinstance(passed, list):
-            entry["env"] = {**{each: f"${{{each}}}" for each in map(str, passed)}, **_object(entry.get("env"))}
+            entry["env"] = {
+                **{variable: f"${{{variable}}}" for variable in map(str, passed)},
+                **_object(entry.get("env")),
+            }
         seconds = entry.pop("tool_timeout_sec", None)
         if isinstance(seconds, int | float):
             entry["timeout"] = seconds * 1000
@@ -142,16 +145,16 @@ def _with_robota_variables(value: Any, pattern: str) -> Any:
     if isinstance(value, str):
         return re.sub(pattern, r"${\1}", value)
     if isinstance(value, list):
-        return [_with_robota_variables(each, pattern) for each in value]
+        return [_with_robota_variables(inner, pattern) for inner in value]
     if isinstance(value, dict):
-        return {key: _with_robota_variables(each, pattern) for key, each in value.items()}
+        return {key: _with_robota_variables(inner, pattern) for key, inner in value.items()}
     return value
 
 
 def _json(path: Path) -> dict[str, Any]:
     text = read_file(path).decode("utf-8-sig")
-    without_comments = COMMENT.sub(lambda found: found[1] or " ", text)
-    return read_object(TRAILING_COMMA.sub(lambda found: found[1] or "", without_comments))[0]
+    without_comments = COMMENT.sub(lambda match: match[1] or " ", text)
+    return read_object(TRAILING_COMMA.sub(lambda match: match[1] or "", without_comments))[0]
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -54,13 +54,13 @@ def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
         return result if not declined else _with_declined(result, declined)
 
     async def prepare(params: McpArguments, context: ToolContext) -> Prepared:
-        asked = {
+        request = {
             "type": "use_mcp_tool",
             "serverName": server,
             "toolName": visible(remote.name),
             "arguments": visible(_json(params.values)),
         }
-        preview = Preview(ask="use_mcp_server", text=_json(asked))
+        preview = Preview(ask="use_mcp_server", text=_json(request))
         return Prepared(preview=preview, run=lambda: run(params, context))
 
     return Tool(
@@ -108,15 +108,15 @@ class McpArguments(msgspec.Struct, frozen=True):
 
 def read_arguments(given: Mapping[str, Any], schema: Mapping[str, Any]) -> McpArguments:
     """Check for missing arguments, and for unknown ones if the schema forbids them; `msgspec.ValidationError`."""
-    known = schema.get("properties", {})
+    properties = schema.get("properties", {})
     for name in schema.get("required", []):
         if name not in given:
             raise msgspec.ValidationError(f"Object missing required field `{name}`")
     if schema.get("additionalProperties") is False and not schema.get("patternProperties"):
         for name in given:
-            if name not in known:
+            if name not in properties:
                 raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
-    return McpArguments({name: _as_declared(value, known.get(name)) for name, value in given.items()})
+    return McpArguments({name: _as_declared(value, properties.get(name)) for name, value in given.items()})
 
 
 def _as_declared(value: Any, declared: Any) -> Any:

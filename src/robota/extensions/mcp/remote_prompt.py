@@ -36,7 +36,9 @@ class MissingArgument(Exception):
 
 def command_info(server: str, prompt: RemotePrompt) -> SlashCommandInfo:
     """The slash command for a prompt."""
-    hint = " ".join(f"<{each.name}>" if each.is_required else f"[{each.name}]" for each in prompt.parameters)
+    hint = " ".join(
+        f"<{argument.name}>" if argument.is_required else f"[{argument.name}]" for argument in prompt.parameters
+    )
     return SlashCommandInfo(
         name=tool_name(server, prompt.name),
         description=single_line(prompt.description or f"a prompt of the MCP server {server}", MAX_DESCRIPTION),
@@ -51,7 +53,7 @@ def parse_prompt_arguments(prompt: RemotePrompt, typed: str) -> dict[str, str]:
     names = [parameter.name for parameter in prompt.parameters]
     values: dict[str, str] = {}
     rest: list[str] = []
-    for word in _words(typed):
+    for word in _split_arguments(typed):
         named = NAMED.fullmatch(word)
         if named is not None and named[1] in names:
             values[named[1]] = named[2]
@@ -63,13 +65,15 @@ def parse_prompt_arguments(prompt: RemotePrompt, typed: str) -> dict[str, str]:
             break
         is_last = number == len(positional)
         values[name], rest = (" ".join(rest), []) if is_last else (rest[0], rest[1:])
-    missing = [each.name for each in prompt.parameters if each.is_required and each.name not in values]
+    missing = [
+        parameter.name for parameter in prompt.parameters if parameter.is_required and parameter.name not in values
+    ]
     if missing:
         raise MissingArgument(", ".join(missing))
     return values
 
 
-def _words(typed: str) -> list[str]:
+def _split_arguments(typed: str) -> list[str]:
     try:
         return shlex.split(typed)
     except ValueError:

@@ -53,7 +53,7 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def title_for(server: str, tool: str) -> Callable[[Mapping[str, Any]], str]:
-    """A function that makes the title of a call of this tool, for a person."""
+    """A function that makes the title of a call of this tool, for the user."""
     name = f"MCP {server}: {NOT_IN_NAMES.sub('_', tool)}"
     return lambda arguments: f"{name} {first_argument(dict(arguments))}".rstrip()
 

@@ -35,12 +35,12 @@ def resource_tool(connection: McpConnection) -> AnyTool:
             listed = await connection.resources()
         except ServerFailed as failure:
             return ToolResult(content=f"The MCP server {server} failed: {failure}.", is_error=True)
-        lines = (f"{single_line(each.uri, MAX_URI)}  {single_line(each.name)}" for each in listed)
+        lines = (f"{single_line(resource.uri, MAX_URI)}  {single_line(resource.name)}" for resource in listed)
         return ToolResult(content="\n".join(lines) or "It lists no resources.")
 
     async def prepare(params: ReadResource, context: ToolContext) -> Prepared:
-        asked = {"type": "access_mcp_resource", "serverName": server, "uri": visible(params.uri)}
-        preview = Preview(ask="use_mcp_server", text=msgspec.json.encode(asked).decode())
+        request = {"type": "access_mcp_resource", "serverName": server, "uri": visible(params.uri)}
+        preview = Preview(ask="use_mcp_server", text=msgspec.json.encode(request).decode())
         return Prepared(preview=preview, run=lambda: run(params))
 
     return Tool(

@@ -114,15 +114,15 @@ class RemoteSession:
     async def tools(self) -> tuple[RemoteTool, ...]:
         """The current tools, up to one more than `MAX_TOOLS`, which shows that there are more."""
         self.list_is_stale = False
-        found = await _all_pages(lambda cursor: self._client.list_tools(cursor=cursor), "tools", MAX_TOOLS + 1)
-        return tuple(map(_remote_tool, found))
+        tools = await _all_pages(lambda cursor: self._client.list_tools(cursor=cursor), "tools", MAX_TOOLS + 1)
+        return tuple(map(_remote_tool, tools))
 
     async def prompts(self) -> tuple[RemotePrompt, ...]:
         """The prompts of the server, up to `MAX_PROMPTS`."""
         if self._client.server_capabilities.prompts is None:
             return ()
-        found = await _all_pages(lambda cursor: self._client.list_prompts(cursor=cursor), "prompts", MAX_PROMPTS)
-        return tuple(map(_remote_prompt, found))
+        prompts = await _all_pages(lambda cursor: self._client.list_prompts(cursor=cursor), "prompts", MAX_PROMPTS)
+        return tuple(map(_remote_prompt, prompts))
 
     @property
     def has_resources(self) -> bool:
@@ -130,8 +130,10 @@ class RemoteSession:
 
     async def resources(self) -> tuple[RemoteResource, ...]:
         """The resources that the server lists, up to `MAX_RESOURCES`."""
-        found = await _all_pages(lambda cursor: self._client.list_resources(cursor=cursor), "resources", MAX_RESOURCES)
-        return tuple(RemoteResource(uri=str(each.uri), name=each.name) for each in found)
+        resources = await _all_pages(
+            lambda cursor: self._client.list_resources(cursor=cursor), "resources", MAX_RESOURCES
+        )
+        return tuple(RemoteResource(uri=str(resource.uri), name=resource.name) for resource in resources)
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> mcp_types.GetPromptResult:
         return await self._client.get_prompt(name, arguments)
@@ -147,7 +149,9 @@ class RemoteSession:
         for _ in range(MAX_INPUT_ROUNDS):
             if isinstance(answer, mcp_types.CallToolResult):
                 return answer
-            responses = {key: await self._respond(key, each) for key, each in (answer.input_requests or {}).items()}
+            responses = {
+                key: await self._respond(key, request) for key, request in (answer.input_requests or {}).items()
+            }
             state = {"input_responses": responses, "request_state": answer.request_state}
             answer = await self._send_call(on_progress, name=tool, arguments=arguments, **state)
         raise MCPError(mcp_types.INVALID_REQUEST, "it asked for something again and again")
@@ -193,20 +197,20 @@ class RemoteSession:
         return mcp_types.ElicitResult(action="accept", content={**values})
 
 
-async def _all_pages(fetch: Callable[[str | None], Awaitable[Any]], items: str, limit: int) -> list[Any]:
-    found: list[Any] = []
+async def _all_pages(fetch: Callable[[str | None], Awaitable[Any]], attribute: str, limit: int) -> list[Any]:
+    items: list[Any] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await fetch(cursor)
-        found += getattr(page, items)
+        items += getattr(page, attribute)
         cursor = page.next_cursor
-        if cursor is None or len(found) >= limit:
+        if cursor is None or len(items) >= limit:
             break
-    return found[:limit]
+    return items[:limit]
 
 
 def _remote_prompt(prompt: mcp_types.Prompt) -> RemotePrompt:
-    parameters = (PromptParameter(name=each.name, is_required=each.required is True) for each in prompt.arguments or ())
+    parameters = (PromptParameter(name=arg.name, is_required=arg.required is True) for arg in prompt.arguments or ())
     return RemotePrompt(name=prompt.name, description=prompt.description or "", parameters=tuple(parameters))
 
 

@@ -23,7 +23,7 @@ CallServedTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 async def serve_tools(specs: Sequence[ToolSpec], call: CallServedTool) -> None:
     """Serve one client until it disconnects. Calls run one at a time; a call that the client cancels is stopped."""
     one_at_a_time = asyncio.Lock()
-    tools = [mcp_types.Tool(name=each.name, description=each.description, input_schema=each.schema) for each in specs]
+    tools = [mcp_types.Tool(name=spec.name, description=spec.description, input_schema=spec.schema) for spec in specs]
 
     async def list_tools(context: Any, params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=tools)

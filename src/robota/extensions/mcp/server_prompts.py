@@ -25,10 +25,10 @@ class ServerPrompts:
     async def expand(self, prompt: str) -> ExpandedPrompt | None:
         """Expand a typed `/mcp__server__prompt`; None for any other prompt. Raises `PromptNotSent`."""
         typed = typed_command(prompt)
-        found = None if typed is None else self._by_name().get(typed.name)
-        if typed is None or found is None:
+        command = None if typed is None else self._by_name().get(typed.name)
+        if typed is None or command is None:
             return None
-        info, connection, remote = found
+        info, connection, remote = command
         name = connection.server.name
         try:
             arguments = parse_prompt_arguments(remote, typed.arguments)

@@ -128,9 +128,9 @@ class McpServers:
     async def inspect(self, only: str | None = None) -> tuple[ServerReport, ...]:
         """Start all servers, or only one, and report on them. Pins nothing."""
         await self.close()
-        wanted = [server for server in self._servers if only is None or server.name == only]
-        self._connections += [McpConnection(server, self._environment) for server in wanted]
-        self._not_ready = {server.name for server in wanted}
+        chosen = [server for server in self._servers if only is None or server.name == only]
+        self._connections += [McpConnection(server, self._environment) for server in chosen]
+        self._not_ready = {server.name for server in chosen}
         return tuple(await asyncio.gather(*map(self._inspect_one, self._connections)))
 
     async def close(self) -> None:
@@ -216,5 +216,5 @@ def _named(tools: Sequence[RemoteTool]) -> str:
 
 
 def _start_limit_s(env: Mapping[str, str]) -> float:
-    wanted = env.get(START_LIMIT_VARIABLE, "")
-    return int(wanted) / 1000 if wanted.isdecimal() and int(wanted) > 0 else START_LIMIT_S
+    milliseconds = env.get(START_LIMIT_VARIABLE, "")
+    return int(milliseconds) / 1000 if milliseconds.isdecimal() and int(milliseconds) > 0 else START_LIMIT_S

@@ -62,7 +62,7 @@ def _name(url: str) -> str:
 def _decoded(data: bytes, url: str) -> SignIn | None:
     """The sign-in in a file, if it is intact and for this server."""
     try:
-        found = msgspec.json.decode(data, type=SignIn)
+        sign_in = msgspec.json.decode(data, type=SignIn)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return found if found.url == url else None
+    return sign_in if sign_in.url == url else None

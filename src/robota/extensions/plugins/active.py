@@ -68,11 +68,11 @@ def active_plugins(project: Path, switched: Mapping[str, bool], env: Mapping[str
         if not plugin.is_enabled or switched.get(plugin.id) is False or plugin.name in {each.name for each in plugins}:
             continue
         agreement = agreed.get(plugin.key)
-        found = _load(store, plugin, "" if agreement is None else agreement.digest)
-        if isinstance(found, ActivePlugin):
-            plugins.append(found)
+        loaded = _load(store, plugin, "" if agreement is None else agreement.digest)
+        if isinstance(loaded, ActivePlugin):
+            plugins.append(loaded)
         else:
-            notices.append(found)
+            notices.append(loaded)
     installed = {plugin.id for plugin in state.plugins if plugin.project in ("", os.path.realpath(project))}
     notices += [_not_installed_notice(each) for each, is_on in switched.items() if is_on and each not in installed]
     return ActivePlugins(plugins=tuple(plugins), notices=tuple(notices))

@@ -119,10 +119,10 @@ class _Reader:
         if not (parts or contents.hooks or contents.servers):
             self._problems.append("it contains nothing that Robota uses")
         shown = (*parts, *contents.agents)
-        known = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in shown)}
+        listed = {*MANIFEST_FILES, HOOK_FILE, SERVER_FILE, *(each.source.path for each in shown)}
         return msgspec.structs.replace(
             contents,
-            other_files=tuple(path for path in self._sources if path not in known),
+            other_files=tuple(path for path in self._sources if path not in listed),
             problems=tuple(dict.fromkeys(self._problems)),
         )
 
@@ -136,7 +136,7 @@ class _Reader:
         return parse_manifest(b"{}", fallback_name)
 
     def _has(self, path: str) -> bool:
-        return any(each == path or each.startswith(f"{path}/") for each in self._sources)
+        return any(source == path or source.startswith(f"{path}/") for source in self._sources)
 
     def _below(self, written: str) -> Iterator[ComponentFile]:
         """The regular files at or below a path of the manifest."""
@@ -153,16 +153,16 @@ class _Reader:
                 yield ComponentFile(relative=relative, source=source)
 
     def _files(self, paths: Iterable[str]) -> Iterator[ComponentFile]:
-        found = {each.source.path: each for written in paths for each in self._below(written)}
-        return iter(found.values())
+        by_path = {file.source.path: file for written in paths for file in self._below(written)}
+        return iter(by_path.values())
 
     def _skills(self, paths: Iterable[str]) -> Iterator[ComponentFile]:
         """Skills, named after the directory of their SKILL.md."""
-        for each in self._files(paths):
-            *above, name = each.source.path.split("/")
+        for file in self._files(paths):
+            *above, name = file.source.path.split("/")
             if name == SKILL_FILE:
                 directory = above[-1] if above else self._manifest.name
-                yield ComponentFile(relative=f"{directory}/{SKILL_FILE}", source=each.source)
+                yield ComponentFile(relative=f"{directory}/{SKILL_FILE}", source=file.source)
 
     def _path(self, written: str) -> str | None:
         """A path within the plugin; None, and a problem, for one that leads out of it."""
@@ -191,10 +191,10 @@ class _Reader:
                 self._problems.append(f"a handler for {single_line(event)} is not valid and is ignored")
 
     def _servers(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        servers: dict[str, Any] = {}
         for written in (SERVER_FILE, *self._manifest.servers):
-            found |= self._section(written, "mcpServers", is_default=written == SERVER_FILE)
-        return found
+            servers |= self._section(written, "mcpServers", is_default=written == SERVER_FILE)
+        return servers
 
     def _section(self, written: str | Mapping[str, Any], name: str, *, is_default: bool) -> dict[str, Any]:
         """An object of the manifest or of a file, which may be wrapped in a key `name`."""

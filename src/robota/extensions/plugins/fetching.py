@@ -102,7 +102,7 @@ def _copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
 
 
 def _walk(top: Path, directory: str, left_out: list[str]) -> Iterator[str]:
-    for entry in sorted(os.scandir(top / directory), key=lambda each: each.name):
+    for entry in sorted(os.scandir(top / directory), key=lambda item: item.name):
         relative = f"{directory}/{entry.name}".lstrip("/")
         if entry.name.lower() == ".git":
             continue

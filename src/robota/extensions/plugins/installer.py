@@ -77,9 +77,9 @@ class PluginInstaller:
         return self._marketplaces_in(self._store.read())
 
     def _marketplaces_in(self, state: PluginState) -> tuple[KnownMarketplace, ...]:
-        known = {each.name: each for each in state.marketplaces}
+        by_name = {marketplace.name: marketplace for marketplace in state.marketplaces}
         declared = (KnownMarketplace(name=name, source=source) for name, source in self._declared.items())
-        return (*known.values(), *(each for each in declared if each.name not in known))
+        return (*by_name.values(), *(marketplace for marketplace in declared if marketplace.name not in by_name))
 
     @asynccontextmanager
     async def candidate(self, origin: Origin, name: str | None, project: str) -> AsyncIterator[PluginCandidate]:
@@ -87,23 +87,23 @@ class PluginInstaller:
         async with staging_directory(self._store) as staging:
             files = staging / "files"
             files.mkdir(mode=0o700)
-            found = await self._open(origin, name, staging)
-            left_out = await found.source.copy(found.path, files)
-            if found.entry is not None:
-                _add_manifest(files, found.entry)
+            fetched = await self._open(origin, name, staging)
+            left_out = await fetched.source.copy(fetched.path, files)
+            if fetched.entry is not None:
+                _add_manifest(files, fetched.entry)
             snapshot = snapshot_of_tree(files)
             contents = read_contents(snapshot, name or _name_of(origin))
             plugin = InstalledPlugin(
-                name=contents.manifest.name if found.entry is None else found.entry.name,
+                name=contents.manifest.name if fetched.entry is None else fetched.entry.name,
                 marketplace=_marketplace_of(origin),
                 origin=origin,
                 digest=snapshot.digest,
                 project=project,
-                version=contents.manifest.version or (found.entry.version if found.entry else ""),
-                commit=found.source.commit,
+                version=contents.manifest.version or (fetched.entry.version if fetched.entry else ""),
+                commit=fetched.source.commit,
                 installed_ms=_now_ms(),
             )
-            before = next((each for each in self._store.read().plugins if each.key == plugin.key), None)
+            before = next((installed for installed in self._store.read().plugins if installed.key == plugin.key), None)
             agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
             changes = changed_parts(agreement.parts, snapshot.parts, self._env) if before and agreement else ()
             yield PluginCandidate(
@@ -128,7 +128,7 @@ class PluginInstaller:
         try:
             with self._store.changing() as change:
                 self._require_unique_name(plugin, change.state)
-                before = next((each for each in change.state.plugins if each.key == plugin.key), None)
+                before = next((installed for installed in change.state.plugins if installed.key == plugin.key), None)
                 if before is not None:
                     plugin = msgspec.structs.replace(plugin, is_enabled=before.is_enabled)
                 self._move_into_place(candidate, change)
@@ -145,7 +145,7 @@ class PluginInstaller:
         with locked_staging(self._store) as staging, self._store.changing() as change:
             change.state = change.state.without_plugin(plugin)
             drop_agreement(change.files, AgreementKind.PLUGIN, plugin.key, self._env)
-            if not any(each.id == plugin.id for each in change.state.plugins):
+            if not any(other.id == plugin.id for other in change.state.plugins):
                 self._discard(self._store.versions_of(plugin), staging / "versions", change)
                 self._discard(self._store.data_of(plugin), staging / "data", change)
 
@@ -159,32 +159,32 @@ class PluginInstaller:
             opened = await open_source(source, staging, self._env)
             marketplace = await opened.marketplace()
             _require_name(marketplace, name)
-            known = KnownMarketplace(
+            refreshed = KnownMarketplace(
                 name=marketplace.name,
                 source=source,
                 commit=opened.commit,
                 updated_ms=_now_ms(),
                 offered=tuple(
-                    OfferedPlugin(name=each.name, version=each.version, description=each.description)
-                    for each in marketplace.entries
+                    OfferedPlugin(name=entry.name, version=entry.version, description=entry.description)
+                    for entry in marketplace.entries
                 ),
                 problems=marketplace.problems,
             )
         with self._store.changing() as change:
             for other in self._marketplaces_in(change.state):
-                if other.name == known.name and other.source != source:
+                if other.name == refreshed.name and other.source != source:
                     raise InvalidPlugin(
-                        f"there is a marketplace {known.name} already, from {other.source.label}; remove that one first"
+                        f"there is a marketplace {other.name} already, from {other.source.label}; remove that one first"
                     )
-            change.state = change.state.with_marketplace(known)
-        return known
+            change.state = change.state.with_marketplace(refreshed)
+        return refreshed
 
-    def remove_marketplace(self, known: KnownMarketplace) -> tuple[InstalledPlugin, ...]:
+    def remove_marketplace(self, marketplace: KnownMarketplace) -> tuple[InstalledPlugin, ...]:
         """Remove a marketplace and the plugins installed from it; returns these plugins."""
-        removed = tuple(each for each in self._store.read().plugins if each.marketplace == known.name)
+        removed = tuple(plugin for plugin in self._store.read().plugins if plugin.marketplace == marketplace.name)
         for plugin in removed:
             self.uninstall(plugin)
-        self._store.change(lambda state: state.without_marketplace(known.name))
+        self._store.change(lambda state: state.without_marketplace(marketplace.name))
         return removed
 
     async def _open(self, origin: Origin, name: str | None, staging: Path) -> _Fetched:
@@ -196,17 +196,19 @@ class PluginInstaller:
             case MarketplaceOrigin(marketplace=marketplace):
                 return await self._open_from_marketplace(marketplace, name or "", staging)
 
-    async def _open_from_marketplace(self, wanted: str, name: str, staging: Path) -> _Fetched:
-        known = next((each for each in self.marketplaces() if each.name == wanted), None)
+    async def _open_from_marketplace(self, marketplace_name: str, name: str, staging: Path) -> _Fetched:
+        known = next((known for known in self.marketplaces() if known.name == marketplace_name), None)
         if known is None:
-            raise InvalidPlugin(f"there is no marketplace {wanted}; add it with: robota plugin marketplace add SOURCE")
+            raise InvalidPlugin(
+                f"there is no marketplace {marketplace_name}; add it with: robota plugin marketplace add SOURCE"
+            )
         opened = await open_source(known.source, staging, self._env)
         marketplace = await opened.marketplace()
-        _require_name(marketplace, wanted)
+        _require_name(marketplace, marketplace_name)
         entry = marketplace.entry(name)
         if entry is None:
-            offered = ", ".join(each.name for each in marketplace.entries) or "nothing"
-            raise InvalidPlugin(f"the marketplace {wanted} has no plugin {name}; it offers {offered}")
+            offered = ", ".join(known.name for known in marketplace.entries) or "nothing"
+            raise InvalidPlugin(f"the marketplace {marketplace_name} has no plugin {name}; it offers {offered}")
         match entry.origin:
             case PathInMarketplace(path=path):
                 return _Fetched(source=opened, path=path, entry=entry)
@@ -240,8 +242,8 @@ class PluginInstaller:
 
     def _remove_versions(self, plugin: InstalledPlugin, keep: InstalledPlugin | None) -> None:
         """Remove old versions, except the one just replaced, which running sessions may still use."""
-        installed = (each for each in self._store.read().plugins if each.id == plugin.id)
-        used = {self._store.files_of(each) for each in (*installed, plugin, keep or plugin)}
+        installed = (other for other in self._store.read().plugins if other.id == plugin.id)
+        used = {self._store.files_of(other) for other in (*installed, plugin, keep or plugin)}
         with suppress(OSError):
             for version in self._store.versions_of(plugin).iterdir():
                 if version not in used:

@@ -41,7 +41,7 @@ class Marketplace(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
     def entry(self, name: str) -> MarketplaceEntry | None:
-        return next((each for each in self.entries if each.name == name), None)
+        return next((entry for entry in self.entries if entry.name == name), None)
 
 
 def parse_marketplace(data: bytes) -> Marketplace:
@@ -59,11 +59,11 @@ def parse_marketplace(data: bytes) -> Marketplace:
     root = metadata.get("pluginRoot", "") if isinstance(metadata, dict) else ""
     entries: dict[str, MarketplaceEntry] = {}
     problems: list[str] = []
-    for number, each in enumerate(listed, start=1):
+    for number, item in enumerate(listed, start=1):
         try:
-            entry = _entry(each, root if isinstance(root, str) else "")
+            entry = _entry(item, root if isinstance(root, str) else "")
         except InvalidPlugin as error:
-            problems.append(f"plugin {_entry_label(each, number)} of the marketplace is ignored: {error}")
+            problems.append(f"plugin {_entry_label(item, number)} of the marketplace is ignored: {error}")
         else:
             if entries.setdefault(entry.name, entry) is not entry:
                 problems.append(f"there are two plugins {entry.name}; the second is ignored")

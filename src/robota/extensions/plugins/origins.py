@@ -90,12 +90,12 @@ def contained_path(written: str) -> str:
 
 def _git(written: dict[str, Any]) -> GitOrigin:
     url, ref, commit, path = (written.get(key) or "" for key in ("url", "ref", "sha", "path"))
-    if not all(isinstance(each, str) for each in (url, ref, commit, path)):
+    if not all(isinstance(part, str) for part in (url, ref, commit, path)):
         raise InvalidPlugin("its source is not written as one")
     if not is_address(url):
         raise InvalidPlugin(f"{single_line(url, 200)!r} is not a URL that git may fetch from: https, ssh or file")
     if re.match(r"\w+://[^/]*:[^/]*@", url):
         raise InvalidPlugin("its address has a password in it; let git ask your credential helper instead")
-    if not all(is_revision(each) for each in (ref, commit) if each):
+    if not all(is_revision(part) for part in (ref, commit) if part):
         raise InvalidPlugin(f"{single_line(ref or commit)!r} is not a branch, tag or commit")
     return GitOrigin(url=url, ref=ref, commit=commit, path=contained_path(path))

@@ -80,7 +80,7 @@ class PluginState(msgspec.Struct, frozen=True, kw_only=True):
     marketplaces: tuple[KnownMarketplace, ...] = ()
 
     def with_plugin(self, plugin: InstalledPlugin) -> "PluginState":
-        others = tuple(each for each in self.plugins if each.key != plugin.key)
+        others = tuple(other for other in self.plugins if other.key != plugin.key)
         return msgspec.structs.replace(self, plugins=(*others, plugin))
 
     def with_enabled(self, key: str, *, is_enabled: bool) -> "PluginState":
@@ -93,13 +93,13 @@ class PluginState(msgspec.Struct, frozen=True, kw_only=True):
     def without_plugin(self, plugin: InstalledPlugin) -> "PluginState":
         return msgspec.structs.replace(self, plugins=tuple(each for each in self.plugins if each.key != plugin.key))
 
-    def with_marketplace(self, known: KnownMarketplace) -> "PluginState":
-        others = tuple(each for each in self.marketplaces if each.name != known.name)
-        return msgspec.structs.replace(self, marketplaces=(*others, known))
+    def with_marketplace(self, marketplace: KnownMarketplace) -> "PluginState":
+        others = tuple(other for other in self.marketplaces if other.name != marketplace.name)
+        return msgspec.structs.replace(self, marketplaces=(*others, marketplace))
 
     def without_marketplace(self, name: str) -> "PluginState":
         return msgspec.structs.replace(
-            self, marketplaces=tuple(each for each in self.marketplaces if each.name != name)
+            self, marketplaces=tuple(other for other in self.marketplaces if other.name != name)
         )
 
 

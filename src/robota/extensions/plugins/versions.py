@@ -19,10 +19,10 @@ def is_older(version: str, other: str) -> bool:
 
 
 def _key(version: str) -> _Key | None:
-    found = VERSION.fullmatch(version.strip())
-    if found is None:
+    match = VERSION.fullmatch(version.strip())
+    if match is None:
         return None
-    major, minor, patch, pre = found.groups()
+    major, minor, patch, pre = match.groups()
     identifiers = () if pre is None else tuple(map(_identifier, pre.split(".")))
     # A release comes after its pre-releases, whose numeric identifiers come before words.
     return int(major), int(minor), int(patch), pre is None, identifiers

@@ -86,9 +86,9 @@ def load_instructions(places: InstructionPlaces, mode: str, rules: ReadingRules)
     return loader.load(candidates(places, mode))
 
 
-def load_candidates(places: InstructionPlaces, wanted: Iterable[Candidate], rules: ReadingRules) -> Instructions:
+def load_candidates(places: InstructionPlaces, chosen: Iterable[Candidate], rules: ReadingRules) -> Instructions:
     """Load only these files, with their imports, also rules for some files only."""
-    return _Loader(places, rules, skips_path_rules=False).load(wanted)
+    return _Loader(places, rules, skips_path_rules=False).load(chosen)
 
 
 class _Importer(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,14 +122,14 @@ class _Loader:
         self._imports = 0
         self._bytes = 0
 
-    def load(self, wanted: Iterable[Candidate]) -> Instructions:
-        for candidate in wanted:
+    def load(self, candidates: Iterable[Candidate]) -> Instructions:
+        for candidate in candidates:
             self._add(candidate)
-        loaded = {str(each.path) for each in self._loaded.values()}
+        loaded = {str(file.path) for file in self._loaded.values()}
         return Instructions(
             files=tuple(self._files),
             # A file may be too far away on one path of imports and loaded by another.
-            left_out=tuple(each for each in self._left_out if each.why != TOO_DEEP or each.path not in loaded),
+            left_out=tuple(file for file in self._left_out if file.why != TOO_DEEP or file.path not in loaded),
             undecided=tuple(self._undecided.values()),
         )
 
@@ -200,8 +200,8 @@ class _Loader:
             raise FileNotRead(f"the files before it have more than {MAX_BYTES_READ:,} bytes together")
         text = decoded_text(content)
         if candidate.is_rule:
-            if self._skips_path_rules and (found := _PATH_RULE.match(text)) is not None:
-                raise FileNotRead(f"it is a rule for some files only: {' '.join(found['globs'].split())}")
+            if self._skips_path_rules and (path_rule := _PATH_RULE.match(text)) is not None:
+                raise FileNotRead(f"it is a rule for some files only: {' '.join(path_rule['globs'].split())}")
             matter = read_front_matter(text)
             if self._skips_path_rules and matter.fields.get("paths"):
                 raise FileNotRead(f"it is a rule for some files only: {_listed(matter.fields['paths'])}")
@@ -259,10 +259,10 @@ class _Loader:
             return Path(os.path.normpath(self._home / written[2:]))
         return Path(os.path.normpath(importing.parent / written))
 
-    def _leave_out_duplicate(self, path: str, known: str, importer: _Importer | None) -> None:
+    def _leave_out_duplicate(self, path: str, loaded_path: str, importer: _Importer | None) -> None:
         # Not worth a note if two files import a third, or one imports the other.
-        if importer is None and path != known:
-            self._leave_out(path, f"it is the same file as {known}")
+        if importer is None and path != loaded_path:
+            self._leave_out(path, f"it is the same file as {loaded_path}")
 
     def _leave_out(self, path: str, why: str) -> None:
         note = LeftOut(path=path, why=why)

@@ -129,7 +129,7 @@ def _spans(paragraph: str) -> Iterator[Part]:
 
 def _code_spans(paragraph: str) -> Iterator[tuple[int, int]]:
     """Each span from a run of backticks to the next run of the same length."""
-    runs = [found.span() for found in _BACKTICKS.finditer(paragraph)]
+    runs = [match.span() for match in _BACKTICKS.finditer(paragraph)]
     starts: dict[int, list[int]] = {}
     for begin, end in runs:
         starts.setdefault(end - begin, []).append(begin)
@@ -146,13 +146,13 @@ def _code_spans(paragraph: str) -> Iterator[tuple[int, int]]:
 
 def _imports(text: str, begin: int, end: int) -> Iterator[Part]:
     at = begin
-    for found in _IMPORT.finditer(text, begin, end):
-        written = found[0].rstrip(_AFTER_PATH)
+    for match in _IMPORT.finditer(text, begin, end):
+        written = match[0].rstrip(_AFTER_PATH)
         if len(written) < 2:
             continue
-        if found.start() > at:
-            yield Prose(text[at : found.start()])
-        at = found.start() + len(written)
+        if match.start() > at:
+            yield Prose(text[at : match.start()])
+        at = match.start() + len(written)
         yield Import(written)
     if at < end:
         yield Prose(text[at:end])

@@ -62,8 +62,8 @@ def directories_between(workspace: Path, file: Path) -> tuple[Path, ...]:
     if not file.is_relative_to(workspace):
         return ()
     own = (file,) if file.is_dir() else ()
-    above = [each for each in file.parents if each != workspace and each.is_relative_to(workspace)]
-    return (*reversed(above), *(each for each in own if each != workspace))
+    above = [directory for directory in file.parents if directory != workspace and directory.is_relative_to(workspace)]
+    return (*reversed(above), *(directory for directory in own if directory != workspace))
 
 
 def workspace_path(workspace: Path, written: str) -> Path:
@@ -73,8 +73,8 @@ def workspace_path(workspace: Path, written: str) -> Path:
 
 def _globs(value: Any) -> tuple[str, ...]:
     listed = value if isinstance(value, list) else _BETWEEN_GLOBS.split(str(value or ""))
-    found = [glob for each in listed if isinstance(each, str) for glob in _expanded(each.strip().strip("\"'"))]
-    return tuple(str(PurePosixPath(glob)) for glob in found[:MAX_GLOBS] if glob)
+    globs = [glob for item in listed if isinstance(item, str) for glob in _expanded(item.strip().strip("\"'"))]
+    return tuple(str(PurePosixPath(glob)) for glob in globs[:MAX_GLOBS] if glob)
 
 
 def _expanded(glob: str) -> list[str]:
@@ -82,10 +82,10 @@ def _expanded(glob: str) -> list[str]:
     done: list[str] = []
     todo = [glob]
     while todo and len(done) + len(todo) <= MAX_GLOBS:
-        each = todo.pop()
-        braces = _BRACES.search(each)
+        pattern = todo.pop()
+        braces = _BRACES.search(pattern)
         if braces is None:
-            done.append(each)
+            done.append(pattern)
         else:
-            todo += [each[: braces.start()] + choice + each[braces.end() :] for choice in braces[1].split(",")]
+            todo += [pattern[: braces.start()] + choice + pattern[braces.end() :] for choice in braces[1].split(",")]
     return done

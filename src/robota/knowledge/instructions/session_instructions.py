@@ -72,9 +72,9 @@ class SessionInstructions:
         if task_id not in self._sent:
             self._sent[task_id] = {file.path for file in self.load(mode).files}
         sent = self._sent[task_id]
-        found = self.load_for(mode, paths)
-        self._warn_of(found.undecided)
-        files = tuple(each for each in found.files if each.path not in sent)
+        instructions = self.load_for(mode, paths)
+        self._warn_of(instructions.undecided)
+        files = tuple(file for file in instructions.files if file.path not in sent)
         sent.update(file.path for file in files)
         return prompt_section(Instructions(files=files), is_trusted=self._is_trusted())
 
@@ -82,11 +82,11 @@ class SessionInstructions:
         """The instructions that apply only when one of these files is touched."""
         touched = [workspace_path(self._workspace, path) for path in paths]
         rules = self._path_rules(mode)
-        wanted = [
+        chosen = [
             *(rule.candidate for rule in rules if any(map(rule.matches, touched))),
-            *(each for path in touched for each in self._nested(path, mode)),
+            *(candidate for path in touched for candidate in self._nested(path, mode)),
         ]
-        return load_candidates(self._places, dict.fromkeys(wanted), self._reading) if wanted else Instructions()
+        return load_candidates(self._places, dict.fromkeys(chosen), self._reading) if chosen else Instructions()
 
     def _warn_of(self, undecided: Iterable[UndecidedFile]) -> None:
         for file in undecided:

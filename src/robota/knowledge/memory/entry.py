@@ -56,8 +56,8 @@ class MemoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """A hash of type, topic and text, independent of date and metadata."""
-        words = f"{self.type}\0{self.topic}\0{self.text}".encode("utf-8", "surrogateescape")
-        return f"mem_{hashlib.sha1(words, usedforsecurity=False).hexdigest()[:12]}"
+        content = f"{self.type}\0{self.topic}\0{self.text}".encode("utf-8", "surrogateescape")
+        return f"mem_{hashlib.sha1(content, usedforsecurity=False).hexdigest()[:12]}"
 
     @property
     def prompt_text(self) -> str:
@@ -109,14 +109,14 @@ def is_valid_file(path: str) -> bool:
 
 
 def _entry_in(line: str) -> MemoryEntry | None:
-    found = _ENTRY.fullmatch(line)
-    if found is None or found["type"] not in set(MemoryType) or not _is_date(found["date"]):
+    match = _ENTRY.fullmatch(line)
+    if match is None or match["type"] not in set(MemoryType) or not _is_date(match["date"]):
         return None
     entry = MemoryEntry(
-        date=found["date"], type=MemoryType(found["type"]), topic=found["topic"], text=found["rest"].strip()
+        date=match["date"], type=MemoryType(match["type"]), topic=match["topic"], text=match["rest"].strip()
     )
-    commented = _METADATA.fullmatch(entry.text)
-    return entry if commented is None else _with_metadata(entry, commented["text"], commented["metadata"])
+    comment = _METADATA.fullmatch(entry.text)
+    return entry if comment is None else _with_metadata(entry, comment["text"], comment["metadata"])
 
 
 def _with_metadata(entry: MemoryEntry, text: str, metadata: str) -> MemoryEntry:
@@ -131,9 +131,9 @@ def _with_metadata(entry: MemoryEntry, text: str, metadata: str) -> MemoryEntry:
             continue
         field, _, rest = rest.partition(_METADATA_SEPARATOR)
         name, _, value = field.partition(": ")
-        found = _ORIGIN.fullmatch(value) if name == "from" and origin is None else None
-        if found is not None:
-            origin = MemoryOrigin(found["session"], int(found["message"]))
+        match = _ORIGIN.fullmatch(value) if name == "from" and origin is None else None
+        if match is not None:
+            origin = MemoryOrigin(match["session"], int(match["message"]))
         elif name == "file" and value:
             files.append(value)
         else:

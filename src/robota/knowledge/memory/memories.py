@@ -95,10 +95,10 @@ class Memories:
 
     def entries(self) -> tuple[KnownEntry, ...]:
         """All entries of both memories."""
-        found: list[KnownEntry] = []
+        entries: list[KnownEntry] = []
         for scope, store in self.stores.items():
-            found.extend(self.known(scope, store.read().entries))
-        return tuple(found)
+            entries.extend(self.known(scope, store.read().entries))
+        return tuple(entries)
 
     def known(self, scope: MemoryScope, entries: Iterable[MemoryEntry]) -> Iterator[KnownEntry]:
         """Entries of one memory, with whether they are the user's own and why they are stale."""
@@ -116,8 +116,8 @@ class Memories:
 
     def find(self, words: str) -> KnownEntry:
         """The entry with this id or unique prefix of an id. Raises `MemoryProblem`."""
-        found = [each for each in self.entries() if each.entry.id.startswith(_id_prefix(words))]
-        return _only(found, words, "entry", "/memory list")
+        matching = [known for known in self.entries() if known.entry.id.startswith(_id_prefix(words))]
+        return _only(matching, words, "entry", "/memory list")
 
     def add(self, new: NewEntry, origin: MemoryOrigin | None) -> KnownEntry | None:
         """Add an entry; None if the memory has its text already."""
@@ -155,9 +155,9 @@ class Memories:
 
     def forget(self, words: str) -> KnownEntry:
         """Remove the entry with this id or unique prefix of an id."""
-        known = self.find(words)
-        self._store(known.scope).forget(known.entry.id)
-        return known
+        found = self.find(words)
+        self._store(found.scope).forget(found.entry.id)
+        return found
 
     def candidates(self) -> tuple[KnownCandidate, ...]:
         """The candidates that wait for approval."""
@@ -200,7 +200,7 @@ class Memories:
 
     def _files_named(self, text: str) -> Iterator[str]:
         """The files and directories of the workspace that a text names."""
-        for word in dict.fromkeys(each.strip(AROUND_PATHS).rstrip(".") for each in text.split()):
+        for word in dict.fromkeys(part.strip(AROUND_PATHS).rstrip(".") for part in text.split()):
             looks_like_a_path = "/" in word.strip("/") or "." in word.strip(".")
             if looks_like_a_path and is_valid_file(word) and _is_inside(word) and (self._workspace / word).exists():
                 yield word
@@ -223,10 +223,10 @@ class Memories:
         return self.stores[scope]
 
 
-def _only(found: Sequence[Known], words: str, what: str, listing: str) -> Known:
-    if len(found) == 1:
-        return found[0]
-    how_many = "There is no" if not found else "There is more than one"
+def _only(matching: Sequence[Known], words: str, what: str, listing: str) -> Known:
+    if len(matching) == 1:
+        return matching[0]
+    how_many = "There is no" if not matching else "There is more than one"
     raise MemoryProblem(f"{how_many} {what} {words!r}. {listing} shows them. Nothing was changed.")
 
 

@@ -89,7 +89,7 @@ class SessionMemory:
         recalled = self._relevant_topics(task_id, prompt)
         self._used = msgspec.structs.replace(self._used, recalled=recalled)
         reminders = (*changes, _sections(RECALLED, recalled))
-        reminder = "\n\n".join(each for each in reminders if each)
+        reminder = "\n\n".join(part for part in reminders if part)
         return Recollection(reminder=reminder, notices=captured, warnings=tuple(self._new_warnings()))
 
     def propose(self, kind: str, topic: str, text: str, message: int) -> ToolResult:
@@ -104,18 +104,18 @@ class SessionMemory:
 
     def _capture(self, prompt: str, origin: MemoryOrigin) -> Iterator[str]:
         """Save or propose what the prompt asks to remember; yields notices for the user."""
-        found = find_remember_request(prompt)
-        if found is None:
+        request = find_remember_request(prompt)
+        if request is None:
             return
-        kind, topic = classify(found.text)
-        new = NewEntry(type=kind, topic=topic, text=found.text)
+        kind, topic = classify(request.text)
+        new = NewEntry(type=kind, topic=topic, text=request.text)
         try:
-            if self._saves_at_once and found.confidence >= MIN_CONFIDENCE_TO_SAVE:
+            if self._saves_at_once and request.confidence >= MIN_CONFIDENCE_TO_SAVE:
                 if self._memories.add(new, origin) is not None:
-                    yield f"Remembered: {found.text}"
-            elif self._propose(new, origin, "prompt", found.confidence):
+                    yield f"Remembered: {request.text}"
+            elif self._propose(new, origin, "prompt", request.confidence):
                 entry = self._memories.validated(new, origin)
-                yield f"To be remembered? {found.text} (/memory approve {entry.id}, /memory reject {entry.id})"
+                yield f"To be remembered? {request.text} (/memory approve {entry.id}, /memory reject {entry.id})"
         except MemoryProblem as problem:
             yield str(problem)
 
@@ -175,9 +175,9 @@ class SessionMemory:
             return
         self._sent[task_id] = now
         yield _sections(ADDED, [line for line in now if line not in before])
-        gone = [line.text for line in before if line not in now]
-        if gone:
-            yield "\n".join((TAKEN_BACK, *gone))
+        removed = [line.text for line in before if line not in now]
+        if removed:
+            yield "\n".join((TAKEN_BACK, *removed))
 
     def _relevant_topics(self, task_id: str, prompt: str) -> tuple[PromptMemoryLine, ...]:
         """Lines of the topics that fit the prompt and are not in the index; each topic once a task."""
@@ -194,12 +194,12 @@ class SessionMemory:
 
     def _topics_beyond_index(self) -> Iterator[tuple[str, list[PromptMemoryLine]]]:
         """The topics with lines that are not in the prompt, and these lines."""
-        known = {line.text for line in self._used.in_prompt}
+        in_prompt = {line.text for line in self._used.in_prompt}
         for scope, store in self._memories.stores.items():
             try:
                 for name, lines in store.topics().items():
                     valid, _ = self._still_valid(scope, store.topic_path(name), lines)
-                    if more := [line for line in valid if line.text not in known]:
+                    if more := [line for line in valid if line.text not in in_prompt]:
                         yield name, more
             except MemoryProblem:
                 continue  # reported when the index was read

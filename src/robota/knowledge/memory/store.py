@@ -35,11 +35,11 @@ class MemoryContents(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def entries(self) -> tuple[MemoryEntry, ...]:
         """Each entry once: those of the index, then those that only a topic has."""
-        found: dict[str, MemoryEntry] = {}
+        by_id: dict[str, MemoryEntry] = {}
         for line in (*self.index, *(line for topic in self.topics.values() for line in topic)):
             if line.entry is not None:
-                found.setdefault(line.entry.id, line.entry)
-        return tuple(found.values())
+                by_id.setdefault(line.entry.id, line.entry)
+        return tuple(by_id.values())
 
 
 class FailedCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ class MemoryStore:
     def add(self, entry: MemoryEntry) -> bool:
         """Add an entry to the index and its topic file; False if its text is there. Raises `MemoryProblem`."""
         with self._writing() as files:
-            if any(known.text.casefold() == entry.text.casefold() for known in self._contents().entries):
+            if any(existing.text.casefold() == entry.text.casefold() for existing in self._contents().entries):
                 return False
             self._append(files, entry)
             return True
@@ -117,7 +117,7 @@ class MemoryStore:
         """Remove an entry from every file; None if there is no such entry. Raises `MemoryProblem`."""
         with self._writing() as files:
             contents = self._contents()
-            entry = next((each for each in contents.entries if each.id == entry_id), None)
+            entry = next((known for known in contents.entries if known.id == entry_id), None)
             if entry is not None:
                 _remove_entry(files, INDEX, contents.index, entry_id)
                 for topic, lines in contents.topics.items():
@@ -127,15 +127,15 @@ class MemoryStore:
     def candidates(self) -> tuple[MemoryCandidate, ...]:
         """The candidates that wait for approval. Raises `MemoryProblem`."""
         self._finish_interrupted()
-        return tuple(each for each in self._records() if each.state is CandidateState.PENDING)
+        return tuple(record for record in self._records() if record.state is CandidateState.PENDING)
 
     def propose(self, candidate: MemoryCandidate) -> bool:
         """Keep a candidate until the user decides; False if its text is an entry, or was a candidate before."""
         with self._writing() as files:
             records = self._records()
             text = candidate.entry.text.casefold()
-            known = (*self._contents().entries, *(each.entry for each in records))
-            if any(each.text.casefold() == text for each in known):
+            existing = (*self._contents().entries, *(each.entry for each in records))
+            if any(each.text.casefold() == text for each in existing):
                 return False
             _save_candidates(files, (*records, candidate))
             return True
@@ -144,15 +144,15 @@ class MemoryStore:
         """Approve a candidate, which adds its entry, or reject it; None if no such candidate waits."""
         with self._writing() as files:
             records = self._records()
-            waiting = (each for each in records if each.state is CandidateState.PENDING)
-            found = next((each for each in waiting if each.id == candidate_id), None)
-            if found is None:
+            waiting = (record for record in records if record.state is CandidateState.PENDING)
+            candidate = next((record for record in waiting if record.id == candidate_id), None)
+            if candidate is None:
                 return None
-            if is_approved and found.entry.id not in {entry.id for entry in self._contents().entries}:
-                self._append(files, found.entry)
+            if is_approved and candidate.entry.id not in {entry.id for entry in self._contents().entries}:
+                self._append(files, candidate.entry)
             state = CandidateState.SAVED if is_approved else CandidateState.REJECTED
-            decided = msgspec.structs.replace(found, state=state)
-            _save_candidates(files, tuple(decided if each.id == found.id else each for each in records))
+            decided = msgspec.structs.replace(candidate, state=state)
+            _save_candidates(files, tuple(decided if record.id == candidate.id else record for record in records))
             return decided
 
     def failed_checks(self) -> Mapping[str, FailedCheck]:
@@ -245,7 +245,7 @@ def _lines(path: Path) -> tuple[MemoryLine, ...]:
 
 
 def _append_line(files: Transaction, name: str, lines: Sequence[MemoryLine], heading: str, line: str) -> None:
-    text = "".join(each.text for each in lines) or f"{heading}\n"
+    text = "".join(existing.text for existing in lines) or f"{heading}\n"
     end = "" if text.endswith("\n") else "\n"
     _write(files, name, f"{text}{end}{line}\n")
 
@@ -262,9 +262,9 @@ def _write(files: Transaction, name: str, text: str) -> None:
 
 def _save_candidates(files: Transaction, records: tuple[MemoryCandidate, ...]) -> None:
     """Write all waiting candidates, and the latest decided ones."""
-    decided = [each for each in records if each.state is not CandidateState.PENDING]
-    dropped = {each.id for each in decided[:-MAX_DECIDED]}
-    kept = PendingFile(records=tuple(each for each in records if each.id not in dropped))
+    decided = [record for record in records if record.state is not CandidateState.PENDING]
+    dropped = {record.id for record in decided[:-MAX_DECIDED]}
+    kept = PendingFile(records=tuple(record for record in records if record.id not in dropped))
     files.write(PENDING, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
 
 

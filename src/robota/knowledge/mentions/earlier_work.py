@@ -17,8 +17,8 @@ MAX_FILES: Final = 50
 
 def last_commands(entries: Iterable[Transcript], tool: str) -> list[str]:
     """The last commands that `tool` ran, oldest first, each with the end of its output."""
-    commands = deque((each for each in entries if isinstance(each, Called) and each.tool == tool), MAX_COMMANDS)
-    return [command_with_output(str(each.input.get("command", "")), each.output) for each in commands]
+    commands = deque((entry for entry in entries if isinstance(entry, Called) and entry.tool == tool), MAX_COMMANDS)
+    return [command_with_output(str(entry.input.get("command", "")), entry.output) for entry in commands]
 
 
 def command_with_output(command: str, output: str) -> str:
@@ -33,8 +33,8 @@ def session_summary(entries: Iterable[Transcript], files: Sequence[str]) -> str:
     """The prompts of a session, its last answer, and the files it read or changed."""
     prompts: list[str] = []
     answer = ""
-    for each in entries:
-        match each:
+    for entry in entries:
+        match entry:
             case Prompted(text=text, depth=0):
                 prompts.append(text)
             case Replied(text=text, depth=0) if text.strip():

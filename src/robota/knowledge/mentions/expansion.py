@@ -100,7 +100,7 @@ class MentionExpander:
 
     async def expand(self, prompt: str) -> MentionedText:
         """The text and images to add to the prompt, with notices for the user; empty if it mentions nothing."""
-        mentions = list(dict.fromkeys(each for each in parse_mentions(prompt) if not isinstance(each, PromptText)))
+        mentions = list(dict.fromkeys(piece for piece in parse_mentions(prompt) if not isinstance(piece, PromptText)))
         for number, mention in enumerate(mentions):
             if self._inserted == MAX_MENTIONS or number == MAX_LOOKUPS:
                 self._leave_out_rest(mentions[number:])
@@ -204,17 +204,17 @@ class MentionExpander:
 
     async def _problems(self) -> str:
         """Syntax errors, and the output of each check, passed or failed; denied checks are listed as not run."""
-        found = [await self._sources.syntax_errors()]
+        parts = [await self._sources.syntax_errors()]
         for command in await self._sources.checks():
             try:
                 result = await self._call(self._tools.shell, {"command": command})
             except PromptHalted:
                 raise
             except PromptNotSent as problem:
-                found.append(f"$ {command}\nNot run: {problem}")
+                parts.append(f"$ {command}\nNot run: {problem}")
             else:
-                found.append(f"$ {command}\n{result.content}")
-        return "\n\n".join(found)
+                parts.append(f"$ {command}\n{result.content}")
+        return "\n\n".join(parts)
 
     def _insert(self, mention: Mention, text: str) -> None:
         limit = min(self._remaining, MAX_CHARACTERS_PER_MENTION)

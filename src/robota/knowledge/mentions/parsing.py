@@ -153,14 +153,14 @@ def parse_mentions(prompt: str) -> tuple[Piece, ...]:
     """Split a prompt into text and mentions, in linear time. The pieces, joined, are the prompt."""
     pieces: list[Piece] = []
     end = 0
-    for found in _MENTION.finditer(prompt):
-        mention = _mention(found)
+    for match in _MENTION.finditer(prompt):
+        mention = _mention(match)
         if mention is None:
             continue
-        if found.start() > end:
-            pieces.append(PromptText(prompt[end : found.start()]))
+        if match.start() > end:
+            pieces.append(PromptText(prompt[end : match.start()]))
         pieces.append(mention)
-        end = found.start() + len(mention.written)
+        end = match.start() + len(mention.written)
     return (*pieces, PromptText(prompt[end:])) if end < len(prompt) else tuple(pieces)
 
 
@@ -178,14 +178,14 @@ def _mentions_exactly(written: str, path: str) -> bool:
     return False
 
 
-def _mention(found: re.Match[str]) -> Mention | None:
-    if found["quoted"] is not None:
-        return _quoted_path(found["quote"], found["quoted"], found["quoted_range"] or "")
-    if len(found["bare"]) > MAX_PATH:
+def _mention(match: re.Match[str]) -> Mention | None:
+    if match["quoted"] is not None:
+        return _quoted_path(match["quote"], match["quoted"], match["quoted_range"] or "")
+    if len(match["bare"]) > MAX_PATH:
         return None
-    if branches := _BRANCHES.match(found["bare"]):
+    if branches := _BRANCHES.match(match["bare"]):
         return BranchMention(written=f"@{branches[0]}", since=branches["since"], to=branches["to"] or "")
-    word = _without_punctuation(found["bare"])
+    word = _without_punctuation(match["bare"])
     return (_special_mention(word) or _path_mention(word)) if word else None
 
 

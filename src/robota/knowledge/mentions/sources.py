@@ -133,7 +133,7 @@ class MentionSources:
 
         user = user_directory(self._session.env)
         sessions = catalogue(project_places(self._session.kept_in, user), user, lambda output: None)
-        other = find_catalogued([each for each in sessions if each.id != self._session.session_id], name)
+        other = find_catalogued([session for session in sessions if session.id != self._session.session_id], name)
         entries = transcript(present_records(other.directory / LOG_NAME))
         return f"{_heading(other)}\n\n{session_summary(entries, tuple(other.summary.files))}"
 

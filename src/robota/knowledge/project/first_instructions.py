@@ -22,7 +22,7 @@ def _sections(scan: ProjectScan, imported: Sequence[str]) -> Iterator[str]:
     if scan.built_with:
         yield f"Built with: {', '.join(scan.built_with)}."
     if scan.commands:
-        listed = "\n".join(f"- {each.purpose}: `{each.command}`" for each in scan.commands)
+        listed = "\n".join(f"- {command.purpose}: `{command.command}`" for command in scan.commands)
         yield f"## Commands\n\n{listed}"
     if scan.directories:
         listed = "\n".join(f"- `{name}/`" for name in scan.directories)

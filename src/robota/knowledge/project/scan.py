@@ -78,7 +78,7 @@ class _Part(msgspec.Struct, frozen=True):
 def scan_project(root: Path) -> ProjectScan:
     """Scan the top of a project. Files that cannot be read or parsed are ignored."""
     parts = [part for name, read in _READERS.items() if (part := _part(root, name, read)) is not None]
-    commands = {each.command: each for part in parts for each in part.commands}
+    commands = {command.command: command for part in parts for command in part.commands}
     return ProjectScan(
         name=root.name,
         built_with=tuple(part.built_with for part in parts),
@@ -101,8 +101,8 @@ def _read_text(root: Path, name: str) -> str | None:
 
 
 def _make(text: str, root: Path) -> _Part:
-    targets = {found["name"] for found in _MAKE_TARGET.finditer(text)}
-    return _Part("make", tuple(ProjectCommand(each, f"make {each}") for each in _COMMAND_NAMES if each in targets))
+    targets = {match["name"] for match in _MAKE_TARGET.finditer(text)}
+    return _Part("make", tuple(ProjectCommand(name, f"make {name}") for name in _COMMAND_NAMES if name in targets))
 
 
 def _python(text: str, root: Path) -> _Part:
@@ -111,9 +111,9 @@ def _python(text: str, root: Path) -> _Part:
     except (tomllib.TOMLDecodeError, RecursionError):
         tools = {}
     runner = "uv run " if "uv" in tools or (root / "uv.lock").is_file() else "poetry run " if "poetry" in tools else ""
-    known = (("pytest", "test", "pytest"), ("ruff", "lint", "ruff check"), ("mypy", "types", "mypy"))
-    found = [ProjectCommand(purpose, f"{runner}{command}") for tool, purpose, command in known if tool in tools]
-    return _Part("Python (pyproject.toml)", tuple(found))
+    candidates = (("pytest", "test", "pytest"), ("ruff", "lint", "ruff check"), ("mypy", "types", "mypy"))
+    commands = [ProjectCommand(purpose, f"{runner}{command}") for tool, purpose, command in candidates if tool in tools]
+    return _Part("Python (pyproject.toml)", tuple(commands))
 
 
 def _node(text: str, root: Path) -> _Part:
@@ -121,14 +121,14 @@ def _node(text: str, root: Path) -> _Part:
         scripts = _table(msgspec.json.decode(text), "scripts")
     except (msgspec.DecodeError, RecursionError):
         scripts = {}
-    manager = next((each for lock, each in _LOCK_FILES.items() if (root / lock).is_file()), "npm")
-    named = [each for each in _COMMAND_NAMES if each in scripts]
-    return _Part(f"Node.js ({manager})", tuple(ProjectCommand(each, f"{manager} run {each}") for each in named))
+    manager = next((name for lock, name in _LOCK_FILES.items() if (root / lock).is_file()), "npm")
+    named = [name for name in _COMMAND_NAMES if name in scripts]
+    return _Part(f"Node.js ({manager})", tuple(ProjectCommand(name, f"{manager} run {name}") for name in named))
 
 
 def _fixed(built_with: str, **commands: str) -> Callable[[str, Path], _Part]:
-    found = tuple(ProjectCommand(purpose, command) for purpose, command in commands.items())
-    return lambda text, root: _Part(built_with, found)
+    known_commands = tuple(ProjectCommand(purpose, command) for purpose, command in commands.items())
+    return lambda text, root: _Part(built_with, known_commands)
 
 
 _READERS: Final[Mapping[str, Callable[[str, Path], _Part]]] = {
@@ -161,8 +161,8 @@ def _other_agents(root: Path) -> Iterator[str]:
         if path.is_symlink():
             continue
         if path.is_dir():
-            files = (each for each in islice(path.rglob("*"), MAX_FILES_LISTED) if each.suffix in RULE_SUFFIXES)
-            names = sorted(each.relative_to(root).as_posix() for each in files if each.is_file())
+            files = (file for file in islice(path.rglob("*"), MAX_FILES_LISTED) if file.suffix in RULE_SUFFIXES)
+            names = sorted(file.relative_to(root).as_posix() for file in files if file.is_file())
             # A name with a newline in it would add lines to AGENTS.md.
             yield from (name for name in names[:MAX_RULES] if name.isprintable())
         elif path.is_file():
@@ -170,5 +170,5 @@ def _other_agents(root: Path) -> Iterator[str]:
 
 
 def _table(document: Any, name: str) -> Mapping[str, Any]:
-    found = document.get(name) if isinstance(document, dict) else None
-    return found if isinstance(found, dict) else {}
+    table = document.get(name) if isinstance(document, dict) else None
+    return table if isinstance(table, dict) else {}

@@ -94,22 +94,22 @@ class SkillFinder:
 
     def library(self) -> SkillLibrary:
         """All skills as they are on disk now."""
-        known = self._known if self._known is not None else load_skill_cache(self._cache)
-        now: dict[str, Skill] = {}
+        cached = self._known if self._known is not None else load_skill_cache(self._cache)
+        current: dict[str, Skill] = {}
         cut: list[str] = []
         for place in self._places:
-            for number, found in enumerate(self._files(place), 1):
+            for number, source in enumerate(self._files(place), 1):
                 if number == MAX_FILES:
                     cut.append(place.directory)
-                key = f"{CACHE_VERSION} {place.directory} {found.path} {found.version}"
-                skill = known.get(key) or read_skill(place, found)
+                key = f"{CACHE_VERSION} {place.directory} {source.path} {source.version}"
+                skill = cached.get(key) or read_skill(place, source)
                 if skill is not None:
-                    now[key] = skill
-                    self._found[found.path] = found
-        if len(now.keys() - known.keys()) >= MIN_NEW_SKILLS_TO_CACHE:
-            save_skill_cache(self._cache, now)
-        self._known, self.cut_places = now, tuple(cut)
-        return SkillLibrary(now.values())
+                    current[key] = skill
+                    self._found[source.path] = source
+        if len(current.keys() - cached.keys()) >= MIN_NEW_SKILLS_TO_CACHE:
+            save_skill_cache(self._cache, current)
+        self._known, self.cut_places = current, tuple(cut)
+        return SkillLibrary(current.values())
 
     def text(self, skill: Skill) -> str:
         """The current instructions of a skill of the library, without front matter; empty if its file is gone."""
@@ -125,12 +125,12 @@ class SkillFinder:
         return parse(self.text(skill))
 
 
-def read_skill(place: SkillPlace, found: SkillSource) -> Skill | None:
+def read_skill(place: SkillPlace, source: SkillSource) -> Skill | None:
     """Parse the skill in a file; None if the file is not one that defines a skill or command."""
-    file = _skill_file(place, found)
+    file = _skill_file(place, source)
     if file is None:
         return None
-    data = found.data()
+    data = source.data()
     if data is None or len(data) > MAX_FILE_BYTES:
         why = "it cannot be read" if data is None else f"it is longer than {MAX_FILE_BYTES:,} bytes"
         return skill_from(file, FrontMatter(fields={}, text="", problem=why))
@@ -194,8 +194,8 @@ def _read(path: str) -> bytes | None:
         os.close(descriptor)
 
 
-def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
-    *directories, name = found.relative.split("/")
+def _skill_file(place: SkillPlace, source: SkillSource) -> SkillFile | None:
+    *directories, name = source.relative.split("/")
     qualified_name = ""
     if place.kind is SkillKind.SKILL:
         if name != SKILL_FILE or not directories:
@@ -211,14 +211,14 @@ def _skill_file(place: SkillPlace, found: SkillSource) -> SkillFile | None:
         name=own_name,
         kind=place.kind,
         scope=place.scope,
-        path=found.path,
+        path=source.path,
         plugin=place.plugin,
         qualified_name=qualified_name if is_usable_name(qualified_name) and qualified_name != own_name else "",
     )
 
 
-def _text_of(found: SkillSource) -> str:
-    data = found.data()
+def _text_of(source: SkillSource) -> str:
+    data = source.data()
     if data is None or len(data) > MAX_FILE_BYTES:
         return ""
     return _decoded(data)

@@ -43,14 +43,14 @@ def parse_gemini_prompt(prompt: str) -> tuple[Part, ...]:
 
 def _closing_braces(text: str) -> dict[int, int]:
     """The position of the closing brace for each opening one."""
-    found: dict[int, int] = {}
+    closing: dict[int, int] = {}
     opened: list[int] = []
     for position, character in enumerate(text):
         if character == "{":
             opened.append(position)
         elif character == "}" and opened:
-            found[opened.pop()] = position
-    return found
+            closing[opened.pop()] = position
+    return closing
 
 
 def _placeholders(text: str) -> Iterator[Literal | Placeholder]:

@@ -10,8 +10,8 @@ from robota.knowledge.skills.skill import Skill
 class SkillLibrary:
     """The skills of a session, by name."""
 
-    def __init__(self, found: Iterable[Skill] = ()) -> None:
-        self.all: tuple[Skill, ...] = tuple(_with_unique_names(found))
+    def __init__(self, skills: Iterable[Skill] = ()) -> None:
+        self.all: tuple[Skill, ...] = tuple(_with_unique_names(skills))
         self._by_name: dict[str, Skill] = {}
         # Plugins first: no file of a project can take over the name `plugin:skill`.
         for skill in sorted(self.all, key=lambda skill: not skill.plugin):
@@ -49,10 +49,10 @@ class SkillLibrary:
         return None if resolved is skill else resolved
 
 
-def _with_unique_names(found: Iterable[Skill]) -> Iterator[Skill]:
+def _with_unique_names(skills: Iterable[Skill]) -> Iterator[Skill]:
     """If the name of a command is taken, use its name with directories instead (`git:commit`)."""
     taken: set[str] = set()
-    for skill in found:
+    for skill in skills:
         if skill.name in taken and skill.qualified_name:
             skill = msgspec.structs.replace(skill, name=skill.qualified_name)
         taken.add(skill.name)
@@ -61,8 +61,8 @@ def _with_unique_names(found: Iterable[Skill]) -> Iterator[Skill]:
 
 def _short_names(by_name: Mapping[str, Skill]) -> dict[str, Skill]:
     """Plugin skills by their name without the plugin's, where that is unambiguous."""
-    found: dict[str, list[Skill]] = {}
+    by_short_name: dict[str, list[Skill]] = {}
     for name, skill in by_name.items():
         if skill.plugin:
-            found.setdefault(name.partition(":")[2], []).append(skill)
-    return {short: skills[0] for short, skills in found.items() if len(skills) == 1 and short not in by_name}
+            by_short_name.setdefault(name.partition(":")[2], []).append(skill)
+    return {short: skills[0] for short, skills in by_short_name.items() if len(skills) == 1 and short not in by_name}

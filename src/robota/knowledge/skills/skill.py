@@ -224,7 +224,7 @@ def _words(text: str) -> tuple[str, ...]:
             word = ""
         else:
             word += character
-    return tuple(each for each in (*words, word) if each)
+    return tuple(entry for entry in (*words, word) if entry)
 
 
 def _first_line(text: str) -> str:

@@ -152,11 +152,11 @@ def _blocks(text: str) -> list[tuple[bool, str]]:
 
 def _inline(text: str) -> list[Part]:
     parts: list[Part] = []
-    for found, before in _found(text):
+    for match, before in _matches_in(text):
         if before:
             parts.append(Literal(before))
-        if found is not None:
-            parts.append(_placeholder(found) if found["command"] is None else Shell(_placeholders(found["command"])))
+        if match is not None:
+            parts.append(_placeholder(match) if match["command"] is None else Shell(_placeholders(match["command"])))
     return parts
 
 
@@ -166,7 +166,9 @@ async def fill(parts: Sequence[Part], values: Values, run: RunShell) -> FilledTe
     text = "".join(filled)
     if values.typed and not any(_uses_arguments(part, values) for part in parts):
         text = f"{text.rstrip()}\n\nARGUMENTS: {values.typed}"
-    without_output = (each for part, each in zip(parts, filled, strict=True) if not isinstance(part, Shell))
+    without_output = (
+        filled_text for part, filled_text in zip(parts, filled, strict=True) if not isinstance(part, Shell)
+    )
     return FilledTemplate(text=text, mention_source="".join(without_output))
 
 
@@ -177,7 +179,7 @@ async def _filled(part: Part, values: Values, run: RunShell) -> str:
         case Placeholder():
             return values.of(part)
         case Shell(parts):
-            return await run(with_arguments([_piece(each, values) for each in parts]))
+            return await run(with_arguments([_piece(inner, values) for inner in parts]))
         case never:
             assert_never(never)
 
@@ -198,37 +200,37 @@ def _uses_arguments(part: Part, values: Values) -> bool:
         case Placeholder(key):
             return isinstance(key, int) or key == ALL_ARGUMENTS or key in values.names
         case Shell(parts):
-            return any(_uses_arguments(each, values) for each in parts)
+            return any(_uses_arguments(inner, values) for inner in parts)
         case never:
             assert_never(never)
 
 
-def _found(text: str) -> "Sequence[tuple[re.Match[str] | None, str]]":
+def _matches_in(text: str) -> "Sequence[tuple[re.Match[str] | None, str]]":
     """Each special part with the plain text before it; the last entry is the rest of the text."""
     pieces: list[tuple[re.Match[str] | None, str]] = []
     end = 0
-    for found in _PARTS.finditer(text):
-        pieces.append((found, text[end : found.start()]))
-        end = found.end()
+    for match in _PARTS.finditer(text):
+        pieces.append((match, text[end : match.start()]))
+        end = match.end()
     return [*pieces, (None, text[end:])]
 
 
-def _placeholder(found: re.Match[str]) -> Literal | Placeholder:
-    if found["escaped"]:
+def _placeholder(match: re.Match[str]) -> Literal | Placeholder:
+    if match["escaped"]:
         return Literal("$")
-    if found["index"] or found["number"]:
-        return Placeholder(int(found["index"] or found["number"]), found[0])
-    return Placeholder(found["variable"] or found["name"], found[0])
+    if match["index"] or match["number"]:
+        return Placeholder(int(match["index"] or match["number"]), match[0])
+    return Placeholder(match["variable"] or match["name"], match[0])
 
 
 def _placeholders(command: str) -> tuple[Literal | Placeholder, ...]:
     """The placeholders in a command. Variables that only the shell knows stay as they are."""
     parts: list[Literal | Placeholder] = []
-    for found, before in _found(command):
+    for match, before in _matches_in(command):
         if before:
             parts.append(Literal(before))
-        if found is None:
+        if match is None:
             continue
-        is_literal = found["command"] is not None or found["escaped"] is not None
-        parts.append(Literal(found[0]) if is_literal else _placeholder(found))
+        is_literal = match["command"] is not None or match["escaped"] is not None
+        parts.append(Literal(match[0]) if is_literal else _placeholder(match))
     return tuple(parts)
