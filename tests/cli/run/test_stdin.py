@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from robota.cli.run.stdin import LIMIT_BYTES, StdinProblem, piped_input
+from robota.cli.run.stdin import MAX_BYTES, StdinProblem, piped_input
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def pipe() -> Iterator[tuple[io.TextIOWrapper, int]]:
 def test_a_pipe_that_was_left_open_does_not_hang(pipe: tuple[io.TextIOWrapper, int]) -> None:
     reader, _ = pipe
     warnings: list[str] = []
-    assert piped_input(reader, prompt_given=True, warn=warnings.append, patience_s=0) == ""
+    assert piped_input(reader, prompt_given=True, warn=warnings.append, timeout_s=0) == ""
     assert "continuing with the prompt alone" in warnings[0]
 
 
@@ -34,7 +34,7 @@ def test_too_much_is_refused() -> None:
     import tempfile
 
     with tempfile.TemporaryFile("w+") as file:
-        file.write("x" * (LIMIT_BYTES + 1))
+        file.write("x" * (MAX_BYTES + 1))
         file.flush()
         file.seek(0)
         with pytest.raises(StdinProblem, match="larger than"):

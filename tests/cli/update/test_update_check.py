@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.cli.update.check import newest, versions_in
 from robota.cli.update.package_index import index_address
+from robota.cli.update.versions import newest, versions_in
 from robota.version import VERSION
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
@@ -182,10 +182,11 @@ def test_versions_are_compared_as_numbers_and_previews_do_not_count() -> None:
     assert newest(["1.0", "1.0.post1"]) == "1.0.post1"
     assert newest(["1.0a1"]) is None
     withdrawn = b'{"files": [{"filename": "robota-2.0.tar.gz", "yanked": "bad"}, {"filename": "robota-1.0.tar.gz"}]}'
-    assert versions_in(withdrawn) == ["1.0"]
-    assert versions_in(b'<a href="robota-3.0.tar.gz" data-yanked="">x</a> <a href="robota-2.0.tar.gz">y</a>') == ["2.0"]
+    assert versions_in(withdrawn, "robota") == ["1.0"]
+    page = b'<a href="robota-3.0.tar.gz" data-yanked="">x</a> <a href="robota-2.0.tar.gz">y</a>'
+    assert versions_in(page, "robota") == ["2.0"]
 
 
 @given(st.binary())
 def test_any_page_can_be_read(body: bytes) -> None:
-    assert newest(versions_in(body)) is None or b"robota-" in body.lower()
+    assert newest(versions_in(body, "robota")) is None or b"robota-" in body.lower()

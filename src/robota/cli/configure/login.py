@@ -57,9 +57,9 @@ def keyed_kinds() -> list[ProviderDefinition]:
     return [kind for kind in definitions() if kind.requires_api_key]
 
 
-def _profile(wanted: str | None, env: Mapping[str, str]) -> Profile:
+def _profile(given: str | None, env: Mapping[str, str]) -> Profile:
     """The profile for the key: an existing one, or a new one with the defaults of its kind."""
-    name = wanted or _asked_kind()
+    name = given or _asked_kind()
     stored = stored_profile(settings_path(env), name)
     if stored is not None:
         return msgspec.structs.replace(stored, name=name)
@@ -77,10 +77,10 @@ def _profile(wanted: str | None, env: Mapping[str, str]) -> Profile:
 def _asked_kind() -> str:
     kinds = keyed_kinds()
     if not at_terminal():
-        known = ", ".join(kind.type for kind in kinds)
-        raise ValueError(f"Specify the provider: robota login PROVIDER. Known: {known}.")
-    place = choose("Which provider is the key for?", [kind.display_name for kind in kinds])
-    return kinds[place].type
+        types = ", ".join(kind.type for kind in kinds)
+        raise ValueError(f"Specify the provider: robota login PROVIDER. Known: {types}.")
+    index = choose("Which provider is the key for?", [kind.display_name for kind in kinds])
+    return kinds[index].type
 
 
 def _key(profile: Profile, *, from_stdin: bool) -> str:

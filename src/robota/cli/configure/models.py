@@ -23,7 +23,7 @@ DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 CONFIGURATION: Final = 3
-PATIENCE_S: Final = 15.0
+LIST_TIMEOUT_S: Final = 15.0
 MAX_NAME_LENGTH: Final = 100
 
 
@@ -42,24 +42,24 @@ def main(argv: Sequence[str]) -> int:
     """Run `robota models …`."""
     options = parser().parse_args(argv)
     settings = load_settings(None, os.environ)
-    known = _profiles(settings, os.environ)
-    if options.provider is not None and options.provider not in known:
-        suggestion = did_you_mean(options.provider, known)
+    profiles_by_name = _profiles(settings, os.environ)
+    if options.provider is not None and options.provider not in profiles_by_name:
+        suggestion = did_you_mean(options.provider, profiles_by_name)
         print(f"robota: There is no provider profile {options.provider!r}.{suggestion}", file=sys.stderr)
         return USAGE
-    if not known:
+    if not profiles_by_name:
         print("robota: No provider is configured. Set one up with: robota --configure", file=sys.stderr)
         return CONFIGURATION
     current = _current(settings, os.environ)
-    profiles = [known[options.provider]] if options.provider else list(known.values())
-    found, problems = asyncio.run(_all_models(profiles, current, os.environ))
+    profiles = [profiles_by_name[options.provider]] if options.provider else list(profiles_by_name.values())
+    models, problems = asyncio.run(_all_models(profiles, current, os.environ))
     if options.words:
-        found = [model for model in found if all(word.lower() in model.model.lower() for word in options.words)]
+        models = [model for model in models if all(word.lower() in model.model.lower() for word in options.words)]
     if options.json:
-        print_json({"models": found, "problems": problems})
+        print_json({"models": models, "problems": problems})
     else:
-        _print(found, problems)
-    return DONE if found or not problems else FAILED
+        _print(models, problems)
+    return DONE if models or not problems else FAILED
 
 
 def parser() -> CommandParser:
@@ -73,7 +73,7 @@ def parser() -> CommandParser:
     return parser
 
 
-async def models_of(profile: Profile, env: Mapping[str, str], patience_s: float = PATIENCE_S) -> list[str]:
+async def models_of(profile: Profile, env: Mapping[str, str], timeout_s: float = LIST_TIMEOUT_S) -> list[str]:
     """The models of a profile's server; only its own model if it has no list. `ConfigError` or `ProviderFault`."""
     # A profile that is being created has no model yet; it is chosen from this list.
     full = ready(msgspec.structs.replace(profile, model=profile.model or "unknown"), env)
@@ -81,10 +81,10 @@ async def models_of(profile: Profile, env: Mapping[str, str], patience_s: float 
     if ask is None:
         return [profile.model] if profile.model else []
     try:
-        async with asyncio.timeout(patience_s):
+        async with asyncio.timeout(timeout_s):
             return await ask(full)
     except TimeoutError as error:
-        raise ConfigError(f"No answer within {patience_s:g} seconds.") from error
+        raise ConfigError(f"No answer within {timeout_s:g} seconds.") from error
 
 
 def _profiles(settings: Settings, env: Mapping[str, str]) -> dict[str, Profile]:
@@ -105,7 +105,7 @@ async def _all_models(
 ) -> tuple[list[OfferedModel], list[str]]:
     """Ask all servers concurrently; returns the models, and a problem for each server that does not answer."""
     answers = await asyncio.gather(*(models_of(profile, env) for profile in profiles), return_exceptions=True)
-    found: list[OfferedModel] = []
+    models: list[OfferedModel] = []
     problems: list[str] = []
     for profile, answer in zip(profiles, answers, strict=True):
         if isinstance(answer, ConfigError | ProviderFault):
@@ -113,8 +113,8 @@ async def _all_models(
         elif isinstance(answer, BaseException):
             raise answer
         else:
-            found.extend(_described(profile, model, current) for model in answer)
-    return found, problems
+            models.extend(_described(profile, model, current) for model in answer)
+    return models, problems
 
 
 def _described(profile: Profile, model: str, current: Profile | None) -> OfferedModel:
@@ -131,9 +131,9 @@ def _described(profile: Profile, model: str, current: Profile | None) -> Offered
     )
 
 
-def _print(found: Sequence[OfferedModel], problems: Sequence[str]) -> None:
-    if found:
-        print_columns([("", "PROVIDER", "MODEL", "WINDOW", "$ PER MILLION IN/OUT"), *map(_row, found)])
+def _print(models: Sequence[OfferedModel], problems: Sequence[str]) -> None:
+    if models:
+        print_columns([("", "PROVIDER", "MODEL", "WINDOW", "$ PER MILLION IN/OUT"), *map(_row, models)])
         print("\nTo use one: --model MODEL. To make it the default: robota config set model MODEL")
     elif not problems:
         print("No model matches.")

@@ -27,7 +27,7 @@ from robota.text.visible import single_line
 def change_settings(arguments: CommandLine, env: Mapping[str, str]) -> int | None:
     """Apply the options that change settings; returns an exit code, or None to continue with the prompt."""
     if arguments.reset:
-        return reset(env, asked=not arguments.yes)
+        return reset(env, confirms=not arguments.yes)
     if arguments.configure:
         return _configure_by_questions(env, arguments.type)
     if not (arguments.prompt or arguments.print):
@@ -56,9 +56,11 @@ def set_current_provider(name: str | None, env: Mapping[str, str]) -> int:
     if name is None:
         return refuse_usage("--set-current needs --provider NAME, or --configure-provider NAME.")
     try:
-        known = load_settings(None, env).values.providers
-        if name not in known:
-            return refuse_usage(f"There is no provider profile {name!r}. Known: {', '.join(sorted(known)) or 'none'}.")
+        profiles = load_settings(None, env).values.providers
+        if name not in profiles:
+            return refuse_usage(
+                f"There is no provider profile {name!r}. Known: {', '.join(sorted(profiles)) or 'none'}."
+            )
         set_value(settings_path(env), ["currentProvider"], name)
     except ConfigError as error:
         return refuse_config(error)
@@ -66,14 +68,14 @@ def set_current_provider(name: str | None, env: Mapping[str, str]) -> int:
     return DONE
 
 
-def reset(env: Mapping[str, str], *, asked: bool) -> int:
+def reset(env: Mapping[str, str], *, confirms: bool) -> int:
     """`--reset`: remove the user's settings and keep a backup copy beside them."""
     try:
         path = settings_path(env)
         if not path.exists():
             print(f"There is nothing to reset: {path} does not exist.")
             return DONE
-        if asked and not _agreed(path):
+        if confirms and not _agreed(path):
             print("Nothing was changed.")
             return FAILED
         backup = remove_settings(path)

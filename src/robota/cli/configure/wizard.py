@@ -26,14 +26,14 @@ from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE, VARIAB
 from robota.text.counted import counted
 from robota.text.visible import single_line
 
-LEFT: Final = 130
+INTERRUPTED: Final = 130
 LIST_SECONDS: Final = 10.0
 MAX_SHOWN: Final = 12
 MAX_NAME_LENGTH: Final = 70
-BASE: Final = "/v1"
-KEEP: Final = "Save it anyway"
-BY_HAND: Final = "Continue, and type the model's name"
-LEAVE: Final = "Quit without saving"
+API_PATH: Final = "/v1"
+SAVE_ANYWAY: Final = "Save it anyway"
+TYPE_MODEL: Final = "Continue, and type the model's name"
+QUIT: Final = "Quit without saving"
 # The answer that is most likely wrong, by the kind of fault.
 WRONG_FIELD: Final = {
     FaultKind.AUTHENTICATION: "apiKey",
@@ -62,8 +62,8 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
     try:
         before = read_raw(path)
         offer = _chosen_offer(env) if kind is None else _offer_of(kind)
-        asked = _profile(offer, env)
-        named = msgspec.structs.replace(asked, name=_name(offer.kind, before))
+        answered = _profile(offer, env)
+        named = msgspec.structs.replace(answered, name=_name(offer.kind, before))
         profile = _with_kept_key(_working(named, offer, env))
         warnings = upsert_profile(path, profile, set_current=True)
     except NotWanted:
@@ -71,15 +71,15 @@ def configure(env: Mapping[str, str], kind: str | None = None) -> int:
         return FAILED
     except Cancelled:
         print("Nothing was written.")
-        return LEFT
+        return INTERRUPTED
     except KeyboardInterrupt:
         # During a request, the terminal has printed ^C on an unfinished line.
         print("\nNothing was written.")
-        return LEFT
+        return INTERRUPTED
     except ConfigError as error:
         print_prose(f"robota: {error}")
         return CONFIGURATION
-    _say_done(profile, path, warnings)
+    _print_saved(profile, path, warnings)
     return DONE
 
 
@@ -87,10 +87,10 @@ def _chosen_offer(env: Mapping[str, str]) -> Offer:
     """The entry that the user selects. Available ones come first: servers that answer, keys that are set."""
     print("Looking for model servers on this machine …")
     kinds = definitions()
-    at_hand = [*_running(kinds), *_keyed(kinds, env)]
-    labels, names = [offer.label for offer in at_hand], [kind.display_name for kind in kinds]
-    place = choose("\nWhich provider do you want to use?", labels, names=names)
-    chosen = [*at_hand, *(Offer(kind=kind) for kind in kinds)][place]
+    available = [*_running(kinds), *_keyed(kinds, env)]
+    labels, names = [offer.label for offer in available], [kind.display_name for kind in kinds]
+    index = choose("\nWhich provider do you want to use?", labels, names=names)
+    chosen = [*available, *(Offer(kind=kind) for kind in kinds)][index]
     if not chosen.label:
         print_prose(chosen.kind.description)
     return chosen
@@ -103,11 +103,11 @@ def _offer_of(kind: str) -> Offer:
 
 def _running(kinds: Sequence[ProviderDefinition]) -> Iterator[Offer]:
     by_type = {kind.type: kind for kind in kinds}
-    for found in discover():
-        kind = by_type[found.type]
-        offer = counted(len(found.models), "model")
-        label = f"{kind.display_name}: runs at {found.base_url} with {offer}"
-        yield Offer(kind=kind, label=label, base_url=found.base_url, models=found.models)
+    for server in discover():
+        kind = by_type[server.type]
+        offer = counted(len(server.models), "model")
+        label = f"{kind.display_name}: runs at {server.base_url} with {offer}"
+        yield Offer(kind=kind, label=label, base_url=server.base_url, models=server.models)
 
 
 def _keyed(kinds: Sequence[ProviderDefinition], env: Mapping[str, str]) -> Iterator[Offer]:
@@ -154,10 +154,10 @@ def _step(step: SetupStep, offer: Offer, env: Mapping[str, str], before: str | N
         print_prose(f"({default.removeprefix(ENV_REFERENCE)} is not set in this shell.)")
         default = None
     while True:
-        said = (ask_secret if step.secret else ask)(step.prompt, default)
-        problem = _problem(step, said, env)
+        answer = (ask_secret if step.secret else ask)(step.prompt, default)
+        problem = _problem(step, answer, env)
         if problem is None:
-            return said
+            return answer
         print_prose(problem)
 
 
@@ -165,17 +165,17 @@ def _listing(profile: Profile, offer: Offer, env: Mapping[str, str]) -> tuple[Pr
     """The profile, corrected if necessary, and the models that its server lists."""
     if offer.kind.list_models is None:
         return profile, ()
-    before_it = [step for step in _steps(offer.kind) if step.field != "model"]
+    earlier_steps = [step for step in _steps(offer.kind) if step.field != "model"]
     while True:
         print("Asking the server for its models …")
         try:
             return profile, _models_of(profile, env)
         except (ProviderFault, ConfigError) as error:
             fault = error
-        if (longer := _with_base(profile, env)) is not None:
+        if (longer := _with_api_path(profile, env)) is not None:
             return longer
         print_prose(f"The server could not list its models: {fault}")
-        corrected = _corrected(profile, offer, env, fault, before_it)
+        corrected = _corrected(profile, offer, env, fault, earlier_steps)
         if corrected is None:
             return profile, ()
         profile = corrected
@@ -188,11 +188,11 @@ def _models_of(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
     return models
 
 
-def _with_base(profile: Profile, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]] | None:
+def _with_api_path(profile: Profile, env: Mapping[str, str]) -> tuple[Profile, tuple[str, ...]] | None:
     """The profile with `/v1`, which is often forgotten, added to its address, and the models; None if that fails."""
-    if not profile.base_url or BASE in profile.base_url:
+    if not profile.base_url or API_PATH in profile.base_url:
         return None
-    longer = msgspec.structs.replace(profile, base_url=profile.base_url.rstrip("/") + BASE)
+    longer = msgspec.structs.replace(profile, base_url=profile.base_url.rstrip("/") + API_PATH)
     try:
         models = _models_of(longer, env)
     except (ProviderFault, ConfigError):
@@ -214,18 +214,20 @@ def _corrected(
     likely = "model" if fault is None else WRONG_FIELD.get(fault.kind) if isinstance(fault, ProviderFault) else None
     fields = [step.field for step in steps]
     options = [f"Correct: {step.prompt.partition(',')[0]}" for step in steps]
-    go_on = KEEP if "model" in fields else BY_HAND
-    place = choose("What now?", [*options, go_on, LEAVE], default=fields.index(likely) if likely in fields else 0)
-    if place > len(steps):
+    without_change = SAVE_ANYWAY if "model" in fields else TYPE_MODEL
+    index = choose(
+        "What now?", [*options, without_change, QUIT], default=fields.index(likely) if likely in fields else 0
+    )
+    if index > len(steps):
         raise NotWanted
-    if place == len(steps):
+    if index == len(steps):
         return None
     # The value found on this machine did not work, so it is asked for.
-    asked = msgspec.structs.replace(offer, base_url=None, models=())
-    if fields[place] == "model":
-        profile, models = _listing(profile, asked, env)
-        asked = msgspec.structs.replace(asked, models=models)
-    return _answered(profile, steps[place], asked, env)
+    unanswered = msgspec.structs.replace(offer, base_url=None, models=())
+    if fields[index] == "model":
+        profile, models = _listing(profile, unanswered, env)
+        unanswered = msgspec.structs.replace(unanswered, models=models)
+    return _answered(profile, steps[index], unanswered, env)
 
 
 def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
@@ -238,26 +240,26 @@ def pick_model(prompt: str, models: Sequence[str], default: str | None) -> str:
         print_columns([(f"  {number:>2}", single_line(name, MAX_NAME_LENGTH)) for number, name in enumerate(listed, 1)])
         if len(shown) > len(listed):
             print(f"      … and {len(shown) - len(listed)} more; type part of a name to search")
-        said = ask("Number or name", listed[0])
-        if said.isdecimal() and 1 <= int(said) <= len(listed):
-            return listed[int(said) - 1]
-        near = [name for name in models if said.lower() in name.lower()]
-        if said in models or not near:
-            return said
-        if len(near) == 1:
-            return near[0]
-        shown = near
+        answer = ask("Number or name", listed[0])
+        if answer.isdecimal() and 1 <= int(answer) <= len(listed):
+            return listed[int(answer) - 1]
+        matches = [name for name in models if answer.lower() in name.lower()]
+        if answer in models or not matches:
+            return answer
+        if len(matches) == 1:
+            return matches[0]
+        shown = matches
 
 
-def _problem(step: SetupStep, said: str, env: Mapping[str, str]) -> str | None:
-    if not said:
+def _problem(step: SetupStep, answer: str, env: Mapping[str, str]) -> str | None:
+    if not answer:
         return "An answer is required. (Ctrl+C quits without saving.)" if step.required else None
-    if step.field == "baseURL" and not re.match(r"https?://[^/\s]+", said):
+    if step.field == "baseURL" and not re.match(r"https?://[^/\s]+", answer):
         return "The address must start with http:// or https://"
-    if said.startswith(ENV_REFERENCE):
-        variable = said.removeprefix(ENV_REFERENCE)
+    if answer.startswith(ENV_REFERENCE):
+        variable = answer.removeprefix(ENV_REFERENCE)
         if not re.fullmatch(VARIABLE_NAME, variable):
-            return f"{said} is not a valid environment variable name."
+            return f"{answer} is not a valid environment variable name."
         return None if env.get(variable) else f"{variable} is not set in this shell."
     return None
 
@@ -303,7 +305,7 @@ def _with_kept_key(profile: Profile) -> Profile:
     return msgspec.structs.replace(profile, api_key=f"{KEYRING_REFERENCE}{profile.name}")
 
 
-def _say_done(profile: Profile, path: Path, warnings: Sequence[str]) -> None:
+def _print_saved(profile: Profile, path: Path, warnings: Sequence[str]) -> None:
     for warning in warnings:
         print_prose(f"Note: {warning}")
     print_prose(f"Saved profile {profile.name!r} to {path}; it is now the current provider.")

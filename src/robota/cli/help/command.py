@@ -17,7 +17,7 @@ from robota.text.did_you_mean import did_you_mean
 DONE: Final = 0
 USAGE: Final = 2
 GREY: Final = re.compile(r"(?<=[\[;])90(?=[;m])")
-WIDEST_PAGE: Final = 100
+MAX_COLUMNS: Final = 100
 
 
 def main(argv: Sequence[str]) -> int:
@@ -68,10 +68,10 @@ def _usage(name: str, rest: Sequence[str]) -> str | None:
     """The help of a command, or of the action of it that is named; None if there is no such action."""
     from robota.cli.verb_parser import subcommand_parser
 
-    found = subcommand_parser(name)
-    actions = found.actions()
+    parser = subcommand_parser(name)
+    actions = parser.actions()
     if not rest:
-        return found.format_help()
+        return parser.format_help()
     if rest[0] in actions:
         return actions[rest[0]].format_help()
     print(f"robota: {name} has no action {rest[0]!r}.{did_you_mean(rest[0], actions)}", file=sys.stderr)
@@ -99,7 +99,7 @@ def _print_page(topic: Topic | None, usage: str = "") -> int:
     from robota.clients.tui.theme import theme_for
     from robota.workspace.process.pager import page_text
 
-    columns = min(width - 1, WIDEST_PAGE)
+    columns = min(width - 1, MAX_COLUMNS)
     drawn = StreamedAnswer(theme_for(os.environ))
     # What is grey on one terminal is the background of another, so it is not let through; dim can be read on both.
     rows = [GREY.sub("2", row) for row in (*drawn.feed(topic.text(), columns), *drawn.finish(columns))]

@@ -12,7 +12,7 @@ from robota.cli.subcommands import SUBCOMMANDS
 from robota.cli.verb_parser import subcommand_parser
 
 # What a value is, by the word that stands for it in the help.
-PLACES: Final = {"DIR": "directory", "FILE": "file", "PATH": "file", "FILE|JSON": "file"}
+PATH_KINDS: Final = {"DIR": "directory", "FILE": "file", "PATH": "file", "FILE|JSON": "file"}
 
 
 class OptionShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,9 +25,9 @@ class OptionShape(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
 
     @property
-    def place(self) -> str:
+    def path_kind(self) -> str:
         """`file` or `directory` if the value is one."""
-        return PLACES.get(self.value, "")
+        return PATH_KINDS.get(self.value, "")
 
 
 class CommandShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class CommandShape(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[OptionShape, ...] = ()
     actions: "tuple[CommandShape, ...]" = ()
     words: tuple[str, ...] = ()
-    place: str = ""  # `file` or `directory` if such a name is one of its words
+    path_kind: str = ""  # `file` or `directory` if such a name is one of its words
 
 
 def main_shape() -> CommandShape:
@@ -58,9 +58,9 @@ def _command_shape(name: str) -> CommandShape:
 
 
 def _shape(name: str, help: str, parser: argparse.ArgumentParser) -> CommandShape:
-    words, place = _words(parser)
+    words, path_kind = _positionals(parser)
     return CommandShape(
-        name=name, help=help, options=_options(parser), actions=_actions(parser), words=words, place=place
+        name=name, help=help, options=_options(parser), actions=_actions(parser), words=words, path_kind=path_kind
     )
 
 
@@ -74,15 +74,15 @@ def _actions(parser: argparse.ArgumentParser) -> tuple[CommandShape, ...]:
     return ()
 
 
-def _words(parser: argparse.ArgumentParser) -> tuple[tuple[str, ...], str]:
-    words: list[str] = []
-    place = ""
+def _positionals(parser: argparse.ArgumentParser) -> tuple[tuple[str, ...], str]:
+    choices: list[str] = []
+    path_kind = ""
     for action in parser._actions:
         if action.option_strings or isinstance(action, argparse._SubParsersAction):
             continue
-        words.extend(str(choice) for choice in action.choices or ())
-        place = place or PLACES.get(str(action.metavar), "")
-    return tuple(words), place
+        choices.extend(str(choice) for choice in action.choices or ())
+        path_kind = path_kind or PATH_KINDS.get(str(action.metavar), "")
+    return tuple(choices), path_kind
 
 
 def _options(parser: argparse.ArgumentParser) -> tuple[OptionShape, ...]:

@@ -64,7 +64,7 @@ def front_page(topics: tuple[str, ...]) -> str:
             "",
             "Commands (details: robota COMMAND --help; all: robota help commands)",
             *_rows([(name, SUBCOMMANDS[name][1]) for name in EVERYDAY]),
-            *_words("also: ", more),
+            *_wrapped("also: ", more),
             "",
             "Examples",
             *(f"  {line}" for line in EXAMPLES),
@@ -73,7 +73,7 @@ def front_page(topics: tuple[str, ...]) -> str:
             *_rows(OPTIONS),
             "",
             "Topics (robota help TOPIC; robota help topics lists all)",
-            *_words("", [name for name in FIRST_TOPICS if name in topics]),
+            *_wrapped("", [name for name in FIRST_TOPICS if name in topics]),
         ]
     )
 
@@ -90,7 +90,7 @@ def _rows(rows: "tuple[tuple[str, str], ...] | list[tuple[str, str]]") -> list[s
     return in_columns([(f"  {name}", text) for name, text in rows], WIDTH + 1)
 
 
-def _words(label: str, words: "tuple[str, ...] | list[str]") -> list[str]:
+def _wrapped(label: str, words: "tuple[str, ...] | list[str]") -> list[str]:
     from textwrap import wrap
 
     indent = "  "

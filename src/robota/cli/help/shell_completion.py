@@ -6,7 +6,7 @@ from typing import Final
 from robota.cli.help.command_shapes import CommandShape, OptionShape
 
 HEADER: Final = "made by: robota completion"
-BASH_PLACES: Final = {"file": "-f", "directory": "-d"}
+BASH_PATHS: Final = {"file": "-f", "directory": "-d"}
 
 
 def bash(main: CommandShape) -> str:
@@ -21,7 +21,7 @@ _robota() {{
 {_bash_paths(main)}
         esac
     done
-    local options="" words="" place="" IFS=$'\\n'
+    local options="" words="" paths="" IFS=$'\\n'
     case "$path" in
 {cases}
     esac
@@ -31,7 +31,7 @@ _robota() {{
     if [[ $current == -* ]]; then
         COMPREPLY=($(compgen -W "${{options// /$'\\n'}}" -- "$current"))
     else
-        COMPREPLY=($(compgen -W "${{words// /$'\\n'}}" -- "$current"; [[ $place ]] && compgen "$place" -- "$current"))
+        COMPREPLY=($(compgen -W "${{words// /$'\\n'}}" -- "$current"; [[ $paths ]] && compgen "$paths" -- "$current"))
     fi
 }}
 complete -o filenames -o bashdefault -F _robota robota
@@ -52,11 +52,10 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _bash_case(path: str, command: CommandShape) -> str:
-    words = [*(action.name for action in command.actions), *command.words]
-    place = BASH_PLACES.get(command.place, "" if path else "-f")
-    return (
-        f"        '{path}') options='{' '.join(_flags(command.options))}' words='{' '.join(words)}' place='{place}' ;;"
-    )
+    options = " ".join(_flags(command.options))
+    words = " ".join((*(action.name for action in command.actions), *command.words))
+    paths = BASH_PATHS.get(command.path_kind, "" if path else "-f")
+    return f"        '{path}') options='{options}' words='{words}' paths='{paths}' ;;"
 
 
 def _bash_values(main: CommandShape) -> str:
@@ -66,8 +65,8 @@ def _bash_values(main: CommandShape) -> str:
         if option.choices:
             words = "\\n".join(option.choices)
             reply = f"COMPREPLY=($(compgen -W $'{words}' -- \"$current\"))"
-        elif option.place:
-            reply = f'COMPREPLY=($(compgen {BASH_PLACES[option.place]} -- "$current"))'
+        elif option.path_kind:
+            reply = f'COMPREPLY=($(compgen {BASH_PATHS[option.path_kind]} -- "$current"))'
         elif option.value and not option.is_value_optional:
             reply = "COMPREPLY=()"
         else:
@@ -123,14 +122,14 @@ def _zsh_function(path: str, command: CommandShape) -> str:
 def _zsh_words(command: CommandShape) -> str:
     if command.words:
         return f"({' '.join(command.words)})"
-    return {"file": "_files", "directory": "_files -/"}.get(command.place, "")
+    return {"file": "_files", "directory": "_files -/"}.get(command.path_kind, "")
 
 
 def _zsh_option(option: OptionShape) -> Iterator[str]:
     description = option.help.replace("[", "(").replace("]", ")").replace(":", "")
     value = ""
     if option.value:
-        kind = {"file": "_files", "directory": "_files -/"}.get(option.place, "")
+        kind = {"file": "_files", "directory": "_files -/"}.get(option.path_kind, "")
         meaning = f"({' '.join(option.choices)})" if option.choices else kind
         value = f"{'::' if option.is_value_optional else ':'}{option.value.replace(':', '')}:{meaning}"
     for flag in option.flags:
@@ -168,9 +167,9 @@ def _fish_option(option: OptionShape) -> str:
     value = ""
     if option.choices:
         value = f" -x -a {_quoted(' '.join(option.choices))}"
-    elif option.place == "directory":
+    elif option.path_kind == "directory":
         value = " -x -a '(__fish_complete_directories)'"
-    elif option.place:
+    elif option.path_kind:
         value = " -r -F"
     elif option.value and not option.is_value_optional:
         value = " -x"
@@ -192,11 +191,11 @@ def _below(path: str, command: CommandShape) -> Iterator[tuple[str, CommandShape
 
 def _distinct_options(main: CommandShape) -> list[OptionShape]:
     """Each way of writing an option once; where commands differ, the main command's meaning comes first."""
-    found: dict[tuple[str, ...], OptionShape] = {}
+    by_flags: dict[tuple[str, ...], OptionShape] = {}
     for _, command in _commands(main):
         for option in command.options:
-            found.setdefault(option.flags, option)
-    return list(found.values())
+            by_flags.setdefault(option.flags, option)
+    return list(by_flags.values())
 
 
 def _flags(options: Iterable[OptionShape]) -> list[str]:

@@ -32,16 +32,16 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     def title(self) -> str:
         """The heading of the page."""
         with self.path.open(encoding="utf-8") as page:
-            found = TITLE.search(page.read(1000))
-        return found[1].strip() if found else self.name
+            heading = TITLE.search(page.read(1000))
+        return heading[1].strip() if heading else self.name
 
 
 def topics() -> dict[str, Topic]:
     """All pages by name; one in a directory is named with it, as `recipes/ci`. Nothing if they were not installed."""
     directory = INSTALLED if INSTALLED.is_dir() else CHECKOUT
-    found = sorted(directory.rglob("*.md"))
-    names = (path.relative_to(directory).with_suffix("").as_posix() for path in found)
-    return {name: Topic(name=name, path=path) for name, path in zip(names, found, strict=True)}
+    paths = sorted(directory.rglob("*.md"))
+    names = (path.relative_to(directory).with_suffix("").as_posix() for path in paths)
+    return {name: Topic(name=name, path=path) for name, path in zip(names, paths, strict=True)}
 
 
 def help_words() -> list[str]:
@@ -51,9 +51,9 @@ def help_words() -> list[str]:
 
 def topic_named(name: str) -> Topic | None:
     """The page that is meant: by its whole name, by the last part of it, or in the singular."""
-    known = topics()
-    wanted = name.lower().removesuffix(".md")
-    if wanted in known:
-        return known[wanted]
-    near = [topic for topic in known.values() if topic.name.rpartition("/")[2] in (wanted, f"{wanted}s")]
-    return near[0] if len(near) == 1 else None
+    by_name = topics()
+    key = name.lower().removesuffix(".md")
+    if key in by_name:
+        return by_name[key]
+    matching = [topic for topic in by_name.values() if topic.name.rpartition("/")[2] in (key, f"{key}s")]
+    return matching[0] if len(matching) == 1 else None

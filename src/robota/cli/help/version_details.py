@@ -1,4 +1,4 @@
-"""`robota --version --verbose`: all that somebody needs to know who reads a report."""
+"""`robota --version --verbose`: the facts that belong in a bug report."""
 
 import os
 import platform
@@ -16,29 +16,29 @@ PACKAGES: Final = ("msgspec", "httpx2", "prompt_toolkit", "rich", "tree-sitter",
 
 
 def version_details() -> str:
-    """One line a thing."""
+    """One line per fact, in two columns."""
     rows = [
         ("robota", VERSION),
         ("python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})"),
         ("system", f"{platform.system()} {platform.release()} {platform.machine()}"),
         ("installed in", str(Path(robota.__path__[0]))),
-        ("settings in", _settings_place()),
+        ("settings in", _settings_directory()),
         ("terminal", os.environ.get("TERM", "unset")),
         ("locale", os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "unset"),
-        *((name, _installed(name)) for name in PACKAGES),
+        *((name, _installed_version(name)) for name in PACKAGES),
     ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
 
 
-def _settings_place() -> str:
+def _settings_directory() -> str:
     try:
         return str(user_directory(os.environ))
     except ConfigError as error:
         return str(error)
 
 
-def _installed(name: str) -> str:
+def _installed_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

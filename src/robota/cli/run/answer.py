@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
         waiting = None if session is None or session.root is None else session.root.waiting_ask
         if given is None and waiting is None and session is not None and session.subtask_ask is not None:
             return AskResponse(answer=for_parent(words, session.subtask_ask))
-        return given or AskResponse(answer=meant(words, waiting), ts=None if waiting is None else waiting.ts)
+        return given or AskResponse(answer=answer_in(words, waiting), ts=None if waiting is None else waiting.ts)
 
     return run_resumed(arguments, opening)
 
@@ -84,12 +84,12 @@ def parser() -> CommandParser:
     return parser
 
 
-def meant(words: str, waiting: Message | None) -> Answer:
+def answer_in(words: str, waiting: Message | None) -> Answer:
     """The answer in the words. For a question, all words are the answer, and a number selects a suggestion."""
-    asked = None if waiting is None else ask_of(waiting)
-    if isinstance(asked, QuestionAsk):
+    ask = None if waiting is None else ask_of(waiting)
+    if isinstance(ask, QuestionAsk):
         number = int(words) if words.isascii() and words.isdecimal() else 0
-        return Say(text=asked.suggestions[number - 1].answer if 1 <= number <= len(asked.suggestions) else words)
+        return Say(text=ask.suggestions[number - 1].answer if 1 <= number <= len(ask.suggestions) else words)
     first, _, rest = words.partition(" ")
     if words.lower() in YES:
         return Approve()
@@ -100,7 +100,7 @@ def meant(words: str, waiting: Message | None) -> Answer:
 
 def for_parent(words: str, subtask_ask: Message) -> Say:
     """The answer to a subtask that has ended, as words for its parent task. They approve nothing."""
-    answer = meant(words, subtask_ask)
+    answer = answer_in(words, subtask_ask)
     return answer if isinstance(answer, Say) else Say(text=words)
 
 

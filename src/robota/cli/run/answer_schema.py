@@ -87,8 +87,8 @@ def _references(part: Any, base: str) -> Iterator[tuple[str, str]]:
         own = part.get("$id")
         base = own if isinstance(own, str) else base
         yield from ((part[name], base) for name in ("$ref", "$dynamicRef") if isinstance(part.get(name), str))
-    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from _references(each, base)
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _references(inner, base)
 
 
 def _problem(schema: dict[str, Any], value: Any) -> str:
@@ -96,7 +96,7 @@ def _problem(schema: dict[str, Any], value: Any) -> str:
     jsonschema: Any = import_module("jsonschema")
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     validator = kind(schema, registry=import_module("jsonschema_specifications").REGISTRY)
-    problem = min(validator.iter_errors(value), key=lambda each: list(map(str, each.path)), default=None)
+    problem = min(validator.iter_errors(value), key=lambda error: list(map(str, error.path)), default=None)
     return "" if problem is None else f"At {problem.json_path}: {problem.message[:MAX_PROBLEM_LENGTH]}."
 
 

@@ -23,14 +23,14 @@ def look_at_file(path: str, root: Path) -> DroppedFile | None:
     """Resolve a dropped path: an image is attached, a file of the workspace is mentioned."""
     from robota.knowledge.mentions.parsing import mention_of_path
 
-    place = Path(path)
+    file = Path(path)
     try:
-        if place.is_file() and (image := _image(place)) is not None:
+        if file.is_file() and (image := _image(file)) is not None:
             return image
-        inside = place.resolve(strict=True).relative_to(root)
+        inside = file.resolve(strict=True).relative_to(root)
     except (OSError, ValueError):
         return None
-    mention = mention_of_path(f"{inside}/" if place.is_dir() else str(inside))
+    mention = mention_of_path(f"{inside}/" if file.is_dir() else str(inside))
     return None if mention is None or not inside.parts else MentionedFile(mention)
 
 

@@ -71,11 +71,11 @@ def main(argv: Sequence[str]) -> int:
 
 def _without_a_trace() -> int:
     """Run it in a temporary directory with a separate user directory, and show that its changes can be undone."""
-    place = Path(tempfile.mkdtemp(prefix="robota-demo-"))
-    project = place / "shop"
+    directory = Path(tempfile.mkdtemp(prefix="robota-demo-"))
+    project = directory / "shop"
     project.mkdir()
     # For the whole process, so that the log is verified with the directory where its head was recorded.
-    os.environ["ROBOTA_HOME"] = str(place / "home")
+    os.environ["ROBOTA_HOME"] = str(directory / "home")
     try:
         code = _run(project)
         if not _is_attended():
@@ -83,7 +83,7 @@ def _without_a_trace() -> int:
         print(f"\n{NEXT}{_how_to_find_the_command()}", end="")
         return code
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _run(project: Path) -> int:

@@ -46,13 +46,13 @@ class DraftFile:
         newest = ""
         with contextlib.suppress(OSError), only_writer(self._directory, make=False):
             left = sorted(self._left())
-            for each in left[:-1]:
-                keep_older(each.text)
+            for draft in left[:-1]:
+                keep_older(draft.text)
             if left:
                 newest = left[-1].text
                 self.keep(newest)
-            for each in left:
-                each.path.unlink(missing_ok=True)
+            for draft in left:
+                draft.path.unlink(missing_ok=True)
         return newest
 
     def keep(self, text: str) -> None:

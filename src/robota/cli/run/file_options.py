@@ -7,7 +7,7 @@ import msgspec
 
 from robota.cli.command_line import CommandLine, UsageError
 
-LIMIT_BYTES: Final = 10_000_000
+MAX_BYTES: Final = 10_000_000
 
 
 def with_file_options(arguments: CommandLine) -> CommandLine:
@@ -43,25 +43,25 @@ def text_option(file: str, option: str) -> str:
     """The text of a file that an option names; `UsageError` if it cannot be read."""
     try:
         with Path(file).open("rb") as opened:
-            data = opened.read(LIMIT_BYTES + 1)
+            data = opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{option}: {file} cannot be read: {error.strerror}.") from error
-    if len(data) > LIMIT_BYTES:
-        raise UsageError(f"{option}: {file} is larger than {LIMIT_BYTES:,} bytes.")
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{option}: {file} is larger than {MAX_BYTES:,} bytes.")
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 
-def json_option(said: str, option: str) -> dict[str, Any]:
+def json_option(value: str, option: str) -> dict[str, Any]:
     """A JSON object, given inline or as a file."""
-    is_json = said.lstrip().startswith("{")
-    text = said if is_json else text_option(said, option)
+    is_json = value.lstrip().startswith("{")
+    text = value if is_json else text_option(value, option)
     try:
-        found = msgspec.json.decode(text)
+        decoded = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{option}: {'this' if is_json else said} is not JSON: {error}.") from error
-    if not isinstance(found, dict):
-        raise UsageError(f"{option}: {'this' if is_json else said} is not a JSON object.")
-    return found
+        raise UsageError(f"{option}: {'this' if is_json else value} is not JSON: {error}.") from error
+    if not isinstance(decoded, dict):
+        raise UsageError(f"{option}: {'this' if is_json else value} is not a JSON object.")
+    return decoded
 
 
 def _settings(arguments: CommandLine) -> dict[str, Any]:

@@ -43,16 +43,16 @@ async def resumed_session(arguments: CommandLine, env: Mapping[str, str], tell: 
     root, user = workspace_root(arguments.cwd), user_directory(env)
     here = catalogue(project_places(root, user), user, tell)
     if arguments.continues:
-        found = _newest(here, root)
+        session = _newest(here, root)
     elif arguments.resume:
-        found = _named(here, arguments.resume, root, user, tell)
+        session = _named(here, arguments.resume, root, user, tell)
     else:
-        found = await _picked(here, env, plain=arguments.plain) if attended else _refuse_to_guess(here)
-    if found is None:
+        session = await _picked(here, env, plain=arguments.plain) if attended else _refuse_to_guess(here)
+    if session is None:
         tell(f"There is no session of this directory to continue, so this is a new one.{_passed_over(here)}")
         return None
-    _check_origin(found, arguments, attended=attended)
-    return _forked(found, arguments, root, user, env) if arguments.fork_session else found.directory
+    _check_origin(session, arguments, attended=attended)
+    return _forked(session, arguments, root, user, env) if arguments.fork_session else session.directory
 
 
 def launch_again(launch: LaunchOptions, directory: Path | None) -> LaunchOptions:
@@ -76,9 +76,9 @@ def _launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[st
     if wanted.session_id is None:
         return msgspec.structs.replace(launch, resumes=None, session_id=None, name=None)
     root, user = launch.kept_in or workspace_root(launch.cwd), user_directory(env)
-    found = find_catalogued(catalogue(project_places(root, user), user, tell), wanted.session_id)
+    session = find_catalogued(catalogue(project_places(root, user), user, tell), wanted.session_id)
     return msgspec.structs.replace(
-        launch_again(launch, found.directory),
+        launch_again(launch, session.directory),
         cwd=root,
         kept_in=None,
         name=None,
@@ -92,12 +92,14 @@ def _launch_wanted(launch: LaunchOptions, wanted: SessionWanted, env: Mapping[st
 
 def _newest(sessions: Sequence[CataloguedSession], root: Path) -> CataloguedSession | None:
     """The most recently written session of this directory that is not empty."""
-    return next((each for each in sessions if each.is_own and each.cwd == str(root) and each.summary.turns), None)
+    return next(
+        (stored for stored in sessions if stored.is_own and stored.cwd == str(root) and stored.summary.turns), None
+    )
 
 
 def _passed_over(sessions: Sequence[CataloguedSession]) -> str:
     """The notice about sessions that `--continue` does not resume by itself."""
-    foreign = sum(1 for each in sessions if not each.is_own and each.summary.turns)
+    foreign = sum(1 for session in sessions if not session.is_own and session.summary.turns)
     if not foreign:
         return ""
     return (
@@ -107,19 +109,19 @@ def _passed_over(sessions: Sequence[CataloguedSession]) -> str:
     )
 
 
-def _named(here: Sequence[CataloguedSession], wanted: str, root: Path, user: Path, tell: Tell) -> CataloguedSession:
+def _named(here: Sequence[CataloguedSession], name: str, root: Path, user: Path, tell: Tell) -> CataloguedSession:
     try:
-        return find_catalogued(here, wanted)
+        return find_catalogued(here, name)
     except SessionNotFound:
         everywhere = catalogue(all_places(root, user), user, tell)
         try:
-            elsewhere = find_catalogued(everywhere, wanted)
+            elsewhere = find_catalogued(everywhere, name)
         except SessionAmbiguous as error:
             raise NotResumed(f"Not in this directory, but in another one: {error}") from error
-    place = single_line(elsewhere.workspace, 4096)
+    directory = single_line(elsewhere.workspace, 4096)
     raise NotResumed(
-        f"The session {elsewhere.id} ({_title(elsewhere)}) belongs to {place}. Nothing was started. To resume it: "
-        f"robota --cwd {quote(place)} --resume {elsewhere.id}"
+        f"The session {elsewhere.id} ({_title(elsewhere)}) belongs to {directory}. Nothing was started. To resume it: "
+        f"robota --cwd {quote(directory)} --resume {elsewhere.id}"
     )
 
 
@@ -129,32 +131,32 @@ async def _picked(
     """The session that the user selects on a separate screen, or from a numbered list."""
     from robota.cli.run.conversation import can_draw
 
-    offered = [each for each in sessions if each.summary.turns]
+    offered = [session for session in sessions if session.summary.turns]
     if not offered:
         return None
     if can_draw(env) and not plain:
         from robota.cli.run.session_picker import picked_on_screen
 
-        found = await picked_on_screen(offered, env)
+        picked = await picked_on_screen(offered, env)
     else:
-        found = _numbered(offered[:OFFERED])
-    if found is None:
+        picked = _numbered(offered[:OFFERED])
+    if picked is None:
         raise NotResumed("No session was chosen. Nothing was started.")
-    return found
+    return picked
 
 
 def _numbered(offered: Sequence[CataloguedSession]) -> CataloguedSession | None:
     try:
-        return offered[choose("Which session?", [_line(each) for each in offered])]
+        return offered[choose("Which session?", [_line(session) for session in offered])]
     except Cancelled:
         return None
 
 
 def _refuse_to_guess(sessions: Sequence[CataloguedSession]) -> CataloguedSession | None:
-    offered = [each for each in sessions if each.summary.turns][:OFFERED]
+    offered = [session for session in sessions if session.summary.turns][:OFFERED]
     if not offered:
         raise NotResumed("There is no session to resume in this directory. Nothing was started.")
-    listed = "\n".join(f"  {each.id}  {_title(each)}" for each in offered)
+    listed = "\n".join(f"  {session.id}  {_title(session)}" for session in offered)
     raise NotResumed(
         f"Choose a session to resume: --resume ID, or --continue for the newest. Nothing was started.\n{listed}"
     )

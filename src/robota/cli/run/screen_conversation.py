@@ -120,22 +120,22 @@ def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
     async def run(view: ViewModel, times: StatusTimes) -> str:
         from robota.cli.run.status_command import StatusProgram, status_output
 
-        wanted = StatusProgram(command=command, code=code, worktree=_worktree_of(opened))
-        return await status_output(wanted, view, times, env)
+        program = StatusProgram(command=command, code=code, worktree=_worktree_of(opened))
+        return await status_output(program, view, times, env)
 
     return StatusSetup(appearance=now, run=run)
 
 
 def _worktree_of(opened: OpenSession) -> StatusWorktree | None:
     """The worktree of the session; None if it works in the directory that stores it."""
-    place, kept_in = opened.options.cwd, opened.kept_in
-    if place == kept_in:
+    cwd, kept_in = opened.options.cwd, opened.kept_in
+    if cwd == kept_in:
         return None
-    top = next((each for each in (place, *place.parents) if (each / ".git").exists()), place)
+    top = next((directory for directory in (cwd, *cwd.parents) if (directory / ".git").exists()), cwd)
     return StatusWorktree(
         name=top.name,
         path=str(top),
-        branch=git_branch(place),
+        branch=git_branch(cwd),
         original_cwd=str(kept_in),
         original_branch=git_branch(kept_in),
     )
@@ -153,11 +153,11 @@ def _file_addresses(root: Path) -> FileAddress:
         from urllib.parse import quote
 
         try:
-            found = (root / path).resolve()
-            is_there = found.is_relative_to(root) and found.exists()
+            file = (root / path).resolve()
+            is_there = file.is_relative_to(root) and file.exists()
         except (OSError, ValueError):
             return None
-        return f"file://{platform.node()}{quote(str(found))}" if is_there else None
+        return f"file://{platform.node()}{quote(str(file))}" if is_there else None
 
     return address_of
 
@@ -174,11 +174,11 @@ async def _read_clipboard(cwd: Path) -> AttachedImage | NotAttached:
     return await clipboard_image(os.environ, cwd)
 
 
-def git_branch(directory: Path) -> str:
+def git_branch(start: Path) -> str:
     """The current branch, or the abbreviated commit; empty if there is no repository."""
-    for place in (directory, *directory.parents):
+    for directory in (start, *start.parents):
         try:
-            head = _line_in(_git_directory(place / ".git") / "HEAD")
+            head = _line_in(_git_directory(directory / ".git") / "HEAD")
         except (OSError, UnicodeDecodeError):
             continue
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:SHORT_HASH]

@@ -24,13 +24,13 @@ TITLE_SHOWN: Final = 200
 async def picked_on_screen(sessions: Sequence[CataloguedSession], env: Mapping[str, str]) -> CataloguedSession | None:
     """The session that the user selects; None if they close the list."""
     theme = theme_for(env)
-    by_id = {each.id: each for each in sessions}
+    by_id = {session.id: session for session in sessions}
     screen = FullScreen(TerminalReports(), FrameOutput(sys.stdout))
     loading: set[asyncio.Task[None]] = set()
 
     async def load(option: CommandOption) -> None:
-        found = await asyncio.to_thread(newest_rows_of, by_id[option.preview])
-        rows = [theme.paint(found.message)] if isinstance(found, Refused) else preview_rows(found, theme)
+        newest = await asyncio.to_thread(newest_rows_of, by_id[option.preview])
+        rows = [theme.paint(newest.message)] if isinstance(newest, Refused) else preview_rows(newest, theme)
         browser.show(option, rows)
         screen.redraw()
 

@@ -25,15 +25,15 @@ class StatusProgram(msgspec.Struct, frozen=True, kw_only=True):
     worktree: StatusWorktree | None = None
 
 
-async def status_output(wanted: StatusProgram, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
+async def status_output(status: StatusProgram, view: ViewModel, times: StatusTimes, env: Mapping[str, str]) -> str:
     """The output of the command; if it fails, a message instead."""
-    report = msgspec.json.encode(status_report(view, VERSION, times, wanted.worktree))
-    command = wanted.command
+    report = msgspec.json.encode(status_report(view, VERSION, times, status.worktree))
+    command = status.command
     try:
-        code = wanted.code.verify(command)
+        code = status.code.verify(command)
         program = ProgramStart(
             argv=command.argv,
-            workspace=wanted.code.root,
+            workspace=status.code.root,
             cwd=command.cwd,
             env={**env, **code.variables},
             verified=code.files,

@@ -57,9 +57,9 @@ def _uv_index(path: Path) -> Iterator[str]:
     for index in indexes if isinstance(indexes, list) else []:
         if isinstance(index, dict) and index.get("default") is True and isinstance(index.get("url"), str):
             yield index["url"]
-    for place in (settings, settings.get("pip", {})):
-        if isinstance(place, dict) and isinstance(place.get("index-url"), str):
-            yield place["index-url"]
+    for table in (settings, settings.get("pip", {})):
+        if isinstance(table, dict) and isinstance(table.get("index-url"), str):
+            yield table["index-url"]
 
 
 def _pip_index(path: Path) -> Iterator[str]:
