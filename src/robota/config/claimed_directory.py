@@ -1,4 +1,4 @@
-"""Temporary directories that are locked as long as they are used, so that those of killed processes can be told."""
+"""Temporary directories that are locked while in use, so that those of killed processes can be recognised."""
 
 import fcntl
 import os
@@ -24,7 +24,7 @@ class ClaimedDirectory(msgspec.Struct, frozen=True):
 
 
 def claim_directory(parent: Path) -> ClaimedDirectory:
-    """A new directory below `parent`. The caller holds a lock, so nobody sees it before it is claimed."""
+    """A new directory below `parent`. The caller holds a lock, so no process sees it before it is claimed."""
     make_private_directory(parent)
     remove_unclaimed(parent)
     path = parent / os.urandom(8).hex()

@@ -19,9 +19,9 @@ PAUSE_S: Final = 0.002
 
 
 def read_file(path: Path, *, follow: bool = True, most: int = MAX_READ_BYTES) -> bytes:
-    """All of a plain file. Anything else raises `OSError`: a pipe would keep us waiting, a device would never end.
+    """The content of a regular file. Anything else raises `OSError`: a pipe could block, a device may never end.
 
-    `follow`: whether a link in its place may lead elsewhere. More than `most` bytes are refused.
+    `follow`: whether a symbolic link is followed. More than `most` bytes are refused.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     with os.fdopen(descriptor, "rb") as file:
@@ -34,9 +34,9 @@ def read_file(path: Path, *, follow: bool = True, most: int = MAX_READ_BYTES) ->
 
 
 def make_private_directory(directory: Path) -> None:
-    """Make a directory if it is missing, and those above it; nobody but their owner can look into what was made.
+    """Create a directory and its parents if they are missing, readable only by their owner.
 
-    `mkdir(parents=True)` gives its mode to the last one only: `~/.robota` itself would be open to all.
+    `mkdir(parents=True)` applies its mode only to the last one, so `~/.robota` itself would be readable by everyone.
     """
     if not directory.parent.is_dir():
         make_private_directory(directory.parent)
@@ -44,7 +44,7 @@ def make_private_directory(directory: Path) -> None:
 
 
 def has_entries(parent: Path) -> bool:
-    """Whether there is a directory that is not empty."""
+    """Whether the directory exists and is not empty."""
     try:
         with os.scandir(parent) as entries:
             return next(entries, None) is not None
@@ -54,9 +54,9 @@ def has_entries(parent: Path) -> bool:
 
 @contextlib.contextmanager
 def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterator[Path]:
-    """A directory of a workspace, made if it is missing, as a path that leads to it whatever happens to its name.
+    """A directory of a workspace, created if it is missing, as a path that stays valid even if it is renamed.
 
-    A link on the way, which a repository may have brought, raises `OSError`; so does a missing one that is not made.
+    A link in the path, which may come from a repository, raises `OSError`; so does a directory that stays missing.
     """
     descriptor = os.open(root, DIRECTORY)
     try:
@@ -75,7 +75,7 @@ def directory_inside(root: Path, relative: Path, *, make: bool = True) -> Iterat
 
 @contextlib.contextmanager
 def only_writer(directory: Path, *, make: bool = True) -> Iterator[None]:
-    """Hold the lock of a directory, which is made if it is missing. Files in it are changed with `transaction`."""
+    """Hold the lock of a directory, created if it is missing. Files in it are changed with `transaction`."""
     if make:
         make_private_directory(directory)
     descriptor = os.open(directory, DIRECTORY)
@@ -87,9 +87,9 @@ def only_writer(directory: Path, *, make: bool = True) -> Iterator[None]:
 
 
 def lock_in_time(descriptor: int) -> None:
-    """Lock an open file or directory for this process alone. `BlockingIOError` if another one has it for too long.
+    """Lock an open file or directory exclusively. `BlockingIOError` if another process holds the lock for too long.
 
-    Whoever can read a file can lock it, also a command in the sandbox, so nobody may wait for it without end.
+    Anyone who can read a file can lock it, even a command in the sandbox, so the wait is limited.
     """
     deadline = time.monotonic() + MAX_LOCK_WAIT_S
     while True:

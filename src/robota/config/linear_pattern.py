@@ -1,7 +1,7 @@
 """Regular expressions of settings and files, matched in time that grows only with the length of the text.
 
-A pattern comes from a file of a project, and the text from a model or a server, so neither may make the other take for
-ever. The engine is the one of Rust, which `pydantic_core` brings along: it has no look-around and no back-references.
+A pattern comes from a file of a project, and the text from a model or a server, so neither may make matching take
+forever. The engine is that of Rust, which comes with `pydantic_core`: no look-around and no back-references.
 """
 
 from functools import lru_cache

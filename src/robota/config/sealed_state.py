@@ -1,8 +1,8 @@
 """Seal state that Robota writes for itself and reads back later, such as what a killed session was about to do.
 
-It is kept in the user's directory, which commands cannot write. The seal is a second barrier: a MAC with a key that is
-only there. It covers what the state is for and where it is, so that state which was planted, edited, copied or moved is
-refused, also state of another workspace.
+It is kept in the user's directory, which commands cannot write. The seal is a second barrier: a MAC whose key exists
+only there. It covers the purpose and the path of the state, so that planted, edited, copied or moved state is refused,
+even that of another workspace.
 """
 
 import hmac
@@ -20,7 +20,7 @@ ALGORITHM: Final = "sha256"
 
 
 class ForeignState(ValueError):
-    """This state was not written by Robota for this purpose and place, or has been changed since."""
+    """This state was not written by Robota for this purpose and path, or has been changed since."""
 
 
 def seal(directory: Path, purpose: str, data: bytes) -> bytes:
@@ -46,7 +46,7 @@ def _mac(key: bytes, purpose: str, data: bytes) -> bytes:
 
 
 def _key(directory: Path) -> bytes:
-    """The key of this user, made when it is first needed. Of several processes that make one, all use the first."""
+    """The key of this user, created on first use. If several processes create one, all use the first."""
     file = directory / KEY_NAME
     with suppress(FileNotFoundError):
         key = read_file(file, follow=False)

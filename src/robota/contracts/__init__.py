@@ -1,4 +1,4 @@
-"""The few shapes that tools, policy, hooks and the engine share.
+"""The types that tools, policy, hooks and the engine share.
 
-May use log, providers, workspace, config, protocol; holds no behaviour.
+May use log, providers, workspace, config and protocol; contains no behaviour.
 """

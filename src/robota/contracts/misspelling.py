@@ -1,4 +1,4 @@
-"""Which known name a misspelt one is close to."""
+"""Find the name that a misspelt one is close to."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -12,7 +12,7 @@ LONG_NAME: Final = 6
 
 
 def meant_name(written: str, names: Iterable[str]) -> str | None:
-    """The first known name that `written` is probably meant to be; None if there is none."""
+    """The first of `names` that `written` is probably a misspelling of; None if there is none."""
     return next((name for name in names if _is_close(letters(written), letters(name))), None)
 
 
@@ -22,7 +22,7 @@ def _is_close(one: str, other: str) -> bool:
         return True
     if len(shorter) < MIN_LETTERS:
         return False
-    # The second is `timeout_ms` for `timeout`, the third two letters that changed places.
+    # The second is `timeout_ms` for `timeout`, the third two swapped letters.
     allowed = 2 if len(longer) >= LONG_NAME else 1
     return longer.startswith(shorter) or sorted(one) == sorted(other) or _distance(one, other) <= allowed
 

@@ -1,4 +1,4 @@
-"""The files and processes that tools work on. An editor or a worker on another machine may bring its own."""
+"""The files and processes that tools work on. An editor or a remote worker may implement them differently."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAcce
 if TYPE_CHECKING:
     from robota.workspace.files.listing import Listing
 
-    # What runs commands is loaded with the first one.
+    # Imported with the first command.
     from robota.workspace.process.background import BackgroundProcess
     from robota.workspace.process.foreground import CommandOutcome
     from robota.workspace.process.session_ports import SessionPorts
@@ -40,58 +40,58 @@ class Files(EditableFiles, Protocol):
     """The files of one workspace. It remembers what the model has read, so that nothing is overwritten blindly."""
 
     def for_call(self) -> "Files":
-        """The same files for one call: a path goes on meaning the place that it meant when it was first looked up."""
+        """The same files for one call, in which a path always refers to the file it was first resolved to."""
         ...
 
     def relative(self, path: str) -> str:
-        """The real path as seen from the root, for showing to people."""
+        """The real path relative to the root, for display."""
         ...
 
     def is_ignored(self, relative: str, *, is_directory: bool = False) -> bool:
-        """Whether a path, given from the root on, is kept from the model."""
+        """Whether a path relative to the root is hidden from the model."""
         ...
 
     def is_secret(self, relative: str) -> bool:
-        """Whether the name of a file, given from the root on, says that it holds secrets."""
+        """Whether a path relative to the root has the name of a file that contains secrets."""
         ...
 
     def read_part(self, path: str, start: int, most: int) -> FileData:
-        """At most so many bytes of a regular file, from `start` on; none after its end."""
+        """Up to this many bytes of a regular file from `start`; empty after its end."""
         ...
 
     def note_read(self, file: FileData) -> None:
-        """The model has now been shown this content."""
+        """Record that the model has been shown this content."""
         ...
 
     def forget_reads(self) -> None:
-        """The model does not know any more what it read and wrote."""
+        """Forget what the model read and wrote, because it is no longer in its context."""
         ...
 
     def stamps(self) -> Mapping[str, tuple[int, ...]]:
-        """How the files look, by their path below the root, that were shown to the model or written through this."""
+        """The stamps, by path relative to the root, of the files that the model has read or written."""
         ...
 
     def changed_by_others(self) -> Mapping[str, tuple[int, ...]]:
-        """Files that are not as the model last read or wrote them, and how they look now; without stamp: gone."""
+        """The files changed since the model read or wrote them, with their current stamp; without one they are gone."""
         ...
 
     def recall(self, stamps: Mapping[str, tuple[int, ...]]) -> Sequence[str]:
-        """Remember what the model knew of files in an earlier process; names those that look different now."""
+        """Restore the stamps of an earlier process; returns the files that have changed since."""
         ...
 
     def list(self, path: str, recursive: bool, limit: int) -> "Listing":
-        """What is in a directory, in tree order, at most `limit` entries."""
+        """The entries of a directory in tree order, at most `limit`."""
         ...
 
     def directory(self, path: str) -> Path:
-        """The real path of a directory that exists."""
+        """The real path of an existing directory."""
         ...
 
 
 class Processes(Protocol):
     """Runs the commands of one session; `unsandboxed` and `access` only if the caller was allowed that.
 
-    Of a chain of simple commands, `is_chain`, it is found out how many were started. `on_background` is called when
+    With `is_chain`, for a chain of simple commands, the result says how many started. `on_background` is called when
     one in the background begins or ends.
     """
 
@@ -108,7 +108,7 @@ class Processes(Protocol):
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
     ) -> "CommandOutcome":
-        """Run a shell command to its end or to the time limit."""
+        """Run a shell command until it ends or the time limit is reached."""
         ...
 
     async def run_or_hand_over(
@@ -122,11 +122,11 @@ class Processes(Protocol):
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
     ) -> "CommandOutcome | BackgroundProcess":
-        """The same, but at the time limit the command goes on in the background."""
+        """Like `run`, but at the time limit the command continues in the background."""
         ...
 
     def start_background(self, command: str, cwd: Path) -> "BackgroundProcess":
-        """Start a command that can be written to and that nobody waits for."""
+        """Start a command in the background; its standard input stays open."""
         ...
 
     @property
@@ -136,27 +136,27 @@ class Processes(Protocol):
 
     @property
     def ports(self) -> "SessionPorts | None":
-        """The ports of background processes; None where the user reaches these anyway, or there are none."""
+        """The ports of background processes; None if the user can reach them anyway, or there are none."""
         ...
 
     @property
     def background(self) -> "tuple[BackgroundProcess, ...]":
-        """All of this session, also those that have ended, in the order of their start."""
+        """All background commands of the session, including ended ones, in the order of their start."""
         ...
 
     def find_background(self, name: str) -> "BackgroundProcess | None":
-        """One of them by its id."""
+        """A background command by its id."""
         ...
 
     async def end_background(self) -> None:
-        """Stop all of them; TERM lets them clean up."""
+        """Stop all background commands with TERM, which lets them clean up."""
         ...
 
     @property
     def is_running(self) -> bool:
-        """Whether somebody waits for a command."""
+        """Whether a command is running in the foreground."""
         ...
 
     def abort_running(self) -> None:
-        """End every command that somebody waits for."""
+        """Stop every command that runs in the foreground."""
         ...

@@ -43,5 +43,5 @@ class OtherForms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def letters(name: str) -> str:
-    """A name as it is heard: `startLine`, `start-line` and `start_line` are the same."""
+    """A name without case and separators: `startLine`, `start-line` and `start_line` are equal."""
     return name.lower().replace("_", "").replace("-", "")

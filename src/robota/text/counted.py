@@ -1,4 +1,4 @@
-"""Numbers of things and durations, in words."""
+"""Counts and durations in words."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ UNITS: Final = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("
 
 
 def counted(number: int, thing: str, things: str = "") -> str:
-    """`1 file`, `2,000 files`; `things` is the plural of a word that does not only take an s."""
+    """`1 file`, `2,000 files`; `things` is an irregular plural."""
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 

@@ -1,17 +1,17 @@
-"""What a mistyped word probably meant."""
+"""Suggestions for a mistyped word."""
 
 from collections.abc import Iterable
 
 
 def did_you_mean(typed: str, choices: Iterable[str]) -> str:
-    """A question to add to the message, or nothing."""
+    """A question to append to the error message, or an empty text."""
     suggestion = nearest(typed, choices)
     return f" Did you mean {suggestion}?" if suggestion is not None else ""
 
 
 def nearest(typed: str, choices: Iterable[str]) -> str | None:
     """The word that was probably meant."""
-    # Only for a mistake; it would cost every start some milliseconds.
+    # Imported only for a mistake: it takes some milliseconds.
     from difflib import get_close_matches
 
     by_lower_case = {word.lower(): word for word in choices}

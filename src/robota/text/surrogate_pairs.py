@@ -1,10 +1,10 @@
-"""Halves of UTF-16 surrogate pairs: they have no UTF-8 form, so JSON cannot carry them."""
+"""Lone UTF-16 surrogates: they have no UTF-8 form, so JSON cannot carry them."""
 
 from typing import Any
 
 
 def with_whole_characters(node: Any) -> Any:
-    """The same JSON data with every lone half replaced by a replacement character."""
+    """The JSON data with every lone surrogate replaced by U+FFFD."""
     if isinstance(node, str):
         return node.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(node, list | tuple):

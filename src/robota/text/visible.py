@@ -1,8 +1,8 @@
-"""Text that somebody else wrote, made safe to show: control, bidirectional and invisible characters.
+"""Make untrusted text safe to show: control, bidirectional and invisible characters.
 
-Unprintable is what `str.isprintable` says no to: control codes, format characters (bidirectional, zero width, tags),
-surrogates, characters that are not assigned, and every space but the one on the keyboard. The classes below name what
-it leaves out, and those of it that some callers treat in a way of their own.
+A character is unprintable if `str.isprintable` says so: control codes, format characters (bidirectional, zero width,
+tags), surrogates, unassigned characters, and every space except U+0020. The classes below are the invisible ones that
+it counts as printable, and the unprintable ones that some callers treat differently.
 """
 
 import re
@@ -18,12 +18,12 @@ def _characters(*ranges: tuple[int, int]) -> frozenset[str]:
 
 CONTROL_CODES: Final = _characters((0x00, 0x1F), (0x7F, 0x9F))
 SPACES: Final = _characters((0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)) | frozenset("\u202f\u205f\u3000")
-# Overrides, embeddings and isolates: what follows runs the other way.
+# Overrides, embeddings and isolates: they reverse the direction of what follows.
 BIDI: Final = _characters((0x202A, 0x202E), (0x2066, 0x2069))
 # A second alphabet that no font shows.
 TAGS: Final = _characters((0xE0000, 0xE007F))
-# Printable to Unicode, and yet nothing is seen: fillers, joiners, selectors, blanks, what stands for an object. Marks
-# that stack letters of living scripts, such as the Khmer coeng, are left, because their texts are full of them.
+# Printable according to Unicode, yet invisible: fillers, joiners, selectors, blanks, object replacements. Marks that
+# stack letters of living scripts, such as the Khmer coeng, are not listed, because their texts are full of them.
 BLANK: Final = (
     frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u2d7f\u3164\uffa0\ufffc")
     | frozenset("\U0001107f\U00011a47\U00011a99\U00016fe4\U0001bc9d\U0001d159")
@@ -34,12 +34,12 @@ REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LIN
 LONG_GAP: Final = r"[ \t]{20,}|\n{4,}"
 MANY_LINES: Final = 400
 MAX_LINE_LENGTH: Final = 80
-# Up to so many different characters are replaced quicker one after the other than all at once.
+# Up to this many different characters, `str.replace` for each is faster than one `str.translate`.
 FEW: Final = 20
 
 
 class VisibleText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text with everything unseen made visible, and warnings about what was found in it."""
+    """A text with everything invisible made visible, and warnings about it."""
 
     text: str
     warnings: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""Worktrees for sessions: made, taken up again, kept if they have something to lose, removed if not."""
+"""Worktrees for sessions: created, reused, and removed at the end unless something would be lost."""

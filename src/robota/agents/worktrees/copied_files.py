@@ -1,7 +1,7 @@
-"""Files that git does not check out and a session needs all the same: settings that git ignores, and what the
+"""Files that a session needs although git does not check them out: settings that git ignores, and files that the
 repository lists in `.worktreeinclude`.
 
-Only plain files are copied, and links are followed on neither side. What is there stays, but for old settings.
+Only regular files are copied, and links are not followed. Existing files are kept, except for old settings.
 """
 
 import os
@@ -21,7 +21,7 @@ INCLUDE_FILE: Final = ".worktreeinclude"
 HIDES_SETTINGS: Final = ".robota/.gitignore"
 NEVER: Final = frozenset({".git", ".robota"})
 MAX_PATTERNS: Final = 200
-MAX_PATTERN_LENGTH: Final = 4096  # a path can be no longer, and neither can what is given to a program
+MAX_PATTERN_LENGTH: Final = 4096  # no path is longer
 MAX_FILES: Final = 1000
 MAX_BYTES: Final = 256 * 1024 * 1024
 PIECE: Final = 1 << 20
@@ -39,9 +39,9 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
 async def copy_settings(
     git: Git | None, snapshot: Snapshot, target: Path, *, ignored_there: Git | None = None
 ) -> Copied:
-    """What the workspace would load and git ignores, such as the user's own deny rules; without git, all of it.
+    """Copy the settings that git ignores, such as the user's own deny rules; without git, all settings.
 
-    With `ignored_there`, the git of a worktree that has such files already, what is ignored there too is replaced.
+    With `ignored_there`, the git of an existing worktree, files that are ignored there too are replaced.
     """
     paths = [HIDES_SETTINGS, *(source.path for source in snapshot.sources if source.data is not None)]
     chosen = paths if git is None else await ignored(git, paths)
@@ -50,7 +50,7 @@ async def copy_settings(
 
 
 async def copy_included(git: Git, snapshot: Snapshot, target: Path) -> Copied:
-    """The ignored files that the patterns of the include file match. The caller asks first whether it is trusted."""
+    """Copy the ignored files that match the include file. The caller checks first that the file is trusted."""
     patterns = _patterns(snapshot.data_of(INCLUDE_FILE))
     if not patterns:
         return Copied()
@@ -61,7 +61,7 @@ async def copy_included(git: Git, snapshot: Snapshot, target: Path) -> Copied:
 
 
 async def ignored(git: Git, paths: list[str]) -> list[str]:
-    """Those of the paths that git ignores where it runs."""
+    """The paths that git ignores in its directory."""
     if not paths:
         return []
     try:
@@ -97,7 +97,7 @@ def _copy(paths: Iterable[str], source: Path, target: Path, replaced: Collection
 
 
 def _copy_file(path: str, source: Path, target: Path, room: int, *, replace: bool) -> int:
-    """Copy one file and return its size; a file that cannot be copied whole is not there."""
+    """Copy one file and return its size. A partial copy is removed."""
     folder, name = Path(path).parent, Path(path).name
     with directory_beneath(source, source / folder, walk_to_directory) as parent, _plain(parent, name) as reading:
         status = os.fstat(reading)

@@ -1,4 +1,4 @@
-"""Making a worktree: the checkout, its branch, and the files that git does not bring along."""
+"""Create a worktree: the checkout, its branch, and the files that git does not check out."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,9 +21,9 @@ CHECKOUT_S: Final = 600.0
 
 
 class WorktreeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for. `cwd` is a real path; without a `name` one is made up.
+    """The worktree to create. `cwd` is a real path; without a `name`, one is generated.
 
-    `snapshot` is what the workspace would load, if it is one. `hook_creates`: a hook creates the worktree instead.
+    `snapshot` is the configuration that the workspace would load, if any. `hook_creates`: a hook creates it.
     """
 
     cwd: Path
@@ -36,7 +36,7 @@ class WorktreeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def create_worktree(request: WorktreeRequest, repository: Repository, path: Path, base: str) -> tuple[str, ...]:
-    """Make it at `path` with a branch of its own. Returns notices; if it fails, nothing is left of it."""
+    """Create a worktree at `path` with its own branch. Returns notices; a failure leaves nothing behind."""
     branch = branch_of(path.name)
     if await repository.git.agrees("show-ref", "--verify", "--quiet", f"refs/heads/{branch}"):
         raise WorktreeError(
@@ -57,7 +57,7 @@ async def create_worktree(request: WorktreeRequest, repository: Repository, path
 
 
 async def refresh_settings(request: WorktreeRequest, repository: Repository, path: Path) -> None:
-    """In a worktree of an earlier session: the settings that git ignores, as they are in the repository now."""
+    """Update the ignored settings in the worktree of an earlier session to those of the repository."""
     target = path / repository.inside
     if request.snapshot is None or not target.is_dir():
         return
@@ -72,7 +72,7 @@ async def refresh_settings(request: WorktreeRequest, repository: Repository, pat
 
 
 async def copy_files(request: WorktreeRequest, repository: Repository | None, target: Path) -> tuple[str, ...]:
-    """What git does not bring along; a trusted workspace may name more."""
+    """Copy what git does not check out; a trusted workspace may list more files."""
     if request.snapshot is None:
         return ()
     git = None if repository is None else msgspec.structs.replace(repository.git, directory=request.cwd)
@@ -103,7 +103,7 @@ async def _undo(repository: Repository, path: Path, branch: str) -> None:
 
 
 def _require_all(copied: Copied) -> None:
-    """Rules that forbid something may be among the settings, so a session does not start without them."""
+    """Raise if a settings file was not copied: it may contain deny rules, so no session starts without it."""
     if copied.left_out:
         raise WorktreeError(f"{_not_copied(copied)} Nothing was started.")
 

@@ -1,4 +1,4 @@
-"""Where the worktrees of a repository lie, and which there are."""
+"""The directory of a repository's worktrees, and the worktrees in it."""
 
 import os
 from contextlib import suppress
@@ -24,15 +24,15 @@ def worktrees_of(top: Path) -> Path:
 
 
 def lies_in_worktree(path: Path, root: Path) -> bool:
-    """Whether a path leads into a worktree of the project, there or gone by now.
+    """Whether a path leads into a worktree of the project, even one that no longer exists.
 
-    A log can name any path, with `..` in it or a link that came with a repository.
+    The path may come from a log, so it can contain `..` or a link that a repository planted.
     """
     return worktrees_of(root) in path.parents and os.path.realpath(path) == str(path)
 
 
 def prepare_directory(repository: Repository) -> Path:
-    """Make the directory for worktrees, hidden from git. Raises `WorktreeError`."""
+    """Create the directory for worktrees, hidden from git. Raises `WorktreeError`."""
     top = repository.top
     prepared = prepare_project_directory(top, fallback_directory(user_directory(repository.env), top))
     directory = worktrees_of(top)
@@ -51,12 +51,12 @@ def prepare_directory(repository: Repository) -> Path:
 
 
 def exists_at(path: Path) -> bool:
-    """Whether anything is, also a link that leads nowhere."""
+    """Whether the path exists, even as a broken link."""
     return os.path.lexists(path)
 
 
 def is_worktree_of(repository: Repository, path: Path) -> bool:
-    """Whether the directory, a real path, is a worktree of this very repository, as both of them say."""
+    """Whether the directory, a real path, is a worktree of this repository according to both of them."""
     return not path.is_symlink() and path.is_dir() and proven_repository(path) == repository.common
 
 

@@ -1,4 +1,4 @@
-"""One session a worktree: a lock that ends with the process that holds it, however that ends."""
+"""A lock, so that only one session uses a worktree. It is released when its process ends, even if killed."""
 
 import fcntl
 import os
@@ -16,32 +16,32 @@ UNFINISHED: Final = b"The worktree is being made or removed.\n"
 
 
 class WorktreeLock(msgspec.Struct, frozen=True, kw_only=True):
-    """The lock of one worktree. What it says in its file outlives whoever held it."""
+    """The lock of one worktree. The content of its file outlives the process that held it."""
 
     file: Path
     descriptor: int
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether somebody began to make or remove the worktree and did not come to the end."""
+        """Whether creating or removing the worktree was interrupted."""
         return os.fstat(self.descriptor).st_size > 0
 
     def begin(self) -> None:
-        """From now on, until `finish`, the worktree is not whole. Raises `OSError` if that cannot be noted."""
+        """Mark the worktree as unfinished until `finish`. Raises `OSError` if that cannot be written."""
         os.pwrite(self.descriptor, UNFINISHED, 0)
 
     def finish(self) -> None:
         os.ftruncate(self.descriptor, 0)
 
     def release(self, *, for_good: bool = False) -> None:
-        """Let others in. `for_good`: the worktree is gone, and so is its lock."""
+        """Release the lock. `for_good`: remove its file too, because the worktree is gone."""
         if for_good:
             self.file.unlink(missing_ok=True)
         os.close(self.descriptor)
 
 
 def take_lock(directory: Path, name: str) -> WorktreeLock | None:
-    """The lock of a worktree, or None if somebody else has it. Raises `WorktreeError` if there cannot be one."""
+    """The lock of a worktree; None if another process holds it. Raises `WorktreeError` if it cannot be created."""
     file = _file(directory, name)
     while True:
         try:
@@ -58,11 +58,11 @@ def take_lock(directory: Path, name: str) -> WorktreeLock | None:
         except BlockingIOError:
             os.close(descriptor)
             return None
-        os.close(descriptor)  # Whoever had it removed it; the next one is ours.
+        os.close(descriptor)  # The previous holder removed the file, so lock the new one.
 
 
 def is_locked(directory: Path, name: str) -> bool:
-    """Whether somebody has the lock now."""
+    """Whether a process holds the lock now."""
     try:
         descriptor = os.open(_file(directory, name), LOOK)
     except OSError:

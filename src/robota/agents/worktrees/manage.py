@@ -1,4 +1,4 @@
-"""Worktrees that are still there: of sessions that run, that left something, or that were killed."""
+"""List and remove the worktrees of sessions that still run, left changes behind, or were killed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ from robota.workspace.git.run import GitError
 
 
 class FoundWorktree(msgspec.Struct, frozen=True, kw_only=True):
-    """A worktree on disk, whose it is, and what would be lost with it."""
+    """A worktree on disk: its branch, whether it is in use, and what its removal would lose."""
 
     name: str
     path: Path
@@ -28,7 +28,7 @@ class FoundWorktree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_worktrees(directory: Path, env: Mapping[str, str]) -> list[FoundWorktree]:
-    """Those of the repository around a directory. Raises `WorktreeError`."""
+    """The worktrees of the repository that contains a directory. Raises `WorktreeError`."""
     repository = await find_repository(directory, env)
     return [await _described(repository, name) for name in await known_names(repository)]
 
@@ -36,7 +36,7 @@ async def list_worktrees(directory: Path, env: Mapping[str, str]) -> list[FoundW
 async def remove_worktree(
     directory: Path, name: str, env: Mapping[str, str], hooks: LifecycleHooks | None, *, force: bool
 ) -> str:
-    """Remove one, with files that were not committed only by `force`, and never a commit. Returns what was done."""
+    """Remove a worktree and report it. Uncommitted files are lost only with `force`, commits never."""
     check_name(name)
     repository = await find_repository(directory, env)
     await _refuse_unknown(repository, name)
@@ -83,7 +83,7 @@ async def _refuse_unknown(repository: Repository, name: str) -> None:
 
 
 async def _refuse_loss(repository: Repository, path: Path, *, force: bool, is_unfinished: bool) -> None:
-    """Commits on its branch are no loss: the branch stays. Of one that was never finished, missing files are none."""
+    """Commits on its branch are not lost, because the branch stays; nor are missing files of an unfinished worktree."""
     if not exists_at(path):
         return
     state = await _state(repository, path)

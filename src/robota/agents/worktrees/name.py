@@ -1,4 +1,4 @@
-"""Names of worktrees: directories, branches and locks are named after them."""
+"""Names of worktrees, from which those of directories, branches and locks are derived."""
 
 import re
 from typing import Final
@@ -13,12 +13,12 @@ THINGS: Final = ("badger", "brook", "cedar", "falcon", "harbor", "heron", "maple
 
 
 def branch_of(name: str) -> str:
-    """The branch that a worktree of this name is checked out on."""
+    """The branch of the worktree with this name."""
     return BRANCH_PREFIX + name
 
 
 def check_name(name: str) -> None:
-    """Raise `WorktreeError` unless the text can name a directory and a branch, and nothing else."""
+    """Raise `WorktreeError` unless the text is valid as the name of a directory and of a branch."""
     if NAME.fullmatch(name) is None:
         raise WorktreeError(
             f"{name!r} is not a valid worktree name. Use letters, digits, '_' and '-', begin with a letter or a "
@@ -28,7 +28,7 @@ def check_name(name: str) -> None:
 
 
 def new_name(random_bytes: bytes) -> str:
-    """Two words to remember and an id that makes it unique. Needs six random bytes."""
+    """A memorable pair of words and an id that makes it unique, from six random bytes."""
     quality = QUALITIES[random_bytes[0] % len(QUALITIES)]
     thing = THINGS[random_bytes[1] % len(THINGS)]
     return f"{quality}-{thing}-{random_bytes[2:6].hex()}"

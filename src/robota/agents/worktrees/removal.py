@@ -1,4 +1,4 @@
-"""Taking a worktree away again. Whoever calls this has made sure that nothing is lost, or was told to."""
+"""Remove a worktree. The caller has checked that nothing is lost, or the user has accepted the loss."""
 
 import os
 import shutil
@@ -14,18 +14,18 @@ REMOVE_S: Final = 600.0
 
 
 async def remove_checkout(repository: Repository, path: Path) -> None:
-    """Its files and what git knows of it; also if it is half made, or if its files are gone."""
+    """Remove its files and its entry in git, even if it is incomplete or its files are gone."""
     removal = ("worktree", "remove", "--force", "--force", "--", str(path))
     with suppress(GitError):
         await repository.git.run(*removal, timeout_s=REMOVE_S)
     if _delete(path):
-        # git did not know it, or could not finish. Its own entry can go after the files have gone.
+        # git does not list it, or could not finish. Its entry can be pruned once the files are gone.
         with suppress(GitError):
             await repository.git.run(*removal)
 
 
 async def remove_branch(repository: Repository, branch: str) -> bool:
-    """False if it is not there, has commits that are nowhere else, or is in use somewhere; then it stays."""
+    """Delete the branch. False if it does not exist, has commits that are nowhere else, or is checked out elsewhere."""
     git = repository.git
     ref = f"refs/heads/{branch}"
     if not await git.agrees("show-ref", "--verify", "--quiet", ref):
@@ -35,14 +35,14 @@ async def remove_branch(repository: Repository, branch: str) -> bool:
         return False
     if f"branch {ref}" in (await git.run("worktree", "list", "--porcelain")).split("\n"):
         return False
-    # Only if it still is where it was looked at: a commit made meanwhile must not go with it.
-    # And only itself: a name can stand for another branch, which must stay.
+    # Only if it still points to the commit that was checked: a newer commit must not be lost.
+    # And only this ref: a symbolic one points to another branch, which must stay.
     await git.run("update-ref", "--no-deref", "-d", ref, tip)
     return True
 
 
 def _delete(path: Path) -> bool:
-    """Whether there was something left to delete. A link is deleted, not followed."""
+    """Delete a path; returns whether it existed. A link is deleted, not followed."""
     if not os.path.lexists(path):
         return False
     if path.is_dir() and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""The git repository that a worktree is made of."""
+"""The git repository of a worktree."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_repository(directory: Path, env: Mapping[str, str]) -> Repository:
-    """The repository around a directory, which must be a real path. Raises `WorktreeError`."""
+    """The repository that contains a directory, which must be a real path. Raises `WorktreeError`."""
     try:
         git = await open_git(directory, env)
         top = Path(await git.line("rev-parse", "--show-toplevel"))
@@ -52,7 +52,7 @@ async def find_repository(directory: Path, env: Mapping[str, str]) -> Repository
 
 
 async def base_commit(repository: Repository) -> str:
-    """The commit a new worktree begins with: where the repository is now, on a branch or not."""
+    """The commit that a new worktree starts from: the current one, on a branch or not."""
     try:
         base = await repository.git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitError as error:
@@ -70,7 +70,7 @@ async def base_commit(repository: Repository) -> str:
 
 
 async def _is_top(git: Git, common: Path) -> bool:
-    """Whether git finds the same repository from there: `core.worktree` could name any directory."""
+    """Whether git finds the same repository from `top`: `core.worktree` could name any directory."""
     try:
         return (git.directory / await git.line("rev-parse", "--git-common-dir")).resolve() == common
     except GitError:

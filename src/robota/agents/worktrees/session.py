@@ -1,4 +1,4 @@
-"""A worktree for one session: made or found again at its start, removed at its end if nothing would be lost."""
+"""A worktree for one session: created or reused at its start, removed at its end if nothing would be lost."""
 
 import os
 from contextlib import suppress
@@ -36,7 +36,7 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def enter_worktree(request: WorktreeRequest) -> Worktree:
-    """A worktree that nobody else works in. Raises `WorktreeError`, and then nothing was changed."""
+    """A worktree that no other session uses. Raises `WorktreeError`, and then nothing was changed."""
     name = request.name or new_name(os.urandom(RANDOM_BYTES))
     check_name(name)
     if request.hooks is not None and request.hook_creates:
@@ -77,7 +77,7 @@ async def _create_by_hook(request: WorktreeRequest, hooks: LifecycleHooks, name:
     try:
         repository = await find_repository(request.cwd, request.env)
     except WorktreeError:
-        repository = None  # A hook may know another way to keep versions.
+        repository = None  # The hook may use another version control system.
     path = await create_worktree_by_hook(hooks, name, repository.top if repository else request.cwd)
     inside = path / repository.inside if repository is not None else path
     root = inside if inside.is_dir() else path
@@ -110,7 +110,7 @@ async def _open_or_create(
 async def _create(
     request: WorktreeRequest, repository: Repository, base: str, lock: WorktreeLock, path: Path
 ) -> tuple[str, ...]:
-    """Make it. One that is killed meanwhile leaves a note of that with the lock."""
+    """Create it. If the process is killed meanwhile, the lock file still says that it is unfinished."""
     try:
         lock.begin()
         notices = await create_worktree(request, repository, path, base)
@@ -121,7 +121,7 @@ async def _create(
 
 
 async def _clear_remains(repository: Repository, path: Path) -> None:
-    """Take away what a session left that was killed while it made or removed the worktree, unless it is more."""
+    """Remove what a session left behind that was killed while creating or removing the worktree, if nothing is lost."""
     if exists_at(path) and is_worktree_of(repository, path):
         state = await inspect_worktree(repository.git, path, branch_of(path.name), repository.env)
         if not state.lacks_only_files:
@@ -145,7 +145,7 @@ async def _remove_if_clean(worktree: Worktree, hooks: LifecycleHooks | None) -> 
         return f"The worktree {worktree.name} was kept: {state.words}. {_next_steps(worktree)}"
     messages = await fire_removal_hooks(hooks, worktree.path)
     if worktree.lock is not None:
-        with suppress(OSError):  # On a full disk, removing is what helps.
+        with suppress(OSError):  # On a full disk the mark cannot be written, but removing frees space.
             worktree.lock.begin()
     await remove_checkout(repository, worktree.path)
     if worktree.branch is not None:

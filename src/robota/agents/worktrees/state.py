@@ -1,4 +1,4 @@
-"""What would be lost with a worktree."""
+"""What would be lost if a worktree were removed."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,14 +9,14 @@ import msgspec
 from robota.text.visible import single_line
 from robota.workspace.git.run import Git, GitError, open_git
 
-# Files of git that say that something was begun and not ended.
+# Files in the git directory that show an operation in progress.
 UNFINISHED: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply")
 STATUS: Final = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal")
 GONE: Final = ("D ", " D")
 
 
 class WorktreeState(msgspec.Struct, frozen=True, kw_only=True):
-    """`files` are changed, gone or new and not ignored, `missing` those of them that are gone. `branch_commits` are on
+    """`files` are changed, missing, or new and not ignored, `missing` the missing ones. `branch_commits` are on
     its branch and `loose_commits` on no branch, and both nowhere else. `obstacle` says what else is in the way, or why
     nothing can be known."""
 
@@ -32,7 +32,7 @@ class WorktreeState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lacks_only_files(self) -> bool:
-        """Whether everything that is different is that files are not there."""
+        """Whether missing files are the only difference."""
         return self.files == self.missing and not (self.branch_commits or self.loose_commits or self.obstacle)
 
     @property
@@ -48,7 +48,7 @@ class WorktreeState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def inspect_worktree(main: Git, path: Path, branch: str | None, env: Mapping[str, str]) -> WorktreeState:
-    """What the worktree at `path` has that nothing else has. What cannot be known counts as something to lose."""
+    """What only the worktree at `path` has. If that cannot be determined, it counts as something to lose."""
     try:
         git = await open_git(path, env)
         top = Path(await git.line("rev-parse", "--show-toplevel"))
@@ -71,7 +71,7 @@ async def inspect_worktree(main: Git, path: Path, branch: str | None, env: Mappi
 
 
 async def commits_only_on(main: Git, branch: str | None, tips: Iterable[str]) -> int:
-    """How many commits of these tips are on no other branch, tag or remote, nor where the repository is now."""
+    """The number of commits of these tips that are in no other branch, tag or remote, nor in the current HEAD."""
     commits = list(tips)
     if not commits:
         return 0

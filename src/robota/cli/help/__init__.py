@@ -1,1 +1,1 @@
-"""What the command line tells of itself: the first page, pages by topic, completions for shells, the man page."""
+"""The help of the command line: the first page, topics, shell completion, the man page."""

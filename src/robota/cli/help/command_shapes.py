@@ -11,7 +11,7 @@ from robota.cli.help.topics import help_words
 from robota.cli.subcommands import SUBCOMMANDS
 from robota.cli.verb_parser import subcommand_parser
 
-# What a value is, by the word that stands for it in the help.
+# The kind of path that a value is, by its placeholder in the help.
 PATH_KINDS: Final = {"DIR": "directory", "FILE": "file", "PATH": "file", "FILE|JSON": "file"}
 
 

@@ -10,7 +10,7 @@ NAMES_IN_JSON: Final = {"base_url": "baseURL", "api_key": "apiKey"}
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=NAMES_IN_JSON):
-    """A profile as it stands in the settings, under its name. `apiKey` may be `$ENV:NAME`."""
+    """A profile as written in the settings, under its name. `apiKey` may be `$ENV:NAME`."""
 
     type: str
     name: str = ""

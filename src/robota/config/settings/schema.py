@@ -126,7 +126,7 @@ class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def _name_in_json(name: str) -> str:
-    """Camel case; needed by the class below, so it stands before it."""
+    """Camel case; defined here because the class below uses it."""
     first, *rest = name.split("_")
     return "$schema" if name == "json_schema" else first + "".join(word.capitalize() for word in rest)
 

@@ -21,7 +21,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def upsert_profile(path: Path, profile: Profile, *, set_current: bool) -> list[str]:
-    """Write one profile under its name, keeping all else. Returns warnings for the user.
+    """Write one profile under its name, keeping everything else. Returns warnings for the user.
 
     Fields the profile leaves out keep their old value, unless the type changes. Raises `ConfigError` and
     changes nothing if the file that is there cannot be understood or written.
