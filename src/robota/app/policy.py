@@ -19,7 +19,7 @@ from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.tools.registry import builtin_names
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
-from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
+from robota.workspace.git.git_safety import ConfiguredPrograms, GitSafety
 from robota.workspace.problems import FileProblem
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
@@ -73,7 +73,7 @@ def _workspace_policy(
         names=names,
         trusted=settings.is_trusted,
         files=kept_files(root),
-        git_place=partial(_git_place, root),
+        git_safety=partial(_git_safety, root),
         git_programs=cache(partial(_git_programs, root, env)),
         sandbox_works=sandbox_works,
     )
@@ -97,10 +97,10 @@ def _files_below(root: Path, place: str) -> tuple[str, ...] | None:
     return files_below(str(root), place)
 
 
-def _git_place(root: Path, directory: str) -> GitPlace:
-    from robota.workspace.git.repository_safety import git_place
+def _git_safety(root: Path, directory: str) -> GitSafety:
+    from robota.workspace.git.repository_safety import git_safety
 
-    return git_place(root, directory)
+    return git_safety(root, directory)
 
 
 def _unhidden_names(root: Path, start: str, below: Sequence[str]) -> tuple[str, ...]:

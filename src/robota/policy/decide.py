@@ -31,7 +31,7 @@ from robota.policy.stages import (
     only_at_the_root,
 )
 from robota.protocol.permission_mode import PermissionMode
-from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
+from robota.workspace.git.git_safety import ConfiguredPrograms, GitSafety
 
 READING: Final = frozenset({Effect.READ, Effect.TALK})
 LEAVES_SANDBOX: Final = "Running outside the sandbox needs approval every time."
@@ -41,7 +41,7 @@ OPENS_SANDBOX: Final = "Letting it {} from the sandbox, for this command only, n
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """`decide` bound to what stays the same for a session.
 
-    `names` maps every name of a tool to its id. `files`, `git_place`, `git_programs` and `run_outside` are as in
+    `names` maps every name of a tool to its id. `files`, `git_safety`, `git_programs` and `run_outside` are as in
     `PolicyContext`.
 
     `sandbox_works` is called only for commands, because it starts a probe; None means that no sandbox is wanted.
@@ -53,7 +53,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     names: Mapping[str, str]
     trusted: bool = True
     files: KeptFiles = KeptFiles()
-    git_place: Callable[[str], GitPlace] = only_at_the_root
+    git_safety: Callable[[str], GitSafety] = only_at_the_root
     git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
     sandbox_works: Callable[[], bool] | None = None
     run_outside: RunOutside = nothing_outside
@@ -81,7 +81,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
             grants=rules_granted(grants, self.names) if grants else (),
             files=self.files,
             trusted=self.trusted,
-            git_place=cache(self.git_place),
+            git_safety=cache(self.git_safety),
             git_programs=self.git_programs,
             run_outside=self.run_outside,
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,

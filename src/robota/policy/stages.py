@@ -9,14 +9,14 @@ from robota.contracts.verdict import Decision, Verdict
 from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.rule import Rule
 from robota.protocol.permission_mode import PermissionMode
-from robota.workspace.git.git_place import ConfiguredPrograms, GitPlace
+from robota.workspace.git.git_safety import ConfiguredPrograms, GitSafety
 
 T = TypeVar("T")
 
 
-def only_at_the_root(directory: str) -> GitPlace:
-    """A `git_place` that trusts only the root: other directories may be separate repositories."""
-    return GitPlace(problem=None if directory == "." else "another directory may contain a repository of its own")
+def only_at_the_root(directory: str) -> GitSafety:
+    """A `git_safety` that trusts only the root: other directories may be separate repositories."""
+    return GitSafety(problem=None if directory == "." else "another directory may contain a repository of its own")
 
 
 # The workspace file or directory, executed by a program outside the sandbox, that an absolute path is or is inside of.
@@ -32,7 +32,7 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a decision depends on, other than the call: the mode, the rules in force, paths.
 
     `grants` are the rules granted for this session. Read-only git commands are not harmless in an untrusted workspace,
-    nor where `git_place` reports a problem; `git_programs` are the programs that the user's git configuration runs.
+    nor where `git_safety` reports a problem; `git_programs` are the programs that the user's git configuration runs.
     `files` says what is hidden from the model. `sandbox_missing`: a sandbox is wanted, but none works here, so even
     read-only commands need approval.
     """
@@ -45,7 +45,7 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     grants: tuple[Rule, ...] = ()
     files: KeptFiles = KeptFiles()
     trusted: bool = True
-    git_place: Callable[[str], GitPlace] = only_at_the_root
+    git_safety: Callable[[str], GitSafety] = only_at_the_root
     git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
     run_outside: RunOutside = nothing_outside
     sandboxed: bool = False

@@ -51,7 +51,7 @@ CODE_SETTINGS: Final = frozenset(
 GIT_SETTING: Final = re.compile(r"GIT_CONFIG_(?:COUNT|KEY_\d+|VALUE_\d+)")
 # An option of an interpreter that loads a module, which it looks for in the directory it starts in.
 LOADED_BY_NAME: Final = re.compile(r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader)[=\s]+[^/\s]")
-BETWEEN_PLACES: Final = re.compile(r"[\s=:,;'\"]+")
+BETWEEN_PATHS: Final = re.compile(r"[\s=:,;'\"]+")
 
 
 class ProgramRefused(FileNotFoundError):
@@ -158,7 +158,7 @@ def chosen_program(command: str, environment: Mapping[str, str], workspace: Path
     program = find_program(words[0], environment, not_beneath=workspace) if words else None
     if program is None:
         raise ProgramRefused(command, "it was not found outside the workspace")
-    if any(_names_place_in(word, workspace) for word in words[1:] if "/" in word):
+    if any(_names_path_in(word, workspace) for word in words[1:] if "/" in word):
         raise ProgramRefused(command, "it names a file of the workspace, where commands of the agent can write")
     return [program, *words[1:]]
 
@@ -173,7 +173,7 @@ def clean_environment(environment: Mapping[str, str], workspace: Path | None) ->
     if workspace is None:
         return kept
     for name in CODE_SETTINGS.intersection(environment):
-        if _names_place_in(environment[name], workspace):
+        if _names_path_in(environment[name], workspace):
             del kept[name]
     settings = [name for name in kept if GIT_SETTING.fullmatch(name)]
     if any(str(workspace) in kept[name] for name in settings):
@@ -267,11 +267,11 @@ def _interpreter(program: str) -> str | None:
     return os.fsdecode(words[0]) if words and words[0].startswith(b"/") else None
 
 
-def _names_place_in(value: str, workspace: Path) -> bool:
+def _names_path_in(value: str, workspace: Path) -> bool:
     """Whether a value names a place in the workspace, or a relative one, which the directory it starts in decides."""
     if LOADED_BY_NAME.search(value):
         return True
-    paths = (os.path.join(workspace, word) for word in BETWEEN_PLACES.split(value) if "/" in word)  # noqa: PTH118
+    paths = (os.path.join(workspace, word) for word in BETWEEN_PATHS.split(value) if "/" in word)  # noqa: PTH118
     return any(is_writable_by_commands(os.path.normpath(path), workspace) for path in paths)
 
 

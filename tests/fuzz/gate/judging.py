@@ -19,7 +19,7 @@ from robota.policy.rules.sources import RuleSet
 from robota.policy.shell.readonly_commands import COMMANDS, GIT
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.configured_programs import configured_programs
-from robota.workspace.git.repository_safety import git_place
+from robota.workspace.git.repository_safety import git_safety
 from robota.workspace.process.environment import command_environment
 from robota.workspace.process.git_settings import with_git_settings
 from robota.workspace.shell.expansion import files_matching
@@ -70,7 +70,7 @@ class TreePolicy:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._git_place = cache(partial(git_place, tree.root))
+        self._git_safety = cache(partial(git_safety, tree.root))
         self._git_programs = cache(partial(configured_programs, tree.root, _own_environment(tree)))
         self._files = kept_files(tree.root)
         self._judges: dict[tuple[str, str], SessionPolicy] = {}
@@ -109,7 +109,7 @@ class TreePolicy:
                 names={},
                 trusted=self._tree.trusted,
                 files=self._files,
-                git_place=self._git_place,
+                git_safety=self._git_safety,
                 git_programs=self._git_programs,
             )
         return self._judges[key]

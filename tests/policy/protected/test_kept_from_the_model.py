@@ -15,7 +15,7 @@ from robota.policy.rules.rule import parse_rules
 from robota.policy.rules.sources import RuleSet
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.configured_programs import configured_programs
-from robota.workspace.git.repository_safety import git_place
+from robota.workspace.git.repository_safety import git_safety
 from robota.workspace.shell.expansion import files_matching
 from tests.policy.judging import running
 
@@ -60,7 +60,7 @@ def judge(command: str, root: Path, *, deny: str = "", allow: str = "", home: st
         resolver=PathResolver(root=root, home=root.parent, real=os.path.realpath, matching=files_matching),
         names={},
         files=kept_files(root),
-        git_place=partial(git_place, root),
+        git_safety=partial(git_safety, root),
         git_programs=lambda: configured_programs(root, {"PATH": os.environ["PATH"], "HOME": home}),
     )
     return policy.judge(running(command), PermissionMode.DEFAULT, ())

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.git.repository_safety import git_place
+from robota.workspace.git.repository_safety import git_safety
 from tests.harness.programs import needs
 
 
 def is_safe_repository(directory: Path) -> bool:
-    return git_place(directory).problem is None
+    return git_safety(directory).problem is None
 
 
 IDENTITY = ("-c", "user.name=n", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
@@ -154,29 +154,29 @@ def test_a_file_that_leads_to_another_repository_is_not_believed(elsewhere: Path
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / ".git").write_text(f"gitdir: {elsewhere}/.git\n")
-    assert "outside the workspace" in (git_place(workspace).problem or "")
+    assert "outside the workspace" in (git_safety(workspace).problem or "")
 
 
 def test_a_common_directory_outside_is_not_believed(top: Path, elsewhere: Path) -> None:
     (top / ".git" / "commondir").write_text(f"{elsewhere}/.git\n")
-    assert "commondir" in (git_place(top).problem or "")
+    assert "commondir" in (git_safety(top).problem or "")
 
 
 def test_a_worktree_that_both_sides_know_is_believed(top: Path, tmp_path: Path) -> None:
     git(top, "worktree", "add", "-q", str(tmp_path / "tree"))
-    assert git_place(tmp_path / "tree").problem is None
+    assert git_safety(tmp_path / "tree").problem is None
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / ".git").write_text((tmp_path / "tree" / ".git").read_text())
-    assert git_place(tmp_path / "copy").problem is not None
+    assert git_safety(tmp_path / "copy").problem is not None
 
 
 def test_objects_and_files_of_git_outside_are_not_believed(top: Path, elsewhere: Path) -> None:
     alternates = top / ".git" / "objects" / "info" / "alternates"
     alternates.write_text(f"{elsewhere}/.git/objects\n")
-    assert "alternates" in (git_place(top).problem or "")
+    assert "alternates" in (git_safety(top).problem or "")
     alternates.unlink()
     (top / ".git" / "refs" / "heads" / "linked").symlink_to(elsewhere / "a")
-    assert "is a link" in (git_place(top).problem or "")
+    assert "is a link" in (git_safety(top).problem or "")
 
 
 @needs("sed")  # git itself does, for submodules
@@ -186,10 +186,10 @@ def test_a_submodule_whose_files_are_elsewhere_is_not_believed(tmp_path: Path) -
     git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "library")
     (top / "other").mkdir()
     git(top / "library", "config", "core.worktree", "../../../other")
-    assert "core.worktree" in (git_place(top).problem or "")
+    assert "core.worktree" in (git_safety(top).problem or "")
 
 
 def test_hooks_of_a_project_do_not_make_looking_a_question(top: Path) -> None:
     """No hook runs when git looks, because it does not write its index then."""
     git(top, "config", "core.hooksPath", ".husky/_")
-    assert git_place(top).problem is None
+    assert git_safety(top).problem is None

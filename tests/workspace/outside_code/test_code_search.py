@@ -93,7 +93,7 @@ def found(root: Path, *argv: str, **variables: str) -> CodeFiles:
 
 
 def names(code: CodeFiles, root: Path) -> set[str]:
-    return {str(place.relative_to(root)) for place in code.places}
+    return {str(place.relative_to(root)) for place in code.protected_paths}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -215,7 +215,7 @@ def test_a_file_that_a_script_names_is_found(tmp_path: Path, command: str, files
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("")
     found = _found(tmp_path, command, files)
-    assert any(place.is_relative_to(each) for each in found.places), found
+    assert any(place.is_relative_to(each) for each in found.protected_paths), found
 
 
 @pytest.mark.parametrize(("command", "files"), NOT_KNOWN)

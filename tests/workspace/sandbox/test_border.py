@@ -22,7 +22,7 @@ def test_a_place_beneath_a_hidden_directory_can_be_shown(cell: Cell) -> None:
     tools.mkdir(parents=True)
     (tools / "program").write_text("shown")
     secret.write_text("secret")
-    home = HomeAccess(areas=(cell.home,), visible=(VisibleEntry(place=tools, source="a test"),))
+    home = HomeAccess(areas=(cell.home,), visible=(VisibleEntry(path=tools, source="a test"),))
     border = msgspec.structs.replace(cell.sandbox.border, home=home)
     cell.sandbox = make(cell.kind, border)
     done = cell.run(f"cat {tools}/program; cat {secret}; cat {cell.home}/.netrc; echo new > {tools}/new")

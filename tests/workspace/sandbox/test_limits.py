@@ -48,19 +48,19 @@ def test_decoys_in_a_directory_close_only_that_directory_and_it_is_said(strong: 
 @pytest.mark.parametrize("above", ["a/b/c/d/e/f/g", "build/deps", "vendor/lib", "node_modules/p", ".venv/src/x"])
 def test_a_nested_repository_is_found_at_any_depth_and_in_generated_directories(tmp_path: Path, above: str) -> None:
     (tmp_path / above / ".git").mkdir(parents=True)
-    assert find_closed_paths(tmp_path).places == (tmp_path / above / ".git",)
+    assert find_closed_paths(tmp_path).paths == (tmp_path / above / ".git",)
 
 
 def test_packages_in_generated_directories_keep_their_own_files_writable(tmp_path: Path) -> None:
     plant(tmp_path, "node_modules/p/AGENTS.md", "node_modules/p/.vscode/tasks.json", "build/lefthook.yml")
-    assert find_closed_paths(tmp_path).places == ()
+    assert find_closed_paths(tmp_path).paths == ()
 
 
 def test_a_bare_repository_inside_is_closed_as_a_whole(tmp_path: Path) -> None:
     for name in ("fixtures/repo.git/objects", "fixtures/repo.git/refs"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "fixtures/repo.git/HEAD").touch()
-    assert find_closed_paths(tmp_path).places == (tmp_path / "fixtures/repo.git",)
+    assert find_closed_paths(tmp_path).paths == (tmp_path / "fixtures/repo.git",)
 
 
 @pytest.mark.parametrize("limits", [SearchLimits(entries=20), SearchLimits(seconds=-1)])
@@ -68,7 +68,7 @@ def test_what_was_not_searched_is_closed(tmp_path: Path, limits: SearchLimits) -
     plant(tmp_path, *(f"big/f{number}" for number in range(30)), "big/deep/AGENTS.md")
     found = find_closed_paths(tmp_path, limits)
     protected = tmp_path / "big/deep/AGENTS.md"
-    assert found.unprotectable or any(protected.is_relative_to(place) for place in found.places)
+    assert found.unprotectable or any(protected.is_relative_to(place) for place in found.paths)
     assert found.unprotectable or found.notes
 
 
@@ -77,7 +77,7 @@ def test_a_directory_that_cannot_be_listed_is_closed(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root can list everything")
     (tmp_path / "closed").mkdir(mode=0)
-    assert find_closed_paths(tmp_path).places == (tmp_path / "closed",)
+    assert find_closed_paths(tmp_path).paths == (tmp_path / "closed",)
 
 
 @given(

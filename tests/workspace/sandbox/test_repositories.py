@@ -107,4 +107,4 @@ def test_no_git_file_makes_trouble(tmp_path_factory: pytest.TempPathFactory, con
     root = tmp_path_factory.mktemp("ws")
     (root / ".git").write_bytes(b"gitdir:" + content)
     (root / ".gitmodules").write_bytes(b"path=" + content)
-    assert all(place.is_relative_to(root) and place != root for place in find_closed_paths(root).places)
+    assert all(place.is_relative_to(root) and place != root for place in find_closed_paths(root).paths)

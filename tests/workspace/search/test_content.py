@@ -26,7 +26,7 @@ def test_cancelling_a_search_ends_ripgrep(tmp_path: Path) -> None:
         big.truncate(1 << 40)  # no disk can hold it and no search can finish it
 
     async def cancel_in_the_middle() -> None:
-        query = Query(place=tmp_path / "big", regex="never", limit=1)
+        query = Query(path=tmp_path / "big", regex="never", limit=1)
         task = asyncio.create_task(search(tmp_path, query, nothing))
         await asyncio.sleep(0)  # the first step of a search starts ripgrep
         assert children() - before
@@ -55,13 +55,13 @@ def test_stopping_early_does_not_wait_for_the_rest(tmp_path: Path) -> None:
 def test_a_line_too_long_to_hold_is_named_and_passed_over(tmp_path: Path) -> None:
     """The file with such a match is named, unless it is hidden from the model; lines around a match do not count."""
     (tmp_path / "f").write_bytes(b"x" * (3 * MAX_RECORD_BYTES) + b"\nxy\n")
-    found = asyncio.run(search(tmp_path, Query(place=tmp_path / "f", regex="x+", limit=9), nothing))
+    found = asyncio.run(search(tmp_path, Query(path=tmp_path / "f", regex="x+", limit=9), nothing))
     assert found.overlong == ("f",)
     assert [line.text for file in found.files for line in file.lines] == ["xy"]
-    kept = asyncio.run(search(tmp_path, Query(place=tmp_path, regex="x+", limit=9), lambda path: path == "f"))
+    kept = asyncio.run(search(tmp_path, Query(path=tmp_path, regex="x+", limit=9), lambda path: path == "f"))
     assert not kept.overlong and not kept.files
     (tmp_path / "f").write_bytes(b"z" * (2 * MAX_RECORD_BYTES) + b"\nxy\n")
-    around = asyncio.run(search(tmp_path, Query(place=tmp_path / "f", regex="x+", limit=9, context=1), nothing))
+    around = asyncio.run(search(tmp_path, Query(path=tmp_path / "f", regex="x+", limit=9, context=1), nothing))
     assert not around.overlong
 
 
@@ -71,7 +71,7 @@ def test_the_order_does_not_depend_on_who_is_quicker(tmp_path: Path) -> None:
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{number}.txt").write_text("needle\n" * (number % 5 + 1))
     for limit in (50, 1000):
-        query = Query(place=tmp_path, regex="needle", limit=limit)
+        query = Query(path=tmp_path, regex="needle", limit=limit)
         runs = [asyncio.run(search(tmp_path, query, nothing)) for _ in range(3)]
         assert runs[0] == runs[1] == runs[2]
         paths = [file.path.split("/") for file in runs[0].files]
@@ -82,7 +82,7 @@ def test_the_order_does_not_depend_on_who_is_quicker(tmp_path: Path) -> None:
 def test_what_an_ignore_file_hides_is_neither_shown_nor_counted(tmp_path: Path) -> None:
     for name in ("open.txt", "secret.txt"):
         (tmp_path / name).write_text("needle\n" * 5)
-    query = Query(place=tmp_path, regex="needle", limit=5)
+    query = Query(path=tmp_path, regex="needle", limit=5)
     found = asyncio.run(search(tmp_path, query, lambda path: path == "secret.txt"))
     assert [file.path for file in found.files] == ["open.txt"]
     assert not found.is_cut
@@ -124,7 +124,7 @@ def test_a_line_is_not_shown_if_its_directory_became_a_link(tmp_path: Path) -> N
         (root / "notes").symlink_to(outside)
         return False
 
-    found = asyncio.run(search(root, Query(place=root, regex="needle", limit=9), swap))
+    found = asyncio.run(search(root, Query(path=root, regex="needle", limit=9), swap))
     assert (found.files, found.matches) == ((), 0)
     assert found.unreadable == ("notes/a.txt: it changed while it was searched",)
 
@@ -133,5 +133,5 @@ def test_a_line_is_not_shown_if_its_directory_became_a_link(tmp_path: Path) -> N
 def test_lines_are_found_in_every_encoding_that_ripgrep_reads(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "f").write_bytes("first\r\nsecond needle é\r\nthird\r\n".encode(encoding))
     for regex in ("first", "needle", "third"):
-        found = asyncio.run(search(tmp_path, Query(place=tmp_path, regex=regex, limit=9, context=1), nothing))
+        found = asyncio.run(search(tmp_path, Query(path=tmp_path, regex=regex, limit=9, context=1), nothing))
         assert found.matches == 1 and not found.unreadable

@@ -82,5 +82,5 @@ def checkpoint_store(
         max_file_bytes=settings.max_file_bytes,
         keep_days=settings.keep_days,
         max_bytes=settings.max_bytes,
-        own_places=(user_directory(env),),
+        own_directories=(user_directory(env),),
     )

@@ -241,7 +241,7 @@ def _home(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Check]
         root, env, home=known_home(env), secrets=secrets, readable=settings.values.sandbox.readable
     )
     by_source: dict[str, list[str]] = {}
-    shown = [(each.source, each.place) for each in found.visible] + [(each.source, each.place) for each in found.copies]
+    shown = [(each.source, each.path) for each in found.visible] + [(each.source, each.path) for each in found.copies]
     for source, place in shown:
         by_source.setdefault(source, []).append(str(place))
     lines = [f"{', '.join(places)} ({source})" for source, places in sorted(by_source.items())]

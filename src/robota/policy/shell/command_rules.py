@@ -61,7 +61,7 @@ def problem_with_git_rule(part: CommandPart, context: PolicyContext) -> str | No
         return "it tells git which repository to use"
     if directories == (".",) and len(part.inner) > 1 and part.inner[1] in CHANGES_REPOSITORY:
         return None
-    return next((problem for each in directories if (problem := context.git_place(each).problem) is not None), None)
+    return next((problem for each in directories if (problem := context.git_safety(each).problem) is not None), None)
 
 
 def may_write(part: CommandPart, context: PolicyContext) -> bool:

@@ -86,7 +86,7 @@ ARCHIVING: Final = {
 OTHER_MACHINE: Final = re.compile(r"[^/]*:")
 GIT_DATA: Final = ".git"
 NAMES_GIT_DATA: Final = re.compile(r"(?i)(?<!\w)\.git(?![\w.-])")
-GIT_PLACES: Final = ("GIT_WORK_TREE", "GIT_DIR")
+GIT_DIRECTORY_VARIABLES: Final = ("GIT_WORK_TREE", "GIT_DIR")
 ASKS_FOR_FORCE: Final = "clean.requireforce"
 GIT_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 FORCE: Final = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
@@ -278,7 +278,7 @@ def _deleted_by_git(
 
     `git worktree remove --force` removes a directory with changes that are not committed.
     """
-    rest, directories = list(words), [".", *(each for name in GIT_PLACES for each in values.get(name, ()))]
+    rest, directories = list(words), [".", *(each for name in GIT_DIRECTORY_VARIABLES for each in values.get(name, ()))]
     needs_no_force = any(word.casefold().startswith(ASKS_FOR_FORCE) for word in words)
     while rest and rest[0].startswith("-"):
         flag = rest.pop(0)

@@ -323,7 +323,7 @@ def _problem_with_git(part: CommandPart, look: GitLook, context: PolicyContext) 
     """Why a git command that appears read-only may do more; None if it does not."""
     if not context.trusted:
         return "git obeys the configuration of its repository, and this workspace is not trusted."
-    repositories = [context.git_place(directory) for directory in part.directories]
+    repositories = [context.git_safety(directory) for directory in part.directories]
     problem = next((repository.problem for repository in repositories if repository.problem is not None), None)
     if problem is not None:
         return f"git obeys the configuration of its repository, which needs approval here: {problem}."

@@ -60,7 +60,7 @@ def _all_files(search: Search, part: CommandPart, context: PolicyContext) -> lis
 
 def _starts(search: Search, part: CommandPart, context: PolicyContext) -> list[str]:
     """Where the search starts: each path as written, resolved through links, and expanded from patterns."""
-    paths = (location for _, location in part.locations(search.places, context.resolver))
+    paths = (location for _, location in part.locations(search.paths, context.resolver))
     return list(dict.fromkeys(path for path in map(context.resolver.inside, paths) if path is not None))
 
 

@@ -73,7 +73,7 @@ def _by_protected_paths(command: OpaqueCommand, context: PolicyContext) -> Verdi
     """A rule for every command does not cover protected paths; a parsed command that names them needs approval, too."""
     if context.mode is PermissionMode.BYPASS:
         return None
-    for word in _words(command.text):
+    for word in _possible_names(command.text):
         for location in context.resolver.locations(word):
             inside = context.resolver.inside(location)
             pattern = credential_store(location) or protected_dot_pattern(inside or location.lstrip("/"))
@@ -131,12 +131,14 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
     if rule.paths is None:
         written = (word for word in WRITTEN.findall(command.text) if word not in HARMLESS_FILES)
         return rule.speaks_of_all(EDIT) and any(written)
-    locations = {location: None for word in _words(command.text) for location in context.resolver.locations(word)}
+    locations = {
+        location: None for word in _possible_names(command.text) for location in context.resolver.locations(word)
+    }
     return any(context.resolver.matches(location, rule.paths, broadly=True) for location in locations)
 
 
 @lru_cache(maxsize=4)
-def _words(text: str) -> tuple[str, ...]:
+def _possible_names(text: str) -> tuple[str, ...]:
     """Everything that could be a name: as written, without quotes, and with braces expanded."""
     unquoted = QUOTING.sub("", text)
     made = (word for match in islice(BRACES.finditer(unquoted), MAX_BRACES) for word in _from_braces(match))

@@ -76,7 +76,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     `history`: also their older versions.
     """
 
-    places: tuple[str, ...]
+    paths: tuple[str, ...]
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     without_directories: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     history: bool = False
 
     def reads(self, path: str, unhidden: tuple[str, ...]) -> bool:
-        """Whether a file below one of the places would be read; `unhidden` names are re-included by ignore files."""
+        """Whether a file below one of the paths would be read; `unhidden` names are re-included by ignore files."""
         names = path.split("/")
         is_left_out = not self.hidden and any(name.startswith(".") for name in names)
         brought_back = (*self.unhidden, *unhidden) if is_left_out else ()
@@ -224,7 +224,7 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
     patterns = tuple(command.argv[index] for index in sorted(command.globs))
     if argv[:2] == ("command", "-v") or argv[:2] == ("command", "-V"):
         return OnlyLooks(paths=patterns)
-    known_command = _known(argv)
+    known_command = _definition_of(argv)
     if known_command is None:
         return None
     definition, words = known_command
@@ -248,11 +248,11 @@ def only_looks(command: SimpleCommand, argv: Argv, no_flags: frozenset[int] = fr
 
 def is_known(argv: Argv) -> bool:
     """Whether the program is read-only with some flags but not with others."""
-    known_command = _known(argv)
+    known_command = _definition_of(argv)
     return known_command is not None and not known_command[0].needs_flag
 
 
-def _known(argv: Argv) -> tuple[ReadOnlyCommand, Argv] | None:
+def _definition_of(argv: Argv) -> tuple[ReadOnlyCommand, Argv] | None:
     """The definition of the command, and the words after its name."""
     if argv[0] != "git":
         definition = COMMANDS.get(argv[0])
@@ -321,7 +321,7 @@ def _search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, path
     if name in GREPS and {"-r", "--recursive"} & set(words.flags):
         only = tuple(_as_name(pattern) for pattern in _values(words, "--include"))
         return Search(
-            places=paths or (".",),
+            paths=paths or (".",),
             only=_narrowing(only),
             # If patterns contradict each other, the last one wins.
             without=() if only else _plainly(_values(words, "--exclude")),
@@ -332,7 +332,7 @@ def _search_of(definition: ReadOnlyCommand, argv: Argv, words: SortedWords, path
         only = tuple(_as_name(glob) for glob in globs if not glob.startswith("!"))
         without = () if only else _plainly(tuple(glob[1:] for glob in globs if glob.startswith("!")))
         return Search(
-            places=paths or (".",),
+            paths=paths or (".",),
             only=_narrowing(only),
             without=without,
             without_directories=without,
@@ -359,7 +359,7 @@ def _search_of_git(definition: ReadOnlyCommand, subcommand: str, words: SortedWo
         before, after = after, []
     is_limited = bool(after) and not any(word.startswith(":") or SIGNS_OF_GIT & set(word) for word in after)
     return Search(
-        places=tuple(after) if is_limited else (".",),
+        paths=tuple(after) if is_limited else (".",),
         tracked="--untracked" not in words.flags,
         history=not _looks_at_present(subcommand, words.flags, before),
     )

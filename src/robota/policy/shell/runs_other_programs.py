@@ -123,7 +123,7 @@ def escapes(command: SimpleCommand, argv: Argv) -> tuple[str, ...]:
         if word == "--" and name not in DASHES_END_NOTHING:
             break
         may_become_a_flag = skipped + index in command.globs and word[0] in "-*?["
-        if may_become_a_flag or _escapes(name, word) or _escapes_by_place(name, argv, index, subcommand):
+        if may_become_a_flag or _escapes(name, word) or _escapes_by_position(name, argv, index, subcommand):
             names.append(word)
     return tuple(names)
 
@@ -146,7 +146,7 @@ def _escapes(name: str, word: str) -> bool:
     return bool(flag) and any(long.startswith(flag) for long in LONG.get(name, "").split())
 
 
-def _escapes_by_place(name: str, argv: Argv, index: int, subcommand: int) -> bool:
+def _escapes_by_position(name: str, argv: Argv, index: int, subcommand: int) -> bool:
     """The meaning of git's short flags depends on the sub-command; before it, `-c` sets any option."""
     word = argv[index]
     if name == "tar":

@@ -68,7 +68,7 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
 
     files = context.files
     query = Query(
-        place=files.resolve(params.path),
+        path=files.resolve(params.path),
         regex=params.regex,
         pattern=PathPattern(params.file_pattern) if params.file_pattern else None,
         file_type=params.file_type,
@@ -76,7 +76,7 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
         hidden=params.include_hidden,
         limit=params.offset + params.max_results,
     )
-    found = await search(files.root, query, _left_out(files, query.place))
+    found = await search(files.root, query, _left_out(files, query.path))
     page = _page(found, params)
     summary = _summary(found, page, params)
     following = [_next_call(page, params)] if page.has_more else []

@@ -71,11 +71,11 @@ def apply_changes(
     _write_journal(store, git.workspace, journal)
     try:
         os.mkdir(staging, mode=0o700, dir_fd=top)
-        with _places(top, staging) as places:
-            _write_drafts(git, ordered, places.staged, details)
+        with _open_directories(top, staging) as opened:
+            _write_drafts(git, ordered, opened.staged, details)
             for number, step in enumerate(steps):
-                _do(places, number, step)
-            _check_replaced(ordered, places.staged)
+                _do(opened, number, step)
+            _check_replaced(ordered, opened.staged)
     except BaseException as error:
         _finish(store, journal, top)
         if isinstance(error, OSError):
@@ -91,14 +91,14 @@ def apply_changes(
 
 def are_as_before(top: int, changes: Sequence[CheckpointChange], details: CheckpointDetails) -> bool:
     """Whether every path is in its `before` state. `details` belong to the checkpoint with that state."""
-    with _places(top, "") as places:
-        return all(_is_as_before(places, change, details) for change in changes)
+    with _open_directories(top, "") as opened:
+        return all(_is_as_before(opened, change, details) for change in changes)
 
 
-def _is_as_before(places: "_Places", change: CheckpointChange, details: CheckpointDetails) -> bool:
+def _is_as_before(opened: "_OpenDirectories", change: CheckpointChange, details: CheckpointDetails) -> bool:
     directory, name = os.path.split(change.path)
     try:
-        parent = places.directory(directory)
+        parent = opened.directory(directory)
         content, status = _content_name(name, parent), os.lstat(name, dir_fd=parent)
     except OSError:  # nothing there, or its directory is a file or a link
         return change.before is None
@@ -131,13 +131,13 @@ def recover(store: Path, workspace: Path, open_top: OpenTop) -> None:
 def _finish(store: Path, journal: _Journal, top: int) -> None:
     """Undo what is under way, and remove what a restore needed."""
     if _is_directory(top, journal.staging):
-        with _places(top, journal.staging) as places:
+        with _open_directories(top, journal.staging) as opened:
             if journal.state == "under way":
                 for number, step in reversed(list(enumerate(journal.steps))):
-                    _undo(places, number, step)
+                    _undo(opened, number, step)
                 stay = frozenset(map(os.fsdecode, journal.directories))
                 _remove_empty_directories(top, [step for step in journal.steps if not step.old], stay)
-            _remove_files(places.staged)
+            _remove_files(opened.staged)
         os.rmdir(journal.staging, dir_fd=top)
     (store / JOURNAL_NAME).unlink(missing_ok=True)
 
@@ -222,10 +222,10 @@ def _step(change: CheckpointChange) -> _Step:
     return _Step(path=os.fsencode(change.path), new=new, old=change.before is not None)
 
 
-def _do(places: "_Places", number: int, step: _Step) -> None:
+def _do(opened: "_OpenDirectories", number: int, step: _Step) -> None:
     """Keep the existing file, then put the draft in its place, atomically where the system can."""
     directory, name = os.path.split(os.fsdecode(step.path))
-    parent, staged = places.directory(directory, create=step.new is not None), places.staged
+    parent, staged = opened.directory(directory, create=step.new is not None), opened.staged
     draft, kept = f"{number}.new", f"{number}.old"
     if step.old and (step.new is None or not _hard_link(name, parent, kept, staged)):
         os.rename(name, kept, src_dir_fd=parent, dst_dir_fd=staged)
@@ -246,11 +246,11 @@ def _replace(draft: str, kept: str, staged: int, name: str, parent: int) -> None
         os.rename(draft, kept, src_dir_fd=staged, dst_dir_fd=staged)
 
 
-def _undo(places: "_Places", number: int, step: _Step) -> None:
+def _undo(opened: "_OpenDirectories", number: int, step: _Step) -> None:
     """Put the kept version back. A version that another program has written since is newer and is left."""
     directory, name = os.path.split(os.fsdecode(step.path))
     with suppress(OSError):
-        parent, staged = places.directory(directory, create=step.old), places.staged
+        parent, staged = opened.directory(directory, create=step.old), opened.staged
         draft, kept = f"{number}.new", f"{number}.old"
         now, is_kept = _content_name(name, parent), _exists(kept, staged)
         # A step that only changes a mode has the same content before and after: if nothing was kept, it was not done.
@@ -263,7 +263,7 @@ def _undo(places: "_Places", number: int, step: _Step) -> None:
             _put(kept, staged, name, parent)
 
 
-class _Places:
+class _OpenDirectories:
     """Open directories of a workspace, reached without following links: the staging one, and one other at a time."""
 
     def __init__(self, top: int, staged: int) -> None:
@@ -288,13 +288,13 @@ class _Places:
 
 
 @contextmanager
-def _places(top: int, staging: str) -> Iterator[_Places]:
+def _open_directories(top: int, staging: str) -> Iterator[_OpenDirectories]:
     with directory_within(top, Path(staging), best_opener()) as staged:
-        places = _Places(top, staged)
+        opened = _OpenDirectories(top, staged)
         try:
-            yield places
+            yield opened
         finally:
-            places.close()
+            opened.close()
 
 
 def _hard_link(name: str, parent: int, kept: str, staged: int) -> bool:

@@ -69,9 +69,9 @@ class CheckpointStore:
         max_file_bytes: int = MAX_FILE_BYTES,
         keep_days: int = KEEP_DAYS,
         max_bytes: int = MAX_BYTES,
-        own_places: Sequence[Path] = (),
+        own_directories: Sequence[Path] = (),
     ) -> None:
-        """`own_places` are directories of Robota that may be inside the workspace and are not captured.
+        """`own_directories` are directories of Robota that may be inside the workspace and are not captured.
 
         Into a workspace that a session holds, nothing is restored once another directory has taken its place.
         """
@@ -82,7 +82,7 @@ class CheckpointStore:
         self._max_file_bytes = max_file_bytes
         self._keep_days = keep_days
         self._max_bytes = max_bytes
-        self._own_places = (directory, *own_places)
+        self._own_directories = (directory, *own_directories)
         self._absent: set[bytes] = set()
 
     def capture(self, named: Collection[str] = ()) -> Captured:
@@ -139,7 +139,7 @@ class CheckpointStore:
 
     def _kept_out(self) -> tuple[bytes, ...]:
         """Our own directories that are inside the workspace."""
-        own_paths = (Path(os.path.realpath(path)) for path in self._own_places)
+        own_paths = (Path(os.path.realpath(path)) for path in self._own_directories)
         inside = (path.relative_to(self.workspace) for path in own_paths if path.is_relative_to(self.workspace))
         return tuple(os.fsencode(path) for path in inside if path.parts)
 

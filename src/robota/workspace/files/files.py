@@ -63,7 +63,7 @@ class LinkData(msgspec.Struct, frozen=True, kw_only=True):
     stamp: Stamp
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Location(msgspec.Struct, frozen=True, kw_only=True):
     """Where a path resolved to: its real path, and the identity of the directory that held it, if there was one."""
 
     real: Path
@@ -149,7 +149,7 @@ class LocalFiles:
         self._root = self._held.path
         self._opener = open_directory
         self._tidied: set[Path] = set()
-        self._places: dict[tuple[str, bool], Place] | None = None
+        self._locations: dict[tuple[str, bool], Location] | None = None
         self._noted: dict[Path, Stamp | None] = {}
         self._read_tracker = ReadTracker()
         self._kept = IgnoreFiles(self._root, KEPT_FROM_THE_MODEL)
@@ -177,7 +177,7 @@ class LocalFiles:
         # A shallow copy without the `copy` module, whose import every session would pay for.
         held = LocalFiles.__new__(LocalFiles)
         held.__dict__.update(self.__dict__)
-        held._places = {}
+        held._locations = {}
         held._noted = {}
         return held
 
@@ -214,7 +214,7 @@ class LocalFiles:
 
     def resolve(self, path: str) -> Path:
         """The real path beneath the root that `path` resolves to, whether or not it exists."""
-        return self._place(path).real
+        return self._locate(path).real
 
     def relative(self, path: str) -> str:
         """The resolved path relative to the root, for display."""
@@ -349,38 +349,38 @@ class LocalFiles:
             raise NotADirectory(f"{path!r} is not an existing directory.")
         return real
 
-    def _file(self, path: str) -> Place:
+    def _file(self, path: str) -> Location:
         """Resolve a path that could be a file and is not hidden from the model."""
-        location = self._place(path)
+        location = self._locate(path)
         if location.real == self._root:
             raise not_regular(path, os.lstat(self._root).st_mode)
         self._check_not_ignored(path, location)
         return location
 
-    def _name(self, path: str) -> Place:
+    def _name(self, path: str) -> Location:
         """Like `_file`, but a link at the end of the path is not followed."""
-        location = self._place(path, follow=False)
+        location = self._locate(path, follow=False)
         self._check_not_ignored(path, location)
         return location
 
-    def _check_not_ignored(self, path: str, location: Place) -> None:
+    def _check_not_ignored(self, path: str, location: Location) -> None:
         as_written = Path(os.path.normpath(self._root / path))
         for each in {location.real, as_written}:
             if each.is_relative_to(self._root) and self._kept.match(each.relative_to(self._root).parts):
                 raise _ignored(path)
 
-    def _place(self, path: str, *, follow: bool = True) -> Place:
+    def _locate(self, path: str, *, follow: bool = True) -> Location:
         self._held.check()
-        location = self._places.get((path, follow)) if self._places is not None else None
+        location = self._locations.get((path, follow)) if self._locations is not None else None
         if location is None:
             real = resolve_beneath(self._root, path) if follow else resolve_name_beneath(self._root, path)
-            location = Place(real=real, directory=_identity_at(real.parent))
-            if self._places is not None:
-                self._places[path, follow] = location
+            location = Location(real=real, directory=_identity_at(real.parent))
+            if self._locations is not None:
+                self._locations[path, follow] = location
         return location
 
     @contextmanager
-    def _parent(self, location: Place, *, create: bool = False) -> Iterator[int]:
+    def _parent(self, location: Location, *, create: bool = False) -> Iterator[int]:
         """Open the directory of a place without following links; it must be the directory that was judged."""
         with self._directory(location.real.parent, create=create) as parent:
             if location.directory is not None and _identity(os.fstat(parent)) != location.directory:

@@ -152,12 +152,12 @@ def _target(files: LocalFiles, path: str) -> str | None:
 def _report(undone: Sequence[str], left: Sequence[str]) -> str:
     text = "A session was killed in the middle of a patch."
     if undone:
-        text += f" What it had changed was undone: {_named(undone)}."
+        text += f" What it had changed was undone: {_quoted_names(undone)}."
     if left:
-        text += f" Not restored, because they changed since or could not be written: {_named(left)}."
+        text += f" Not restored, because they changed since or could not be written: {_quoted_names(left)}."
     return text
 
 
-def _named(paths: Sequence[str]) -> str:
+def _quoted_names(paths: Sequence[str]) -> str:
     shown = ", ".join(repr(path) for path in sorted(paths)[:MAX_NAMES])
     return shown if len(paths) <= MAX_NAMES else f"{shown} and {len(paths) - MAX_NAMES} more"

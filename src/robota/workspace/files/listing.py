@@ -54,7 +54,7 @@ def list_directory(
             if not parent:
                 raise
             continue
-        rows = _shown(rows, from_root, patterns)
+        rows = _without_ignored(rows, from_root, patterns)
         room = limit - len(entries)
         truncated = cut or len(rows) > room
         for is_file, name in nsmallest(room, rows):
@@ -91,7 +91,7 @@ def _with_files_in(
     return [files.with_file_of(directory, each) if cut or files.name in names else each for files, each in over]
 
 
-def _shown(rows: list[Row], directory: PathParts, patterns: list[Patterns]) -> list[Row]:
+def _without_ignored(rows: list[Row], directory: PathParts, patterns: list[Patterns]) -> list[Row]:
     speaking = [each for each in patterns if each.files]
     if not speaking:
         return rows

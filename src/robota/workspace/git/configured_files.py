@@ -32,9 +32,9 @@ ORIGIN: Final = "file:"
 
 
 class ConfiguredFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """`places` are in the workspace and must be neither changed nor created. `unprotectable`: why that fails."""
+    """`paths` are in the workspace and must be neither changed nor created. `unprotectable`: why that fails."""
 
-    places: tuple[Path, ...] = ()
+    paths: tuple[Path, ...] = ()
     unprotectable: str = ""
 
 
@@ -56,7 +56,7 @@ def find_configured_files(root: Path, env: Mapping[str, str]) -> ConfiguredFiles
         listed = None
     if listed is None or top is None:
         return ConfiguredFiles(unprotectable="git could not be asked what it obeys")
-    return _protectable(tuple(dict.fromkeys(_named(listed, Path(top.removesuffix("\n")), root, env))), root)
+    return _protectable(tuple(dict.fromkeys(_named_files(listed, Path(top.removesuffix("\n")), root, env))), root)
 
 
 def _protectable(named: tuple[str, ...], root: Path) -> ConfiguredFiles:
@@ -70,21 +70,21 @@ def _protectable(named: tuple[str, ...], root: Path) -> ConfiguredFiles:
             return ConfiguredFiles(unprotectable="git takes hooks from the workspace itself")
         if real.is_relative_to(real_root):
             protectable[real] = None
-    return ConfiguredFiles(places=tuple(protectable))
+    return ConfiguredFiles(paths=tuple(protectable))
 
 
-def _named(listed: str, top: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
+def _named_files(listed: str, top: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
     """The files that hold the settings, and the files that the settings name."""
     words = listed.split("\0")
     for origin, entry in zip(words[::2], words[1::2], strict=False):
         key, _, value = entry.partition("\n")
         file = cwd / origin.removeprefix(ORIGIN) if origin.startswith(ORIGIN) else None
         if file is not None:
-            yield _plain(file)
+            yield _normalised(file)
         if key == HOOKS:
-            yield _plain(top / _without_tilde(value, env))
+            yield _normalised(top / _without_tilde(value, env))
         elif INCLUDE.fullmatch(key) and file is not None:
-            yield _plain(file.parent / _without_tilde(value, env))
+            yield _normalised(file.parent / _without_tilde(value, env))
         elif NAMES_PROGRAM.fullmatch(key):
             yield from _files_of_command(value, top, env)
 
@@ -99,7 +99,7 @@ def _files_of_command(value: str, top: Path, env: Mapping[str, str]) -> Iterator
         path = top / _without_tilde(word, env)
         is_program = number == 0 and "/" in word and set(word).isdisjoint("$`;&|<>(){}*?")
         if is_program or _is_file(path):
-            yield _plain(path)
+            yield _normalised(path)
 
 
 def _without_tilde(path: str, env: Mapping[str, str]) -> str:
@@ -113,7 +113,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _plain(path: Path) -> str:
+def _normalised(path: Path) -> str:
     """The path without `..`; links are not followed."""
     return os.path.normpath(str(path).replace("\0", ""))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import DEVNULL, TimeoutExpired
 from typing import Final
 
-from robota.workspace.git.git_place import ConfiguredPrograms
+from robota.workspace.git.git_safety import ConfiguredPrograms
 from robota.workspace.outside_program import find_program, run_outside
 from robota.workspace.process.environment import command_environment
 from robota.workspace.process.git_settings import with_git_settings

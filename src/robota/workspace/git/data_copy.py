@@ -73,16 +73,16 @@ class GitDataCopy:
         self._state: CopyState | None = None
         self._is_waiting = False
         try:
-            self._place, self._lock = new_copy_directory(user_directory)
+            self._copy_directory, self._lock = new_copy_directory(user_directory)
         except OSError as error:
-            raise NotCopied(f"there is no room for a copy ({_words(error)})") from error
+            raise NotCopied(f"there is no room for a copy ({_error_text(error)})") from error
         try:
             copied, self.mounts = self._copy()
             self._state = CopyState(directories=directories, copied=copied)
-            write_state(self._place, user_directory, self._state)
+            write_state(self._copy_directory, user_directory, self._state)
         except OSError as error:
             self.discard()
-            raise NotCopied(_words(error)) from error
+            raise NotCopied(_error_text(error)) from error
         except (ValueError, UnsafeEntry, UnreadableIndex) as error:
             self.discard()
             raise NotCopied(str(error)) from error
@@ -98,7 +98,7 @@ class GitDataCopy:
                 return () if state is None else state.take_over()
             except OSError as error:
                 self._is_waiting = True
-                return (not_written_yet(self._place, error),)
+                return (not_written_yet(self._copy_directory, error),)
 
     def discard(self) -> None:
         """Remove the copy, unless it could not be written back yet. Calling it twice is harmless."""
@@ -106,7 +106,7 @@ class GitDataCopy:
             self._state = None
             if self._lock >= 0:
                 if not self._is_waiting:
-                    remove_tree(self._place)
+                    remove_tree(self._copy_directory)
                 os.close(self._lock)
                 self._lock = -1
 
@@ -123,7 +123,7 @@ class GitDataCopy:
     def _copied(
         self, name: str, directory: Path, names: frozenset[str], *, holds_objects: bool
     ) -> tuple[CopiedDirectory, tuple[Mount, ...]]:
-        copy = self._place / name
+        copy = self._copy_directory / name
         copy.mkdir()
         hidden = self._hidden if INDEX in names else ()
         with PlainDirectory.at(directory) as real:
@@ -142,7 +142,7 @@ class GitDataCopy:
         return copied, mounts
 
 
-def _words(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 

@@ -34,11 +34,11 @@ class TreeEntry(NamedTuple):
 
 
 class PlainDirectory:
-    """An open directory. Names are relative to it, without `..`; `place` is only for messages."""
+    """An open directory. Names are relative to it, without `..`; `path` is only for messages."""
 
     def __init__(self, descriptor: int, path: str = "") -> None:
         self.descriptor = descriptor
-        self._place = path
+        self._path = path
 
     @classmethod
     def at(cls, path: Path) -> Self:
@@ -67,8 +67,8 @@ class PlainDirectory:
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=descriptor)
-            descriptor = _opened_within(descriptor, part, self._place + name)
-        return PlainDirectory(descriptor, f"{self._place}{name}/")
+            descriptor = _opened_within(descriptor, part, self._path + name)
+        return PlainDirectory(descriptor, f"{self._path}{name}/")
 
     def status(self, name: str) -> os.stat_result | None:
         """The status of an entry of this directory, not of what a link leads to; None if there is none."""
@@ -80,14 +80,14 @@ class PlainDirectory:
     def read(self, name: str, most: int) -> tuple[bytes, os.stat_result]:
         """The content of a regular file in this directory. Raises `UnsafeEntry` if it is none, or too large."""
         status = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
-        require_plain(self._place + name, status, directory=False)
+        require_plain(self._path + name, status, directory=False)
         descriptor = os.open(name, FILE_FLAGS, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "rb") as stream:
             status = os.fstat(descriptor)
-            require_plain(self._place + name, status, directory=False)
+            require_plain(self._path + name, status, directory=False)
             data = stream.read(min(status.st_size, most) + 1)
         if len(data) > most:
-            raise UnsafeEntry(f"{self._place}{name} is too large")
+            raise UnsafeEntry(f"{self._path}{name} is too large")
         return data, status
 
     def entries(self) -> list[tuple[str, os.stat_result]]:
@@ -102,11 +102,11 @@ class PlainDirectory:
     def tree(self, name: str, depth: int = 0) -> Iterator[TreeEntry]:
         """Every file and directory below a directory of this one, directories first. Raises `UnsafeEntry` at a link."""
         if depth > MAX_DEPTH:
-            raise UnsafeEntry(f"{self._place}{name} is too deep")
+            raise UnsafeEntry(f"{self._path}{name} is too deep")
         with self.directory(name) as directory:
             for entry, status in directory.entries():
-                require_plain(directory._place + entry, status)
-                yield TreeEntry(directory._place + entry, directory, status)
+                require_plain(directory._path + entry, status)
+                yield TreeEntry(directory._path + entry, directory, status)
                 if stat.S_ISDIR(status.st_mode):
                     yield from directory.tree(entry, depth + 1)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from robota.config.trust.linked_worktree import proven_repository
 from robota.workspace.files.path_status import Presence, presence_of
-from robota.workspace.git.git_place import GitPlace
+from robota.workspace.git.git_safety import GitSafety
 
 # With the settings that `process.git_settings` adds to every command, none of these makes a read-only git run anything.
 HARMLESS: Final = {
@@ -56,19 +56,19 @@ class _Problem(Exception):
     """Why a repository is not plain, as the end of a sentence about it."""
 
 
-def git_place(root: Path, directory: str = ".") -> GitPlace:
+def git_safety(root: Path, directory: str = ".") -> GitSafety:
     """The repository that git would find from a directory of the workspace upwards. Finding none is fine."""
     root = Path(os.path.realpath(root))
     start = Path(os.path.realpath(root / directory))
     if not start.is_relative_to(root):
-        return GitPlace(problem=f"{directory!r} is outside the workspace")
+        return GitSafety(problem=f"{directory!r} is outside the workspace")
     try:
         top = _top(start, root)
     except _Problem as problem:
-        return GitPlace(problem=str(problem))
+        return GitSafety(problem=str(problem))
     except (OSError, ValueError):
-        return GitPlace(problem="its files are not in the format that git writes")
-    return GitPlace(reaches_above=top is not None and not top.is_relative_to(root))
+        return GitSafety(problem="its files are not in the format that git writes")
+    return GitSafety(reaches_above=top is not None and not top.is_relative_to(root))
 
 
 def _top(start: Path, root: Path) -> Path | None:
@@ -103,7 +103,7 @@ def _is_surely_a_repository(git: Path) -> bool:
     """Whether git stops its search here; it passes over an invalid `.git` and searches further up."""
     if not git.is_dir():
         return True
-    return (git / "objects").is_dir() and (git / "refs").is_dir() and HEAD.match(_text(git / "HEAD")) is not None
+    return (git / "objects").is_dir() and (git / "refs").is_dir() and HEAD.match(_read_text(git / "HEAD")) is not None
 
 
 def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
@@ -121,7 +121,7 @@ def _require_plain(git: Path, boundaries: tuple[Path, ...], depth: int) -> None:
         raise _Problem("it has the hook post-index-change")
     for file in (common / "config", directory / "config.worktree"):
         if _is_there(file):
-            _require_harmless(_text(file), git, directory if depth else None)
+            _require_harmless(_read_text(file), git, directory if depth else None)
     # git starts another git in each submodule, which obeys the configuration there.
     for name in _possible_submodules(directory):
         within = git.parent / name / ".git"
@@ -135,7 +135,7 @@ def _directories(git: Path, boundaries: tuple[Path, ...]) -> tuple[Path, Path]:
         raise _Problem(f"{git.name} is a symbolic link")
     if not git.is_dir():
         proven = proven_repository(git.parent)
-        own = git.parent / _after_word("gitdir:", _text(git))
+        own = git.parent / _after_word("gitdir:", _read_text(git))
         if proven is not None:
             return own, proven
         if not _is_within(own, boundaries):
@@ -143,7 +143,7 @@ def _directories(git: Path, boundaries: tuple[Path, ...]) -> tuple[Path, Path]:
         git = own
     common = git
     if _is_there(git / "commondir"):
-        common = git / _text(git / "commondir").strip()
+        common = git / _read_text(git / "commondir").strip()
         if not _is_within(common, boundaries):
             raise _Problem("its commondir file points to a repository outside the workspace")
     return git, common
@@ -158,7 +158,7 @@ def _require_no_alternates(common: Path, boundaries: tuple[Path, ...]) -> None:
     file = common / "objects" / "info" / "alternates"
     if not _is_there(file):
         return
-    if not all(_is_within(common / "objects" / line, boundaries) for line in _text(file).splitlines() if line):
+    if not all(_is_within(common / "objects" / line, boundaries) for line in _read_text(file).splitlines() if line):
         raise _Problem("it also uses objects outside the workspace (objects/info/alternates)")
 
 
@@ -186,7 +186,7 @@ def _is_looked_at_elsewhere(parts: tuple[str, ...]) -> bool:
 def _possible_submodules(directory: Path) -> Iterator[str]:
     """Every name in the index that could be a submodule; false positives are harmless."""
     for file in (directory / "index", *directory.glob("sharedindex.*")):
-        index = _data(file, MAX_INDEX_BYTES) if _is_there(file) else b""
+        index = _read_small_file(file, MAX_INDEX_BYTES) if _is_there(file) else b""
         version = int.from_bytes(index[4:8], "big")
         for match in MODE_OF_SUBMODULE.finditer(index, 36):
             if version not in FULL_NAMES:
@@ -228,16 +228,16 @@ def _settings(config: str) -> Iterator[tuple[str, str]]:
         yield f"{section}.{setting[1].lower()}", setting[2] or ""
 
 
-def _text(file: Path) -> str:
-    return _data(file, MAX_BYTES).decode("utf-8-sig")
+def _read_text(file: Path) -> str:
+    return _read_small_file(file, MAX_BYTES).decode("utf-8-sig")
 
 
-def _data(file: Path, most: int) -> bytes:
+def _read_small_file(file: Path, max_bytes: int) -> bytes:
     """The content of a small regular file; anything else raises, and so never counts as harmless."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ValueError("not a plain file")
-        data = stream.read(most + 1)
-    if len(data) > most:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
         raise ValueError("too long")
     return data

@@ -96,7 +96,7 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
     index_before: Path | None = None
 
     @property
-    def place(self) -> str:
+    def parent_path(self) -> str:
         """The directory of the file."""
         return self.name.rpartition("/")[0]
 
@@ -267,7 +267,7 @@ def _apply(changes: Sequence[_Change]) -> None:
                 _remove(change.real, change.name)
         for change in removed:
             if change.name.count("/") >= NESTED:
-                parent, _, name = change.place.rpartition("/")
+                parent, _, name = change.parent_path.rpartition("/")
                 with change.real.directory(parent) as directory:
                     _remove_empty(directory, name)
         with ExitStack() as locks:
@@ -296,7 +296,7 @@ def _lock(change: _Change, locks: ExitStack) -> None:
     if change.name.startswith(f"{LOGS}/"):
         return
     deadline = time.monotonic() + MAX_LOCK_WAIT_S
-    with change.real.directory(change.place, make=True) as directory:
+    with change.real.directory(change.parent_path, make=True) as directory:
         while True:
             try:
                 os.close(os.open(f"{change.base}.lock", NEW_FILE, 0o666, dir_fd=directory.descriptor))
@@ -315,7 +315,7 @@ def _remove(real: PlainDirectory, path: str) -> None:
 
 
 def _put_in_place(change: _Change, draft: str) -> None:
-    with change.real.directory(change.place, make=True) as directory:
+    with change.real.directory(change.parent_path, make=True) as directory:
         status = directory.status(change.base)
         if status is not None and stat.S_ISDIR(status.st_mode):
             _remove_empty(directory, change.base)
@@ -324,7 +324,7 @@ def _put_in_place(change: _Change, draft: str) -> None:
 
 def _require_unchanged(change: _Change) -> None:
     try:
-        with change.real.directory(change.place) as directory:
+        with change.real.directory(change.parent_path) as directory:
             status = directory.status(change.base)
     except (FileNotFoundError, UnsafeEntry):  # a branch `topic` may give way to `topic/new`; writing follows no link
         status = None
@@ -343,7 +343,7 @@ def _is_equivalent(change: _Change, status: os.stat_result | None) -> bool:
     if status is None or change.data is None:
         return status is None and change.data is None
     try:
-        with change.real.directory(change.place) as directory:
+        with change.real.directory(change.parent_path) as directory:
             now, _ = directory.read(change.base, MAX_BYTES)
         if now == change.data or change.index_before is None:
             return now == change.data

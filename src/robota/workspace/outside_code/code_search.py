@@ -18,8 +18,8 @@ from robota.workspace.outside_code.command_words import (
     MODULE_FLAG,
     TEXT_FLAG,
     package_words,
-    program_place,
-    script_place,
+    program_index,
+    script_index,
     shell_commands,
     words_after,
 )
@@ -102,7 +102,7 @@ class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
     starts_python_modules: bool = False
 
     @property
-    def places(self) -> tuple[Path, ...]:
+    def protected_paths(self) -> tuple[Path, ...]:
         """The paths that must neither change nor appear."""
         return (*self.files, *self.trees, *self.missing)
 
@@ -169,12 +169,12 @@ class _Search:
 
     def at_words(self, words: Sequence[str], bases: tuple[str, ...], depth: int, *, in_script: bool = False) -> None:
         """One simple command: its program, its arguments, and what the program takes from where it starts."""
-        index = program_place(words)
+        index = program_index(words)
         name = words[index].rpartition("/")[2] if index < len(words) else ""
         entered = [base for each in words_after(words, ENTERING) for base in self._directories(each, bases)]
         bases = tuple(dict.fromkeys((*bases, *entered)))
         is_python = PYTHON.fullmatch(name) is not None
-        script = script_place(words, index) if is_python or name in INTERPRETERS else None
+        script = script_index(words, index) if is_python or name in INTERPRETERS else None
         if is_python:
             self._at_python(words[index + 1 :], bases)
         for flag, text in pairwise(words[index:]) if name in INTERPRETERS else ():
@@ -246,7 +246,7 @@ class _Search:
             if GLOB.search(name):
                 self._at_pattern(name, bases)
             for base in bases:
-                self._at_place(_joined(base, name), bases, is_run=is_run, in_script=in_script)
+                self._at_path(_joined(base, name), bases, is_run=is_run, in_script=in_script)
         if is_run and "/" in word.partition("$")[0] and "$" in word:
             # One of the files of a directory, but which one is not known before it runs.
             self._trees.update(dict.fromkeys(self._directories(word.partition("$")[0].rpartition("/")[0], bases)))
@@ -254,7 +254,7 @@ class _Search:
         if is_run and is_path and "$" not in word and not HAS_MORE_COMMANDS.search(word):
             self._note_missing(word, bases)
 
-    def _at_place(self, path: str, bases: tuple[str, ...], *, is_run: bool, in_script: bool) -> None:
+    def _at_path(self, path: str, bases: tuple[str, ...], *, is_run: bool, in_script: bool) -> None:
         if not self._is_inside(path) or not _is_file(path):
             return
         is_program, suffix = os.access(path, os.X_OK), Path(path).suffix

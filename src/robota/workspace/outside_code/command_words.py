@@ -62,7 +62,7 @@ def _split(tokens: list[str]) -> Iterator[list[str]]:
         yield command
 
 
-def program_place(words: Sequence[str]) -> int:
+def program_index(words: Sequence[str]) -> int:
     """The index of the program, after assignments and programs that only start another."""
     for number, word in enumerate(words):
         name = word.rpartition("/")[2]
@@ -75,7 +75,7 @@ def _is_option(word: str) -> bool:
     return word.startswith("-") or NUMBER.fullmatch(word) is not None
 
 
-def script_place(words: Sequence[str], program: int) -> int | None:
+def script_index(words: Sequence[str], program: int) -> int | None:
     """The index of the script that an interpreter runs: the first word after its options, if these are not the code."""
     for number in range(program + 1, len(words)):
         is_operand = not words[number].startswith("-") and words[number - 1] not in TAKING_A_VALUE

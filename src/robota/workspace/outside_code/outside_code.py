@@ -72,7 +72,7 @@ class OutsideCode:
         self._attended = attended
         self._saves_new = saves_new
         self._programs: list[NamedProgram] = []
-        self._own_place = str((same_place_in_main(root) or root).resolve())
+        self._own_directory = str((same_place_in_main(root) or root).resolve())
         self._kept: dict[str, Mapping[str, str]] = {}  # agreements that could not be saved
         self._protected: tuple[Path, ...] | None = None
 
@@ -83,7 +83,7 @@ class OutsideCode:
     def protected(self) -> tuple[Path, ...]:
         """The places that must neither change nor appear, as found when they are first needed."""
         if self._protected is None:
-            paths = (path for program in self._programs for path in find_code(program, self.root).places)
+            paths = (path for program in self._programs for path in find_code(program, self.root).protected_paths)
             self._protected = tuple(dict.fromkeys(paths))
         return self._protected
 
@@ -199,8 +199,8 @@ class OutsideCode:
     def _key(self, program: NamedProgram) -> str:
         """The key in the lock file: for people who read it, and a hash that identifies the command."""
         relative = [word.replace(str(self.root), ".") for word in program.argv]
-        identity = msgspec.json.encode([self._own_place, program.label, relative])
-        return f"{program.label} in {self._own_place} as {hashlib.sha256(identity).hexdigest()}"
+        identity = msgspec.json.encode([self._own_directory, program.label, relative])
+        return f"{program.label} in {self._own_directory} as {hashlib.sha256(identity).hexdigest()}"
 
     def _variables(self, code: CodeFiles) -> dict[str, str]:
         # Compiled files next to the sources could be planted: Python trusts them if they name the time of the source.

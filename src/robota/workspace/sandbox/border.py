@@ -92,19 +92,19 @@ def build_border(
     """
     root = held_root.path
     submodules, obeyed, closed = find_submodules(root), find_configured_files(root, os.environ), find_closed_paths(root)
-    start_up = _start_up_places(root, home)
+    start_up = _start_up_files(root, home)
     names = tuple(root / name for name in KEPT_FREE_NAMES if name != OWN_DIRECTORY)
-    linked = hard_link_problem((*names, *obeyed.places, *closed.places))
+    linked = hard_link_problem((*names, *obeyed.paths, *closed.paths))
     return Border(
         held_root=held_root,
         temporary=temporary,
         protected_names=(
             *(root / name for name in KEPT_FREE_NAMES),
-            *obeyed.places,
+            *obeyed.paths,
             *protected,
             *start_up,
         ),
-        closed_paths=closed.places,
+        closed_paths=closed.paths,
         notes=closed.notes,
         home=find_home_access(root, os.environ, home=home, secrets=tuple(secrets), readable=readable),
         socket_directories=tuple(
@@ -120,13 +120,13 @@ def searched_again(border: Border) -> Border:
     closed = find_closed_paths(border.root)
     return msgspec.structs.replace(
         border,
-        closed_paths=closed.places,
+        closed_paths=closed.paths,
         notes=closed.notes,
         unprotectable=border.unprotectable or closed.unprotectable,
     )
 
 
-def _start_up_places(root: Path, home: Path | None) -> tuple[Path, ...]:
+def _start_up_files(root: Path, home: Path | None) -> tuple[Path, ...]:
     """What programs run when the user logs in, if the home is in the workspace."""
     if home is None:
         return ()

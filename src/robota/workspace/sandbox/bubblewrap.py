@@ -88,7 +88,7 @@ def wrap_in_bubblewrap(
         hidden = [path for path in (*border.home.hidden, *outside) if border.root not in path.parents]
         words = bubblewrap_arguments(executable, border, home, workspace, hidden, cwd, seccomp_descriptor)
         covered = [mount.target for mount in on_top]
-        checks = tuple(check for check in workspace.checks if not _innermost(check.place, covered))
+        checks = tuple(check for check in workspace.checks if not _innermost(check.path, covered))
         script = _start_script(checks, command, resources)
         kept = resources.pop_all()
     return WrappedCommand(
@@ -120,7 +120,7 @@ def is_visible(path: str, border: Border) -> bool:
     """Whether commands see what is at this place outside, if it exists; /tmp is a different directory inside."""
     home = border.home
     covered = (Path("/tmp"), *border.socket_directories, *home.areas, *home.hidden, *border.kept_from_model)
-    shown = (border.root, *border.writable, *(entry.place for entry in home.visible))
+    shown = (border.root, *border.writable, *(entry.path for entry in home.visible))
     hidden_by = _innermost(path, covered)
     return not hidden_by or _innermost(path, shown) > hidden_by
 
@@ -174,10 +174,10 @@ def _home_mounts(home: HomeAccess, resources: ExitStack) -> HomeMounts:
     words = [word for area in home.areas for word in ("--tmpfs", str(area))]
     if home.cache is not None:
         words += ["--tmpfs", str(home.cache)]
-    words += [word for entry in home.visible for word in ("--ro-bind-try", str(entry.place), str(entry.place))]
-    words += [word for link in home.links for word in ("--symlink", link.target, str(link.place))]
+    words += [word for entry in home.visible for word in ("--ro-bind-try", str(entry.path), str(entry.path))]
+    words += [word for link in home.links for word in ("--symlink", link.target, str(link.path))]
     for copy, descriptor in zip(home.copies, descriptors, strict=True):
-        words += ["--file", str(descriptor), str(copy.place)]
+        words += ["--file", str(descriptor), str(copy.path)]
     return HomeMounts(words=tuple(words), descriptors=descriptors)
 
 
@@ -222,11 +222,11 @@ def _covering(executable: str, border: Border, workspace: WorkspaceMounts, hidde
     words, empty = list[str](), list[str]()
     for mount in workspace.planned:
         if mount.shows_original:
-            words += ("--bind" if mount.is_pin else "--ro-bind", mount.place, mount.place)
+            words += ("--bind" if mount.is_pin else "--ro-bind", mount.path, mount.path)
         elif mount.is_directory:
-            empty.append(mount.place)
+            empty.append(mount.path)
         else:
-            words += ("--ro-bind", "/dev/null", mount.place)
+            words += ("--ro-bind", "/dev/null", mount.path)
     for path in hidden:
         mode = mode_of(path)
         if stat.S_ISDIR(mode):
@@ -276,8 +276,8 @@ def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resource
     """
     script = os.memfd_create("start", os.MFD_CLOEXEC)
     resources.callback(os.close, script)
-    listed = "*".join(shlex.quote(f" {check.place.translate(ESCAPED_IN_LIST)} r") + "[ow]" for check in checks)
-    meant = " && ".join(f"{shlex.quote(check.place)} -ef /proc/self/fd/{check.descriptor}" for check in checks)
+    listed = "*".join(shlex.quote(f" {check.path.translate(ESCAPED_IN_LIST)} r") + "[ow]" for check in checks)
+    meant = " && ".join(f"{shlex.quote(check.path)} -ef /proc/self/fd/{check.descriptor}" for check in checks)
     closed = " ".join(f"{descriptor}<&-" for descriptor in (script, *(check.descriptor for check in checks)))
     lines = (
         READ_MOUNTS,

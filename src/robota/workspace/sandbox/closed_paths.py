@@ -49,7 +49,7 @@ class ClosedPaths(msgspec.Struct, frozen=True, kw_only=True):
     `unprotectable` says why that is not enough, so that the whole workspace must not change.
     """
 
-    places: tuple[Path, ...] = ()
+    paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     unprotectable: str = ""
 
@@ -63,15 +63,15 @@ def find_closed_paths(root: Path, limits: SearchLimits | None = None) -> ClosedP
         return ClosedPaths(unprotectable=search.limit)
     notes: list[str] = []
     if search.unsearched:
-        notes.append(f"{search.limit}, so {_named(search.unsearched, root)} read-only for commands")
+        notes.append(f"{search.limit}, so {_names_and_verb(search.unsearched, root)} read-only for commands")
     paths = {*search.found, *search.unsearched}
     fitted = fit_into(paths, root, limits.mounts)
     if root in fitted:
         return ClosedPaths(unprotectable=f"there are more than {limits.mounts} places to protect in it")
     if joined := fitted - paths:
         reason = f"there are more than {limits.mounts} places to protect in the workspace"
-        notes.append(f"{reason}, so {_named(joined, root)} read-only for commands")
-    return ClosedPaths(places=tuple(sorted(fitted)), notes=tuple(notes))
+        notes.append(f"{reason}, so {_names_and_verb(joined, root)} read-only for commands")
+    return ClosedPaths(paths=tuple(sorted(fitted)), notes=tuple(notes))
 
 
 def fit_into(paths: Collection[Path], root: Path, max_mounts: int) -> set[Path]:
@@ -101,7 +101,7 @@ def _outermost(paths: Collection[Path]) -> set[Path]:
     return {path for path in distinct if distinct.isdisjoint(path.parents)}
 
 
-def _named(paths: Collection[Path], root: Path) -> str:
+def _names_and_verb(paths: Collection[Path], root: Path) -> str:
     shown = ", ".join(repr(str(path.relative_to(root))) for path in sorted(paths)[:MAX_NAMED])
     if len(paths) == 1:
         return f"{shown} is"

@@ -152,7 +152,7 @@ class SessionSandbox:
         joins = access.session_network and not access.hosts
         self._search_again_if_moved()
         backend = self._joined_backend() if joins else self.backend
-        if backend.kind == "bubblewrap" and (kept := self._kept_places()):
+        if backend.kind == "bubblewrap" and (kept := self._kept_paths()):
             border = msgspec.structs.replace(backend.border, kept_from_model=kept)
             backend = msgspec.structs.replace(backend, border=border)
         if (self._allowed_hosts or access.hosts) and not self._network and backend.kind == "bubblewrap":
@@ -219,7 +219,7 @@ class SessionSandbox:
         if renewed.limitations != border.limitations:
             self._on_detected(self._backend.kind, renewed.limitations)
 
-    def _kept_places(self) -> tuple[Path, ...]:
+    def _kept_paths(self) -> tuple[Path, ...]:
         """The paths to hide, found again if one was moved; with many of them, whole directories."""
         from robota.workspace.files.path_status import may_be_present
 

@@ -46,7 +46,7 @@ class PlannedMount(msgspec.Struct, frozen=True, kw_only=True):
     """A mount at a place, and a descriptor of what is there; a placeholder, which is empty, is not held."""
 
     kind: MountKind
-    place: str
+    path: str
     descriptor: int | None
     is_directory: bool
 
@@ -64,7 +64,7 @@ class PlannedMount(msgspec.Struct, frozen=True, kw_only=True):
 class MountCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What a command must find at a place, held by descriptor."""
 
-    place: str
+    path: str
     descriptor: int
 
 
@@ -107,9 +107,9 @@ def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: Exi
         # Nothing in a read-only workspace needs a pin, which would be writable.
         planned += [mount for mount in plan.mounts if not (is_read_only and top == border.root and mount.is_pin)]
     checks = (
-        *(MountCheck(place=str(top), descriptor=descriptor) for top, descriptor in tops.items()),
+        *(MountCheck(path=str(top), descriptor=descriptor) for top, descriptor in tops.items()),
         *(
-            MountCheck(place=mount.place, descriptor=mount.descriptor)
+            MountCheck(path=mount.path, descriptor=mount.descriptor)
             for mount in planned
             if mount.shows_original and mount.descriptor is not None
         ),
@@ -191,7 +191,7 @@ class _MountPlan:
 
     def _opened(self, path: str, kind: MountKind, above: int) -> PlannedMount | None:
         if kind is MountKind.EMPTY:
-            self._mounts[path] = PlannedMount(kind=kind, place=path, descriptor=None, is_directory=True)
+            self._mounts[path] = PlannedMount(kind=kind, path=path, descriptor=None, is_directory=True)
             return self._mounts[path]
         try:
             descriptor = os.open(path.rpartition("/")[2], LOOKING, dir_fd=above)
@@ -204,7 +204,7 @@ class _MountPlan:
         if stat.S_ISLNK(mode) or (kind is MountKind.PIN and not stat.S_ISDIR(mode)):
             os.close(descriptor)  # nothing can be mounted on a link, and a pin on a file would protect nothing
             return None
-        mount = PlannedMount(kind=kind, place=path, descriptor=descriptor, is_directory=stat.S_ISDIR(mode))
+        mount = PlannedMount(kind=kind, path=path, descriptor=descriptor, is_directory=stat.S_ISDIR(mode))
         self._mounts[path] = mount
         return mount
 

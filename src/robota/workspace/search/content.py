@@ -30,9 +30,9 @@ class SearchFailed(FileProblem):
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """`place` is a resolved path below the root: a directory, or one file. `pattern` is relative to it."""
+    """`path` is a resolved path below the root: a directory, or one file. `pattern` is relative to it."""
 
-    place: Path
+    path: Path
     regex: str
     limit: int
     context: int = 0
@@ -72,7 +72,7 @@ class ContentSearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
 async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) -> ContentSearchResult:
     """Search below `root`. Symbolic links are not followed; paths that match `is_ignored` are never shown."""
-    check_place(root, query.place, is_ignored)
+    check_searchable(root, query.path, is_ignored)
     if "\0" in query.regex or "\n" in query.regex:
         raise SearchFailed("A search goes line by line, so the regex cannot hold a line break or a NUL byte.")
     collected = await _collect(root, query, is_ignored, in_order=False)
@@ -81,7 +81,7 @@ async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) ->
     return collected
 
 
-def check_place(root: Path, path: Path, is_ignored: Callable[[str], bool]) -> None:
+def check_searchable(root: Path, path: Path, is_ignored: Callable[[str], bool]) -> None:
     """Raise unless the place is a directory or a regular file; reading a pipe would block."""
     shown = str(path.relative_to(root))
     if path != root and is_ignored(shown):
@@ -146,7 +146,7 @@ def _arguments(root: Path, query: Query, *, in_order: bool) -> list[str]:
         options.append(f"--type={query.file_type}")
     elif query.pattern is not None:
         options += name_options(query.pattern)
-    return [*options, f"--regexp={query.regex}", "--", argument(root, query.place)]
+    return [*options, f"--regexp={query.regex}", "--", argument(root, query.path)]
 
 
 def _why_failed(query: Query, end: RipgrepEnd) -> str:
@@ -231,7 +231,7 @@ class _Collector:
     def __init__(self, root: Path, query: Query, is_ignored: Callable[[str], bool]) -> None:
         self._query = query
         self._is_ignored = is_ignored
-        self._base = f"{argument(root, query.place)}/"
+        self._base = f"{argument(root, query.path)}/"
         self._lines: dict[str, list[FoundLine]] = {}
         self._wanted: dict[str, bool] = {}
         self._confined = ConfinedLines(root)

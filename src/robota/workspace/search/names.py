@@ -9,7 +9,14 @@ from typing import Final
 
 import msgspec
 
-from robota.workspace.search.content import SearchFailed, argument, check_place, name_options, tidy, visibility_options
+from robota.workspace.search.content import (
+    SearchFailed,
+    argument,
+    check_searchable,
+    name_options,
+    tidy,
+    visibility_options,
+)
 from robota.workspace.search.pattern import PathPattern
 from robota.workspace.search.ripgrep import run_ripgrep
 
@@ -34,7 +41,7 @@ async def find_names(
     max_files: int = MAX_INSPECTED,
 ) -> FoundNames:
     """The files in the directory `directory`, a resolved path below `root`, that match the pattern."""
-    check_place(root, directory, is_ignored)
+    check_searchable(root, directory, is_ignored)
     base = f"{argument(root, directory)}/"
     matching: list[str] = []
     looked_at = 0

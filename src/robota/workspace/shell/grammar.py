@@ -55,7 +55,7 @@ def commands_within(command: str) -> tuple[Argv, ...]:
     while waiting and len(commands) < MAX_WITHIN:
         node = waiting.pop()
         if node.type == "command":
-            words = (_text(child) for child in node.children if child.type in WORDS | {"command_name"})
+            words = (_node_text(child) for child in node.children if child.type in WORDS | {"command_name"})
             commands.append(tuple(word.translate(QUOTING) for word in words))
         waiting.extend(reversed(node.children))
     return tuple(commands)
@@ -71,7 +71,7 @@ def quotes_around(command: str, start: int, end: int) -> str | None:
     quotes = None if node is None or root.has_error else QUOTES_OF.get(node.type)
     above = node
     while quotes is not None and above is not None:
-        if above.type in READ_TWICE or (above.type == "command_substitution" and _text(above).startswith("`")):
+        if above.type in READ_TWICE or (above.type == "command_substitution" and _node_text(above).startswith("`")):
             return None
         above = above.parent
     return quotes
@@ -102,7 +102,7 @@ def _skeleton(parts: list[Node]) -> Skeleton:
     for part in parts:
         redirect = _redirect(part) if part.type == "file_redirect" else None
         if part.type in WORDS and _is_plain_text(part):
-            words.append(_text(part))
+            words.append(_node_text(part))
         elif redirect is not None:
             redirects.append(redirect)
         elif part.type != "file_redirect" or not _is_duplicate(part):
@@ -128,7 +128,7 @@ def _redirect(node: Node) -> tuple[str, str] | None:
         or not _is_plain_text(pieces[1])
     ):
         return None
-    return pieces[0].type, _text(pieces[1])
+    return pieces[0].type, _node_text(pieces[1])
 
 
 def _is_duplicate(node: Node) -> bool:
@@ -142,5 +142,5 @@ def _is_plain_text(word: Node) -> bool:
     return all(child.type in INSIDE_WORDS and _is_plain_text(child) for child in word.children)
 
 
-def _text(node: Node) -> str:
+def _node_text(node: Node) -> str:
     return (node.text or b"").decode("ascii")

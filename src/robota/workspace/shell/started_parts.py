@@ -26,7 +26,7 @@ def started_parts(command: str, started: int) -> StartedParts | None:
     if not isinstance(script, Plain) or not 0 < started <= len(script.commands):
         return None
     texts = [part.text for part in script.commands]
-    starts = _places(command, texts)
+    starts = _start_indices(command, texts)
     if starts is None:
         return None
     between = [
@@ -43,7 +43,7 @@ def started_parts(command: str, started: int) -> StartedParts | None:
     )
 
 
-def _places(command: str, texts: Sequence[str]) -> list[int] | None:
+def _start_indices(command: str, texts: Sequence[str]) -> list[int] | None:
     """The position of each part in the command."""
     indices, index = [], 0
     for text in texts:

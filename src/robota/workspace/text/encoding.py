@@ -65,7 +65,7 @@ def decode(data: bytes) -> Text:
         if data.startswith(mark):
             content = _strictly(data[len(mark) :], encoding)
             if content is not None:
-                return _text(data, content, TextForm(encoding=encoding, mark=mark))
+                return _decoded_text(data, content, TextForm(encoding=encoding, mark=mark))
     if b"\0" in data:
         raise BinaryContent("The file is binary, so its content cannot be shown or edited as text.")
     if b"\r" in data and data.isascii():
@@ -73,7 +73,7 @@ def decode(data: bytes) -> Text:
     content = _strictly(data, "utf-8")
     if content is not None and b"\r" not in data:  # so the text needs no search for them
         return Text(plain=content, form=TextForm(newline=_newline_in(content)), data=data, decoded=content)
-    return _text(data, content, TextForm()) if content is not None else _decode_without_mark(data)
+    return _decoded_text(data, content, TextForm()) if content is not None else _decode_without_mark(data)
 
 
 def encode(content: str, form: TextForm) -> bytes:
@@ -99,16 +99,16 @@ def _decode_without_mark(data: bytes) -> Text:
     valid = len(data.decode("utf-8", "ignore"))
     stray = len(content) - valid
     if valid - len(data.decode("ascii", "ignore")) >= stray:
-        return _text(data, content, TextForm(errors=BYTE_TRANSPARENT))
+        return _decoded_text(data, content, TextForm(errors=BYTE_TRANSPARENT))
     western = _strictly(data, "cp1252")
     if western is not None:
-        return _text(data, western, TextForm(encoding="cp1252"))
-    return _text(data, data.decode("latin-1"), TextForm(encoding="latin-1"))
+        return _decoded_text(data, western, TextForm(encoding="cp1252"))
+    return _decoded_text(data, data.decode("latin-1"), TextForm(encoding="latin-1"))
 
 
 def plain_newlines(text: str) -> str:
     """The text with `\\n` for every line ending."""
-    return _plain(text)[0]
+    return _with_plain_newlines(text)[0]
 
 
 def lines_of(text: str) -> list[str]:
@@ -123,12 +123,12 @@ def _ascii_with_returns(data: bytes) -> Text:
     return Text(plain=plain, form=TextForm(newline=newline), data=data)
 
 
-def _text(data: bytes, content: str, form: TextForm) -> Text:
-    plain, newline = _plain(content)
+def _decoded_text(data: bytes, content: str, form: TextForm) -> Text:
+    plain, newline = _with_plain_newlines(content)
     return Text(plain=plain, form=msgspec.structs.replace(form, newline=newline), data=data, decoded=content)
 
 
-def _plain(text: str) -> tuple[str, str | None]:
+def _with_plain_newlines(text: str) -> tuple[str, str | None]:
     """The text with plain newlines, and the ending of all its lines, None if they differ."""
     if "\r" not in text:
         return text, _newline_in(text)

@@ -11,7 +11,7 @@ class LineIndex:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._line = self._place = 0
+        self._line = self._offset = 0
 
     @property
     def line_count(self) -> int:
@@ -20,22 +20,22 @@ class LineIndex:
 
     def line_at(self, position: int) -> int:
         """The line of a position: the number of newlines before it."""
-        if position >= self._place:
-            self._line += self._text.count("\n", self._place, position)
+        if position >= self._offset:
+            self._line += self._text.count("\n", self._offset, position)
         else:
-            self._line -= self._text.count("\n", position, self._place)
-        self._place = position
+            self._line -= self._text.count("\n", position, self._offset)
+        self._offset = position
         return self._line
 
     def start_of(self, line: int) -> int:
         """The start of a line. The line after the last starts after the final newline, even if that is missing."""
         if line < self._line:
-            self._place = self._start_above(line)
-            self._line = line if self._place else 0
-        offset = self._start_from(self._text.rfind("\n", 0, self._place) + 1, line - self._line)
+            self._offset = self._start_above(line)
+            self._line = line if self._offset else 0
+        offset = self._start_from(self._text.rfind("\n", 0, self._offset) + 1, line - self._line)
         if offset > len(self._text):
             return offset
-        self._line, self._place = line, offset
+        self._line, self._offset = line, offset
         return offset
 
     def lines(self, first: int, end: int) -> list[str]:
@@ -66,7 +66,7 @@ class LineIndex:
         """The start of a line not far above the last requested one; 0 if it is far."""
         if self._line - line > NEAR:
             return 0
-        offset = self._text.rfind("\n", 0, self._place) + 1
+        offset = self._text.rfind("\n", 0, self._offset) + 1
         for _ in range(self._line - line):
             offset = self._text.rfind("\n", 0, offset - 1) + 1
         return offset

@@ -108,7 +108,7 @@ class SourceText:
         """The file with some spans of `text` replaced. They may come in any order but must not overlap."""
         data, pieces = memoryview(self.file.data), list[bytes | memoryview]()
         offset = raw_offset = 0
-        byte_place = written = len(self.form.mark)
+        byte_offset = written = len(self.form.mark)
         for span in sorted(spans, key=lambda span: (span.start, span.end)):
             if not offset <= span.start <= span.end <= len(self.text):
                 raise ValueError(f"{span} overlaps another edit or lies outside the text")
@@ -116,10 +116,10 @@ class SourceText:
             start = self._raw_position(lean.start, offset, raw_offset)
             end = self._raw_position(lean.end, lean.start, start)
             new = encode_part(self._in_raw_form(lean, start, end), self.form)
-            first_byte = byte_place + self._byte_count(raw_offset, start)
-            offset, raw_offset, byte_place = lean.end, end, first_byte + self._byte_count(start, end)
+            first_byte = byte_offset + self._byte_count(raw_offset, start)
+            offset, raw_offset, byte_offset = lean.end, end, first_byte + self._byte_count(start, end)
             pieces += [data[written:first_byte], new]
-            written = byte_place
+            written = byte_offset
         return Pieces((self.form.mark, *pieces, data[written:]))
 
     def trimmed(self, span: TextSpan) -> TextSpan:

@@ -72,7 +72,7 @@ def test_a_place_that_the_user_names_is_visible(cell: Cell, monkeypatch: pytest.
     renew(cell, "~/.foo", str(cell.home / "data/set"))
     assert cell.run("cat ~/.foo/b ~/data/set/a; echo x > ~/.foo/b; echo x > ~/.foo/new").stdout == "foo\ndata\n"
     assert (cell.home / ".foo/b").read_text() == "foo\n" and not (cell.home / ".foo/new").exists()
-    entries = {entry.place: entry.source for entry in cell.sandbox.border.home.visible}
+    entries = {entry.path: entry.source for entry in cell.sandbox.border.home.visible}
     assert entries[cell.home / ".foo"] == "named in sandbox.readable"
 
 

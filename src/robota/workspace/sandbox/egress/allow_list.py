@@ -47,7 +47,7 @@ class AllowList:
             raise HostRefused(entry_for(host, port), NOT_LISTED, missing=entry_for(host, port))
         if address.is_numerical:
             return [host]
-        resolved = await self._found(host, port)
+        resolved = await self._look_up(host, port)
         rules = AddressRules(exempt=self._listed_addresses(port))
         for each in resolved:
             kind = rules.refusal(each)
@@ -56,7 +56,7 @@ class AllowList:
                 raise HostRefused(entry_for(host, port), why, missing=entry_for(each, port))
         return resolved
 
-    async def _found(self, host: str, port: int) -> Sequence[str]:
+    async def _look_up(self, host: str, port: int) -> Sequence[str]:
         await self._lookups.acquire()
         lookup = asyncio.ensure_future(self._resolve(host, port))
         lookup.add_done_callback(self._over)

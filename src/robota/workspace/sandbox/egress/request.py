@@ -67,7 +67,7 @@ def _forwarded(request: h11.Request, address: WebAddress) -> h11.Request:
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}:
         raise ProxyError(400, "The request says in two ways how long it is. Nothing was sent.")
     for host in (value.decode("ascii", "replace") for name, value in headers if name == b"host"):
-        if not _same_place(_address(f"http://{host}/"), address):
+        if not _same_server(_address(f"http://{host}/"), address):
             raise ProxyError(400, "The request line and the Host header name different hosts. Nothing was sent.")
     kept = [(name, value) for name, value in _end_to_end(headers) if name != b"host"]
     return h11.Request(
@@ -92,5 +92,5 @@ def _address(url: str) -> WebAddress:
         raise ProxyError(400, str(error)) from error
 
 
-def _same_place(one: WebAddress, other: WebAddress) -> bool:
+def _same_server(one: WebAddress, other: WebAddress) -> bool:
     return (one.host, one.port) == (other.host, other.port)

@@ -51,14 +51,14 @@ MAX_LOOKED_AT: Final = 20_000
 class VisibleEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A file or directory in a hidden area that commands see, and why. The path contains no link."""
 
-    place: Path
+    path: Path
     source: str
 
 
 class KeptLink(msgspec.Struct, frozen=True, kw_only=True):
     """A link in a hidden area on the way to something visible."""
 
-    place: Path
+    path: Path
     target: str
 
 
@@ -92,12 +92,12 @@ class HomeAccess(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if not any(path.is_relative_to(area) for area in self.areas):
             return False
-        return not any(path.is_relative_to(entry.place) for entry in self.visible)
+        return not any(path.is_relative_to(entry.path) for entry in self.visible)
 
     def readable(self) -> list[Path]:
         """What can be read in the areas, for a sandbox that can neither hide what is beneath it nor show copies."""
         whole = [copy.whole for copy in self.copies if copy.whole is not None]
-        return [*whole, *(part for entry in self.visible for part in _without(entry.place, self.hidden))]
+        return [*whole, *(part for entry in self.visible for part in _without(entry.path, self.hidden))]
 
 
 NO_HOME: Final = HomeAccess()
@@ -127,7 +127,7 @@ def find_home_access(
         areas=areas,
         visible=search.visible(),
         links=search.links(),
-        copies=tuple({copy.place: copy for copy in copies if search.is_hidden(copy.place)}.values()),
+        copies=tuple({copy.path: copy for copy in copies if search.is_hidden(copy.path)}.values()),
         hidden=search.still_open(credentials),
         cache=cache if search.is_hidden(cache) else None,
         git_settings=git.settings,
@@ -158,9 +158,9 @@ class _Search:
         an installation of Python, as links in a virtual environment do.
         """
         followed = _follow(path)
-        if followed is None or not mode_of(followed.place):
+        if followed is None or not mode_of(followed.path):
             return None
-        real = shown(followed.place)
+        real = shown(followed.path)
         if self.problem(real) is not None:
             return None
         if any(map(self.in_workspace, followed.links)) and not is_python_installation(real):
@@ -173,11 +173,11 @@ class _Search:
 
     def placed(self, copy: FileCopy) -> FileCopy:
         """The copy where the links on the way to its place lead; the place itself may have been a link."""
-        followed = _follow(copy.place.parent)
+        followed = _follow(copy.path.parent)
         if followed is None:
             return copy
         self._links.update({link: target for link, target in followed.links.items() if self._is_kept(link)})
-        return msgspec.structs.replace(copy, place=followed.place / copy.place.name)
+        return msgspec.structs.replace(copy, path=followed.path / copy.path.name)
 
     def problem(self, real: Path) -> str | None:
         """Why a place cannot be visible; None if it can."""
@@ -200,11 +200,11 @@ class _Search:
 
     def visible(self) -> tuple[VisibleEntry, ...]:
         outermost = [path for path in _outermost(self._sources) if not path.is_relative_to(self._root)]
-        return tuple(VisibleEntry(place=path, source=self._sources[path]) for path in outermost)
+        return tuple(VisibleEntry(path=path, source=self._sources[path]) for path in outermost)
 
     def links(self) -> tuple[KeptLink, ...]:
         kept = sorted(link for link in self._links if self.is_hidden(link) or link.is_relative_to(RUNTIME))
-        return tuple(KeptLink(place=link, target=self._links[link]) for link in kept)
+        return tuple(KeptLink(path=link, target=self._links[link]) for link in kept)
 
     def still_open(self, credentials: Sequence[Path]) -> tuple[Path, ...]:
         """The credentials that are in no area, or beneath an entry; not the workspace or what contains it."""
@@ -218,7 +218,7 @@ class _Search:
 class _Followed(msgspec.Struct, frozen=True):
     """Where a path leads, and the links on the way, each by its own real path."""
 
-    place: Path
+    path: Path
     links: dict[Path, str]
 
 

@@ -20,7 +20,7 @@ IN_A_URL: Final = re.compile(r"://(?!git@)[^/@\s\"']+@|/t/[\w-]{8,}/")
 class FileCopy(msgspec.Struct, frozen=True, kw_only=True):
     """A file that commands see at `place`, with this content. `whole`: the original, if nothing was left out."""
 
-    place: Path
+    path: Path
     content: bytes
     whole: Path | None = None
     source: str
@@ -32,7 +32,7 @@ def copied_configuration(paths: Iterable[Path]) -> list[FileCopy]:
     for path in paths:
         content = _content(path)
         if content is not None and not holds_credentials(content.decode("utf-8", "replace")):
-            copies.append(FileCopy(place=path, content=content, whole=path.resolve(), source=SOURCE))
+            copies.append(FileCopy(path=path, content=content, whole=path.resolve(), source=SOURCE))
     return copies
 
 

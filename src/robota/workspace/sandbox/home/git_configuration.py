@@ -58,11 +58,11 @@ def find_git_configuration(root: Path, home: Path, env: Mapping[str, str]) -> Gi
         content = os.fsencode(written(kept))
         whole = file.resolve() if len(kept) == len(configured) else None
         if configured:
-            copies.append(FileCopy(place=file, content=content, whole=whole, source=SOURCE))
+            copies.append(FileCopy(path=file, content=content, whole=whole, source=SOURCE))
         together += kept
     is_whole = all(copy.whole is not None for copy in copies)
     settings = {} if is_whole else {key: "true" if value is None else value for key, value in together}
-    named = tuple(dict.fromkeys(_named(together, home)))
+    named = tuple(dict.fromkeys(_files_named_in(together, home)))
     return GitConfiguration(copies=tuple(copies), named_files=named, settings=settings)
 
 
@@ -120,7 +120,7 @@ def _settings(program: str, root: Path, file: Path, env: Mapping[str, str]) -> I
         yield key, value if has_value else None
 
 
-def _named(settings: Sequence[tuple[str, str | None]], home: Path) -> Iterator[Path]:
+def _files_named_in(settings: Sequence[tuple[str, str | None]], home: Path) -> Iterator[Path]:
     for key, value in settings:
         if value and NAMES_FILE.fullmatch(key.lower()):
             path = home / value[2:] if value.startswith("~/") else Path(value)

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class GitPlace(msgspec.Struct, frozen=True, kw_only=True):
+class GitSafety(msgspec.Struct, frozen=True, kw_only=True):
     """What git finds in a directory. `problem` is why git may do more than read files of the workspace.
 
     `reaches_above`: the top of the repository is above the workspace, so some of its files are outside.
