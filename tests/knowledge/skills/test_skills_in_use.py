@@ -78,8 +78,8 @@ def test_mentions_in_a_command_are_expanded_like_typed_ones(robota: Robota) -> N
 def test_command_output_is_inserted_verbatim(robota: Robota) -> None:
     script(robota, DONE)
     text = "On !`echo main`, empty !`true`, failed !`cat missing`."
-    write_skill(robota.home / ".claude/commands", text, "state.md")
-    assert robota("-p", "/state", "--allowed-tools", "Bash(echo *),Bash(true),Bash(cat *)").code == 0
+    write_skill(robota.home / ".claude/commands", text, "branch.md")
+    assert robota("-p", "/branch", "--allowed-tools", "Bash(echo *),Bash(true),Bash(cat *)").code == 0
     log = last_log(robota)
     assert "On main, empty , failed " in log and "Exit code: 1" in log
 
