@@ -136,7 +136,7 @@ class LeaseBook:
         return lease.root == self._root
 
     def _remove_dead(self) -> None:
-        """Remove the leases of dead sessions. Only one writer at a time: nobody takes one of that name meanwhile."""
+        """Remove the leases of dead sessions. Only one writer at a time, so no session takes that name meanwhile."""
         drafts = [path for path in self._directory.iterdir() if path.suffix == DRAFT_SUFFIX]
         for path in (*self._files(), *drafts):
             with suppress(OSError), path.open("rb") as file:

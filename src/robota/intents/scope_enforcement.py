@@ -66,7 +66,7 @@ class ScopeEnforcementHook:
         self._top = Path(os.path.realpath(selection.files.top))
         self._asked_about: set[str] = set()
 
-    def needed_a_person(self, call_id: str) -> bool:
+    def needed_approval(self, call_id: str) -> bool:
         """Whether the user had to approve the call, because it was not clearly in scope."""
         return call_id in self._asked_about
 
@@ -112,7 +112,7 @@ class ScopeEnforcementHook:
             return Proceed()
         intent = self._leased_intent()
         if DIRECTORY.strip(".") in _comparable_name(touches.command):
-            return _for_people(DIRECTORY, intent)
+            return _refuse_protected(DIRECTORY, intent)
         if tool.role is not ToolRole.SHELL:
             return _unknown(tool, intent)  # it may keep running and change files later, when nothing checks them
         if written is not None:
@@ -130,14 +130,14 @@ class ScopeEnforcementHook:
     def _judge_files(self, paths: Iterable[str], intent: Intent, *, is_command: bool = False) -> Proceed | BlockCall:
         """Judge files. A command writes through hard links, so a file with other names may be out of scope.
 
-        It also takes directories with all that is in them.
+        For a command, everything in a directory is judged too.
         """
         outside: list[str] = []
         inside: dict[str, str] = {}
         for path in paths:
             relative = self._relative(path)
-            if relative is not None and self._is_for_people(relative):
-                return _for_people(path, intent)
+            if relative is not None and self._is_protected(relative):
+                return _refuse_protected(path, intent)
             if relative is None or not intent.scope.covers(relative):
                 outside.append(path)
             elif is_command and self._has_other_names(relative):
@@ -149,8 +149,8 @@ class ScopeEnforcementHook:
         for number, (relative, path) in enumerate(chain(inside.items(), contents)):
             if number > MAX_EXAMINED:
                 return _outside([*outside, f"{path} and more files than can be looked at"], intent)
-            if self._is_for_people(relative):
-                return _for_people(relative, intent)
+            if self._is_protected(relative):
+                return _refuse_protected(relative, intent)
             if (lease := holder_among(held, relative)) is not None:
                 name = as_utf8(path)
                 what = (
@@ -160,7 +160,7 @@ class ScopeEnforcementHook:
         return _outside(outside, intent) if outside else Proceed()
 
     def _contents(self, inside: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """What is in the directories: where it is, and where it may be moved to, which are the names that are free."""
+        """What is in the directories: its present paths, and the free names that it may be moved to."""
         free = [path for path in inside if not os.path.lexists(self._top / path)]
         for path in inside:
             for directory, directories, names in os.walk(self._top / path):
@@ -168,7 +168,7 @@ class ScopeEnforcementHook:
                     below = os.path.relpath(Path(directory, name), self._top / path)
                     yield from ((f"{start}/{below}", f"{start}/{below}") for start in (path, *free))
 
-    def _is_for_people(self, path: str) -> bool:
+    def _is_protected(self, path: str) -> bool:
         parts = (_comparable_name(part).rstrip(". ") for part in path.split("/"))
         return DIRECTORY in parts or self._selection.files.is_never_touched(path)
 
@@ -194,7 +194,7 @@ def _comparable_name(text: str) -> str:
     return text.casefold()
 
 
-def _for_people(path: str, intent: Intent) -> BlockCall:
+def _refuse_protected(path: str, intent: Intent) -> BlockCall:
     name = as_utf8(path)
     what = f"No intent may change {name}: only a user may."
     return blocked(refusal(RefusalKind.SCOPE_VIOLATION, what, intent.id, filename=name))

@@ -90,7 +90,7 @@ class TraceFile:
 def trace_lines(root: Path) -> Iterator[bytes]:
     """The lines of the trace of a workspace, read through no link. Raises `OSError`.
 
-    A repository can bring anything in its place: a line that is too long to be a record is an error, too.
+    A repository may contain any file of this name: a line that is too long to be a record is an error too.
     """
     with os.fdopen(open_plain(root, TRACE), "rb") as file:
         while line := file.readline(MAX_LINE_LENGTH):

@@ -154,7 +154,7 @@ def changed_between(path: str, before: bytes | None, after: bytes | None) -> Tra
 
 
 def _lines(new: list[bytes], start: int, end: int) -> TracedLines:
-    """The changed lines. For a pure deletion it is the line that is now at that place."""
+    """The changed lines. For a pure deletion it is the line that is now there."""
     first = min(start, len(new) - 1)
     last = max(end, first + 1)
     hashed = content_hash(b"".join(new[first:last]))

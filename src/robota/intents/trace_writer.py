@@ -75,7 +75,7 @@ class _Before(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None
     is_opaque: bool
     declared: MutationClass | None
-    kept_by_people: Mapping[str, tuple[int, int]]
+    protected_stamps: Mapping[str, tuple[int, int]]
 
 
 class TraceWriterHook:
@@ -139,7 +139,7 @@ class TraceWriterHook:
         )
 
     def _approval(self, call_id: str) -> str:
-        return "user" if self._guard.needed_a_person(call_id) else "in_scope"
+        return "user" if self._guard.needed_approval(call_id) else "in_scope"
 
     def _noted(self, touches: Touches, intent: Intent, declared: MutationClass | None) -> _Before:
         is_opaque = touches.command is not None or not touches.paths
@@ -149,7 +149,7 @@ class TraceWriterHook:
             command=touches.command,
             is_opaque=is_opaque,
             declared=declared,
-            kept_by_people=_kept_by_people(self._selection.files.home) if is_opaque else {},
+            protected_stamps=_protected_stamps(self._selection.files.home) if is_opaque else {},
         )
 
     async def after_tool(self, completed: CompletedCall, context: HookContext) -> ToolResult:
@@ -184,13 +184,13 @@ class TraceWriterHook:
     def _is_put_back(self, before: _Before, call_id: str) -> bool:
         """Whether the call ran without approval because what it changes out of scope is put back."""
         is_unattended = self._watching.put_back is not None
-        return is_unattended and before.command is not None and not self._guard.needed_a_person(call_id)
+        return is_unattended and before.command is not None and not self._guard.needed_approval(call_id)
 
     async def _put_back(self, changed: Sequence[ChangedFile], before: _Before, call_id: str) -> list[str]:
         """Restore files out of scope that a criterion changed, because criteria run without approval."""
         if self._watching.put_back is None or not self._is_put_back(before, call_id):
             return []
-        steered = _differing(before.kept_by_people, _kept_by_people(self._selection.files.home))
+        steered = _differing(before.protected_stamps, _protected_stamps(self._selection.files.home))
         outside = sorted({*(file.path for file in changed if not before.intent.scope.covers(file.path)), *steered})
         return outside if outside and await self._watching.put_back(call_id, outside) else []
 
@@ -255,7 +255,7 @@ class TraceWriterHook:
             context.tell(f"{what} /rewind undoes it.")
             self._watching.learnt(intent, f"A command changed files out of scope: {_some(outside)}")
             messages.append(f"{what} Restore them, unless the user wanted that.")
-        steered = sorted(_differing(before.kept_by_people, _kept_by_people(self._selection.files.home)))
+        steered = sorted(_differing(before.protected_stamps, _protected_stamps(self._selection.files.home)))
         if steered:
             what = f"{_some(steered)} changed while the command ran, and only a user may change that."
             context.tell(f"{what} Check it with git diff before you continue.")
@@ -273,7 +273,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(as_utf8, names[:MAX_REPORTED])) + (" …" if len(names) > MAX_REPORTED else "")
 
 
-def _kept_by_people(root: Path) -> dict[str, tuple[int, int]]:
+def _protected_stamps(root: Path) -> dict[str, tuple[int, int]]:
     """The files of the intent layer, except those that Robota writes."""
     stamps: dict[str, tuple[int, int]] = {}
     try:

@@ -1,4 +1,4 @@
-"""Who answers: provider definitions, wire formats, the one place of network I/O, faults, the scripted model.
+"""Model providers: definitions, wire formats, the HTTP client, faults, the scripted model.
 
 May use config and protocol.
 """

@@ -1,4 +1,4 @@
-"""Which provider types exist. A type's module is imported when it is named, and not before."""
+"""The provider types. The module of a type is imported on first use."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def canonical(type: str) -> str:
 
 
 def definitions() -> Sequence[ProviderDefinition]:
-    """All definitions, for a list to choose from."""
+    """All definitions, in the order shown to the user."""
     return [definition(type) for type in DEFINITIONS]
 
 
@@ -77,7 +77,7 @@ def price_of(profile: Profile, model: str) -> Price | None:
 
 
 def can_tell_cost(profile: Profile, model: str) -> bool:
-    """Whether it will be known what the replies of a model cost."""
+    """Whether the cost of a model's replies will be known."""
     is_reported = definition(profile.type).cost_source is CostSource.REPORTED
     return is_reported or price_of(profile, model) is not None
 

@@ -183,9 +183,9 @@ async def _work(launch: "LaunchOptions", client: "Client", arguments: CommandLin
         left_id = opened.options.session_id
         opened = open_wanted(launch, ended, left_id, os.environ, _warn)
         # If the same session continues, its conversation is on screen already.
-        goes_on = opened.options.session_id == left_id
+        is_same_session = opened.options.session_id == left_id
         client = _interactive_client(None, plain=arguments.plain)
-        ended = await _in_session(opened, client, debug=arguments.debug, is_past_shown=goes_on)
+        ended = await _in_session(opened, client, debug=arguments.debug, is_past_shown=is_same_session)
     return ended
 
 

@@ -29,7 +29,7 @@ class TracedIntent(msgspec.Struct, kw_only=True):
 
 
 def traced_intents(lines: Iterable[bytes]) -> dict[str, TracedIntent]:
-    """The traced intents by id. Lines that are no records are skipped."""
+    """The traced intents by id. Lines that are not records are skipped."""
     traced: dict[str, TracedIntent] = {}
     for line in lines:
         record = decoded(line)

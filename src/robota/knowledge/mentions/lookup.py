@@ -1,4 +1,4 @@
-"""Tells what a path in a prompt names, without opening it: whether it may be read is decided later."""
+"""Find out what a path in a prompt names, without opening it: whether it may be read is decided later."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The one place of network I/O: POST a body, hand out the answer as it arrives, turn every failure into a fault."""
+"""The only network I/O of providers: POST a body, stream the response, turn every failure into a fault."""
 
 import asyncio
 import ssl
