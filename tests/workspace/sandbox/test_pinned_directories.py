@@ -13,8 +13,9 @@ import pytest
 from robota.workspace.problems import CommandNotStarted, RootReplaced
 from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
-from robota.workspace.process.wrapped_command import SandboxAccess, WrappedCommand
+from robota.workspace.process.wrapped_command import CHANGED_MEANWHILE, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
+from robota.workspace.sandbox.bubblewrap import NOT_RUN_MARK
 from tests.workspace.sandbox.cells import PYTHON, Cell
 
 PROTECTED = (
@@ -239,3 +240,19 @@ def test_a_sandbox_that_was_not_built_as_planned_is_built_once_more(strong: Cell
         with pytest.raises(CommandNotStarted, match="was not run: files that the sandbox protects"):
             asyncio.run(run())
         assert not (strong.root / "made").exists()
+
+
+def test_a_command_that_says_that_it_was_not_run_runs_once(strong: Cell) -> None:
+    """It can print what the sandbox prints. To believe it would repeat what was approved once, and deny that it ran."""
+    processes = LocalProcesses(wrap=strong.sandbox.wrap)
+
+    async def run() -> CommandOutcome:
+        try:
+            marking = f"for each in {{3..30}}; do /bin/echo '{NOT_RUN_MARK}' 2>/dev/null >&$each; done"
+            command = f"echo ran >> made; {marking}; echo 'robota: {CHANGED_MEANWHILE}' >&2; exit 125"
+            return await processes.run(command, strong.root, 60, lambda _: None)
+        finally:
+            processes.close()
+
+    assert asyncio.run(run()).exit_code == 125
+    assert (strong.root / "made").read_text() == "ran\n"

@@ -93,6 +93,11 @@ class CommandProcess:
         """A sentence for each place that the sandbox hides and that the output of the failed command names."""
         return self._wrapped.missed_places(output)
 
+    @property
+    def was_not_run(self) -> bool:
+        """Whether the sandbox did not start the command. Known until `finish`."""
+        return self._wrapped.was_not_run()
+
     async def write_back(self) -> tuple[str, ...]:
         """After its end: apply its changes in a copy to the original. Returns a sentence for each change left out."""
         return () if self._wrapped.write_back is None else await asyncio.to_thread(self._wrapped.write_back)

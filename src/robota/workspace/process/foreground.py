@@ -10,7 +10,6 @@ from robota.workspace.output.capture import OutputCapture, OutputPacer
 from robota.workspace.process.command_process import CommandLaunch, CommandProcess, ending_of
 from robota.workspace.process.ending import TIME_LIMITS, Ending, StopReason
 from robota.workspace.process.watchdog import MAX_STEP_S, CommandLimits, Watchdog
-from robota.workspace.process.wrapped_command import CHANGED_MEANWHILE, NOT_RUN
 
 
 class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +18,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     A short output is completely in `output_head`. Of a long one, `output_head` and `output_tail` omit the middle, and
     `output_file` has the first 256 MiB if the disk had room; the caller deletes it. `refused_hosts` has a sentence for
     each host that the sandbox blocked, `left_out` one for each change to git's data that was not written back.
-    `started` is the number of commands of a chain that were started, if it was traced.
+    `started` is the number of commands of a chain that were started, if it was traced. `was_not_run`: the sandbox was not
+    as planned, and did not start the command.
     """
 
     ending: Ending
@@ -32,16 +32,12 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     missed_places: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     started: int | None = None
+    was_not_run: bool = False
 
     @property
     def exit_code(self) -> int | None:
         """The exit code; None if a signal ended it."""
         return self.ending.exit_code
-
-    @property
-    def is_of_a_changed_sandbox(self) -> bool:
-        """Whether the command did not run, because the workspace changed while its sandbox was being built."""
-        return self.exit_code == NOT_RUN and self.output_head.strip() == f"robota: {CHANGED_MEANWHILE}"
 
 
 class ForegroundProcess:
@@ -124,6 +120,7 @@ class ForegroundProcess:
 
     def _collected(self, left_out: tuple[str, ...]) -> CommandOutcome:
         started = self._trace.started() if self._trace is not None else None
+        was_not_run = self.child.was_not_run
         left_behind = self._finish()
         code, text = self.child.return_code, self.capture.text
         assert code is not None
@@ -138,6 +135,7 @@ class ForegroundProcess:
             missed_places=self.child.missed_places(f"{text.head}\n{text.tail}") if code > 0 else (),
             left_out=left_out,
             started=started,
+            was_not_run=was_not_run,
         )
 
     def _finish(self) -> bool:

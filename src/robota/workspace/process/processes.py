@@ -85,7 +85,7 @@ class LocalProcesses:
                 if not await started.is_over(timeout_s):
                     started.time_out()
                 outcome = await started.outcome()
-            if not outcome.is_of_a_changed_sandbox:
+            if not outcome.was_not_run:
                 return outcome
         raise CommandNotStarted(KEEPS_CHANGING)
 
@@ -108,7 +108,7 @@ class LocalProcesses:
                 if not await started.is_over(timeout_s):
                     return self._adopt(command, *started.hand_over(), started.age_s)
                 outcome = await started.outcome()
-            if not outcome.is_of_a_changed_sandbox:
+            if not outcome.was_not_run:
                 return outcome
         raise CommandNotStarted(KEEPS_CHANGING)
 

@@ -55,6 +55,7 @@ COUNTING_KERNEL: Final = (5, 14)
 BASH: Final = "/bin/bash"
 # These would keep bash from reading the file that checks the mounts, or change what it means.
 CHANGING_BASH: Final = ("POSIXLY_CORRECT", "SHELLOPTS", "BASHOPTS")
+NOT_RUN_MARK: Final = "# not run"
 READ_MOUNTS: Final = "IFS= read -r -d '' mounts < /proc/self/mountinfo"
 # How the kernel writes these in its list of mounts.
 ESCAPED_IN_LIST: Final = str.maketrans({mark: f"\\{ord(mark):03o}" for mark in " \t\n\\"})
@@ -105,6 +106,7 @@ def wrap_in_bubblewrap(
         has_supervisor=True,
         write_back=(lambda: (workspace.note,)) if workspace.note else None,
         start_script=script if _reads_script(command) else None,
+        was_not_run=lambda: _is_marked_as_not_run(script),
     )
 
 
@@ -272,7 +274,8 @@ def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resource
     Mounts are made by name, and a name may be swapped for a link just before, and back just after. So each place must
     be a mount point afterwards (else its mount is elsewhere, and opens what is there), and what is found there is
     compared with the intended target, held by descriptor. None may remain open: it would lead out of the sandbox. The
-    kernel lists mounts in the order they were made.
+    kernel lists mounts in the order they were made. A failure is also marked in the script itself: a command can print
+    the same words, but cannot reach the script.
     """
     script = os.memfd_create("start", os.MFD_CLOEXEC)
     resources.callback(os.close, script)
@@ -281,7 +284,8 @@ def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resource
     closed = " ".join(f"{descriptor}<&-" for descriptor in (script, *(check.descriptor for check in checks)))
     lines = (
         READ_MOUNTS,
-        f"[[ $mounts == *{listed}* && {meant} ]] || {{ echo 'robota: {CHANGED_MEANWHILE}' >&2; exit {NOT_RUN}; }}",
+        f"[[ $mounts == *{listed}* && {meant} ]] || {{ echo 'robota: {CHANGED_MEANWHILE}' >&2; "
+        f"echo '{NOT_RUN_MARK}' >&{script}; exit {NOT_RUN}; }}",
         f"exec {closed}",
         f"{{ {_limits()}; }} 2>/dev/null",
         "unset mounts BASH_ENV" if _reads_script(command) else "unset mounts",
@@ -289,6 +293,11 @@ def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resource
     )
     os.write(script, os.fsencode("\n".join(lines)))
     return script
+
+
+def _is_marked_as_not_run(script: int) -> bool:
+    mark = os.fsencode(f"{NOT_RUN_MARK}\n")
+    return os.pread(script, len(mark), max(os.fstat(script).st_size - len(mark), 0)) == mark
 
 
 @cache
