@@ -30,6 +30,23 @@ def test_exit_2_stops_a_call_and_tells_the_model_why(workspace: Path) -> None:
     play_with_hooks(workspace, hooks, [BASH, DONE], finish(check), **BYPASS)
 
 
+@pytest.mark.parametrize(
+    ("matcher", "way_around"),
+    [
+        ("Bash", call("Bash", command="touch ran", run_in_background=True)),
+        ("Bash", call("background_process", action="start", command="touch ran")),
+        ("Write", call("apply_patch", patch="*** Begin Patch\n*** Add File: ran\n+x\n*** End Patch")),
+    ],
+)
+def test_no_tool_leads_around_a_hook(workspace: Path, matcher: str, way_around: dict[str, Any]) -> None:
+    def check(stage: Stage) -> None:
+        assert not (workspace / "ran").exists()
+        assert tool_results(stage)[0].content.startswith("Denied by a hook: never\n")
+
+    hooks = on("PreToolUse", command("echo never >&2; exit 2"), matcher=matcher)
+    play_with_hooks(workspace, hooks, [{"calls": [way_around]}, DONE], finish(check), **BYPASS)
+
+
 @pytest.mark.parametrize("said", [{"decision": "block", "reason": "no"}, {"decision": "approve"}])
 def test_the_old_words_block_and_approve(workspace: Path, said: dict[str, Any]) -> None:
     def check(stage: Stage) -> None:

@@ -267,6 +267,6 @@ TOOL = Tool(
     touches=touches,
     prepare=prepare,
     editable="command",
-    hook_names=HookNames(path="cwd"),
+    hook_names=HookNames(path="cwd", also_matched_as=("Bash",)),  # a hook for commands must not miss one
     title=titled("BackgroundProcess", "action", "command", "id", "port"),
 )

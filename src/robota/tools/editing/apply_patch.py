@@ -126,5 +126,5 @@ TOOL = Tool(
     edit_format=EditFormat.PATCH,
     editable="patch",
     title=_title,
-    hook_names=HookNames(also_matched_as=CLAUDE_CODE_EDITS),
+    hook_names=HookNames(also_matched_as=(*CLAUDE_CODE_EDITS, "Write")),  # it also creates files
 )
