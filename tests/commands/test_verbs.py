@@ -22,6 +22,7 @@ from robota.cli.verb_command import run_family
 from robota.cli.verb_parser import family_parser, parsed_arguments
 from robota.commands.arguments import written
 from robota.commands.command import SlashCommand
+from robota.commands.families import mcp
 from robota.commands.family_command import family_command
 from robota.commands.typed_words import parse_typed
 from robota.commands.verb import (
@@ -244,10 +245,11 @@ def test_a_verb_of_a_shell_is_refused_in_a_conversation_with_its_reason(robota: 
     )
 
 
-def test_a_program_in_a_slash_command_keeps_its_options(robota: Robota) -> None:
-    assert robota("-p", "/mcp add --scope user fs npx -y server --flag").code == 0
-    entry = json.loads(robota("mcp", "get", "fs", "--json").stdout)["entry"]
-    assert entry == {"command": "npx", "args": ["-y", "server", "--flag"]}
+def test_a_program_in_a_slash_command_keeps_its_options() -> None:
+    add = next(verb for verb in every_verb(mcp.FAMILY) if verb.name == "add")
+    parsed = parse_typed(add, "--scope user fs npx -y server --flag")
+    assert isinstance(parsed, mcp.AddServer)
+    assert (parsed.server, parsed.program) == ("fs", ("npx", "-y", "server", "--flag"))
 
 
 def test_a_command_in_a_slash_command_follows_the_options(robota: Robota) -> None:

@@ -4,14 +4,23 @@ import asyncio
 import shlex
 from collections.abc import Iterable
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from robota.commands.arguments import declared, hint_of, written
 from robota.commands.command import SlashCommand
 from robota.commands.typed_words import parse_typed
-from robota.commands.verb import Answer, Family, NeedsAgreement, SessionRefused, ShellVerb, Verb, WrongArguments
+from robota.commands.verb import (
+    Answer,
+    AttendedVerb,
+    Family,
+    NeedsAgreement,
+    SessionRefused,
+    ShellVerb,
+    Verb,
+    WrongArguments,
+)
 from robota.commands.verb_host import VerbHost
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
@@ -24,6 +33,8 @@ from robota.protocol.slash_commands import (
 )
 from robota.protocol.views import PartsView, SimpleView, TextView
 from robota.text.visible import single_line
+
+UNATTENDED: Final = "nobody attends this conversation, and its prompt may come from elsewhere. Nothing was changed"
 
 
 def family_command(family: Family, host: VerbHost) -> SlashCommand:
@@ -55,7 +66,9 @@ async def _run(family: Family, host: VerbHost, typed: str) -> CommandOutcome | R
     if isinstance(call, Refused):
         return call
     if isinstance(call.verb, ShellVerb):
-        return _only_in_shell(call)
+        return _only_in_shell(call, call.verb.reason)
+    if isinstance(call.verb, AttendedVerb) and (host.opened is None or not host.opened.options.launch.attended):
+        return _only_in_shell(call, UNATTENDED)
     notices: list[str] = []
     try:
         answer = await _execute(call.verb, _with_notices(host, notices), parse_typed(call.verb, call.rest))
@@ -93,9 +106,8 @@ def _beside(outcome: CommandOutcome, notices: tuple[str, ...]) -> CommandOutcome
     return CommandShown(view=PartsView(parts=(*parts, below))) if parts else outcome
 
 
-def _only_in_shell(call: "_Call") -> Refused:
+def _only_in_shell(call: "_Call", reason: str) -> Refused:
     line = f"robota {call.line.removeprefix('/')} {call.rest}".strip()
-    reason = call.verb.reason if isinstance(call.verb, ShellVerb) else ""
     return Refused(code="only_in_shell", message=f"{call.line} works only in a shell: {reason}. There: {line}")
 
 

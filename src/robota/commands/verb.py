@@ -186,6 +186,13 @@ class ShellVerb(Verb[Arguments], Generic[Arguments], frozen=True):
     reason: str = ""
 
 
+class AttendedVerb(Verb[Arguments], Generic[Arguments], frozen=True):
+    """A verb that changes what Robota obeys, trusts or runs, which a conversation has only if a user attends it.
+
+    The prompt of an unattended run may be a text of somebody else, such as an issue. A shell has the verb too.
+    """
+
+
 class ConversationVerb(Verb[Arguments], Generic[Arguments], frozen=True):
     """A verb that only the slash command has."""
 

@@ -7,7 +7,19 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from robota.commands.setting_checks import refuse_ineffective
-from robota.commands.verb import Answer, Family, NoArguments, Option, Positional, Verb, VerbFailed, json_text, raw, told
+from robota.commands.verb import (
+    Answer,
+    AttendedVerb,
+    Family,
+    NoArguments,
+    Option,
+    Positional,
+    Verb,
+    VerbFailed,
+    json_text,
+    raw,
+    told,
+)
 from robota.commands.verb_host import VerbHost
 from robota.config.durable_file import PRIVATE
 from robota.config.errors import ConfigError
@@ -238,8 +250,8 @@ FAMILY: Final = Family(
     verbs=(
         Verb("show", "print all effective settings", ShowSettings, _show),
         Verb("get", "print one setting", OneSetting, _get),
-        Verb("set", "change one setting", SetSetting, _set),
-        Verb("unset", "remove one setting", UnsetSetting, _unset),
+        AttendedVerb("set", "change one setting", SetSetting, _set),
+        AttendedVerb("unset", "remove one setting", UnsetSetting, _unset),
         Verb("path", "print the settings files, lowest precedence first", NoArguments, _path),
         Verb("schema", "print the JSON Schema of a settings file", NoArguments, _schema),
     ),

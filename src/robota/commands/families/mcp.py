@@ -8,6 +8,7 @@ import msgspec
 from robota.commands.families.tool import CallOptions, launch_for
 from robota.commands.verb import (
     Answer,
+    AttendedVerb,
     ConversationVerb,
     Family,
     NoArguments,
@@ -138,13 +139,13 @@ FAMILY: Final = Family(
             "mcp.inspecting:list_servers",
         ),
         Verb("test", "start one server and show what it provides", OneServer, "mcp.inspecting:show_server"),
-        Verb("approve", "accept the current tools of a server", OneServer, "mcp.inspecting:approve_tools"),
-        Verb("add", "add a server to the configuration", AddServer, "mcp.entries:add_entry"),
+        AttendedVerb("approve", "accept the current tools of a server", OneServer, "mcp.inspecting:approve_tools"),
+        AttendedVerb("add", "add a server to the configuration", AddServer, "mcp.entries:add_entry"),
         Verb("get", "show the entry of a server and the file it is in", OneServer, "mcp.entries:get_entry"),
-        Verb("remove", "remove a server from the configuration", RemoveServer, "mcp.entries:remove_entry"),
-        Verb("import", "import the servers of another agent", ImportServers, "mcp.entries:import_entries"),
-        Verb("login", "sign in to a remote server (OAuth)", SignInToServer, "mcp.signing_in:sign_in_to"),
-        Verb("logout", "remove the stored sign-in of a server", OneServer, "mcp.signing_in:sign_out_of"),
+        AttendedVerb("remove", "remove a server from the configuration", RemoveServer, "mcp.entries:remove_entry"),
+        AttendedVerb("import", "import the servers of another agent", ImportServers, "mcp.entries:import_entries"),
+        AttendedVerb("login", "sign in to a remote server (OAuth)", SignInToServer, "mcp.signing_in:sign_in_to"),
+        AttendedVerb("logout", "remove the stored sign-in of a server", OneServer, "mcp.signing_in:sign_out_of"),
         ShellVerb(
             "serve",
             "serve Robota's tools over stdin and stdout",

@@ -12,6 +12,7 @@ from robota.app.knowledge.skills import skill_finder
 from robota.commands.verb import (
     FAILED,
     Answer,
+    AttendedVerb,
     Family,
     NoArguments,
     Option,
@@ -160,6 +161,6 @@ FAMILY: Final = Family(
         Verb("list", "list all of them, and which are shadowed by another of the same name", NoArguments, _list),
         Verb("show", "print the content of one", OneSkill, _show),
         Verb("validate", "report fields that have no effect", NoArguments, _validate),
-        Verb("new", "create a new one from a template", NewSkill, _new),
+        AttendedVerb("new", "create a new one from a template", NewSkill, _new),
     ),
 )

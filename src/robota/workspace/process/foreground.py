@@ -18,8 +18,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     A short output is completely in `output_head`. Of a long one, `output_head` and `output_tail` omit the middle, and
     `output_file` has the first 256 MiB if the disk had room; the caller deletes it. `refused_hosts` has a sentence for
     each host that the sandbox blocked, `left_out` one for each change to git's data that was not written back.
-    `started` is the number of commands of a chain that were started, if it was traced. `was_not_run`: the sandbox was not
-    as planned, and did not start the command.
+    `started` is the number of commands of a chain that were started, if it was traced. `was_not_run`: the sandbox was
+    not as planned, and did not start the command.
     """
 
     ending: Ending

@@ -41,8 +41,8 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     is started only supervises the sandbox: TERM to it kills the command, which itself gets no TERM. `write_back` is
     called after the end and before `clean_up`, in a thread: it applies what the command changed in a copy to the
     original, and returns a sentence for each change that it left out. `git_settings` apply to every git that it runs.
-    `start_script` is a file that the shell of the command reads first, to which can be added. `was_not_run` says, before
-    `clean_up`, that the sandbox was not as planned and did not start the command, which cannot say so itself.
+    `start_script` is a file that the shell of the command reads first, to which can be added. `was_not_run` says,
+    before `clean_up`, that the sandbox was not as planned and did not start the command, which cannot say so itself.
     """
 
     argv: tuple[str, ...]
