@@ -69,7 +69,7 @@ def _with_directory(launch: LaunchOptions, header: SessionHeader, notices: list[
 def _with_model(
     launch: LaunchOptions, header: SessionHeader, env: Mapping[str, str], notices: list[str]
 ) -> LaunchOptions:
-    if launch.profile is not None or launch.provider is not None:
+    if launch.profile is not None or launch.provider is not None or not header.provider:
         return launch
     settings = settings_for(launch, workspace_root(launch.cwd), env)
     if header.provider not in {*settings.values.providers, *environment_profiles(settings, env)}:

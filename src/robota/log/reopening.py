@@ -75,7 +75,7 @@ def reopen_session(
         log=log,
         session=session,
         left_ms=loaded.last_ts,
-        is_own=noted is not None and reading.is_own and not loaded.problems,
+        is_own=noted is not None and reading.is_own and not reading.has_late_header and not loaded.problems,
         notices=(*_damage(loaded.problems), *_rewriting(reading, head_file)),
         damage_in_old_part=look_through if reading.has_old_part else None,
     )

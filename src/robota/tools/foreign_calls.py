@@ -17,6 +17,7 @@ DIRECTORY: Final = {name: "path" for name in ("dir_path", "directory", "target_d
 CERTAINLY_MS: Final = 10_000
 # Where the call is in the form of Claude Code, from here on: a limit below a second makes no sense.
 PROBABLY_MS: Final = 1_000
+MAX_NUMBER: Final = 2**53
 SHELLS: Final = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh")
 IN_BACKGROUND: Final = ("run_in_background", "is_background", "background")
 CHECKBOXES: Final = {"completed": "[x]", "done": "[x]", "in_progress": "[-]", "inprogress": "[-]"}
@@ -32,10 +33,12 @@ ONE_QUESTION: Final = (
 
 
 def _number(value: Any) -> int | None:
+    """The number that is meant; None if it is none, or too large to count lines or milliseconds."""
     try:
-        return int(value) if isinstance(value, int | float | str) else None
+        number = int(value) if isinstance(value, int | float | str) else None
     except (ValueError, OverflowError):
         return None
+    return None if number is None or abs(number) > MAX_NUMBER else number
 
 
 def _is_true(value: Any) -> bool:

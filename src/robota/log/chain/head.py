@@ -8,8 +8,10 @@ from typing import Final
 import msgspec
 
 from robota.config.durable_file import make_private_directory
+from robota.log.record import Record
 
 HEADS: Final = "heads"
+HEADER_KIND: Final = "session"
 
 
 class ChainHead(msgspec.Struct, frozen=True):
@@ -70,6 +72,15 @@ def noted_head(path: Path) -> ChainHead | None:
         return msgspec.json.decode(path.read_bytes(), type=ChainHead)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def is_late_header(record: Record, noted: ChainHead | None) -> bool:
+    """Whether this is a header of a session that the note does not cover.
+
+    Commands behind Landlock can add records to a log, properly chained. What a header says about permissions counts
+    only if the note confirms it.
+    """
+    return noted is not None and record.kind == HEADER_KIND and record.seq > noted.seq
 
 
 def noted_directories(user_directory: Path) -> dict[str, str]:

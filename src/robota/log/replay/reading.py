@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from robota.log.chain.growth import LogPosition, records_since
-from robota.log.chain.head import ChainHead
+from robota.log.chain.head import ChainHead, is_late_header
 from robota.log.chain.reader import LineSpan, Loaded, scan
 from robota.log.chain.writer import GROWTH_BYTES
 from robota.log.errors import LogUnreadable
@@ -90,6 +90,11 @@ class LogReading:
         return self._noted is None or self._confirmed == self._noted
 
     @property
+    def has_late_header(self) -> bool:
+        """Whether a header follows the noted record: a command may have added it, so it does not choose a mode."""
+        return self._has_late_header
+
+    @property
     def has_old_part(self) -> bool:
         """Whether a part of the log was skipped, because a snapshot covers it."""
         return bool(self._segments)
@@ -119,6 +124,7 @@ class LogReading:
         self._segments: tuple[Segment, ...] = () if snapshot is None else snapshot.segments
         self._confirmed = None if snapshot is None else snapshot.noted
         self._timeline = Timeline()
+        self._has_late_header = False  # a snapshot is not made of such a log
 
     def _read(self, log: Path, snapshot: SessionSnapshot | None, *, keeps_all: bool = False) -> Loaded:
         self._begin(snapshot)
@@ -134,6 +140,7 @@ class LogReading:
             nonlocal held_bytes
             if self._noted is not None and record.seq == self._noted.seq and record.hash == self._noted.hash:
                 self._confirmed = self._noted
+            self._has_late_header |= is_late_header(record, self._noted)
             if record.kind == "rewind" and (jump := jump_of(record)) is not None and jump not in timeline.jumps:
                 raise EarlierRecordsNeeded  # a rewind is being written right now
             if timeline.applies(record):
@@ -171,7 +178,7 @@ class LogReading:
             self._confirmed = noted
 
     def _write(self, log: Path, loaded: Loaded) -> bool:
-        if self._file is None or not loaded.is_terminated or not self.is_own:
+        if self._file is None or not loaded.is_terminated or not self.is_own or self._has_late_header:
             return False
         self._session.bound_rows(self._timeline.branch, self._max_rows)
         try:

@@ -8,18 +8,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import msgspec
+
 from robota.config.claimed_directory import ClaimedDirectory, claim_directory, remove_unclaimed
 from robota.config.durable_file import only_writer
 from robota.log.artifacts import ARTIFACTS_NAME, artifact_path, force_path_to_disk
-from robota.log.chain.head import ChainHead, head_path, note_head, noted_head
-from robota.log.chain.reader import LOG_NAME, scan
+from robota.log.chain.head import ChainHead, head_path, is_late_header, note_head, noted_head
+from robota.log.chain.reader import LOG_NAME, LineSpan, scan
 from robota.log.errors import ArtifactMissing, LogExists, LogWriteError
-from robota.log.record import FIRST_PREV, Payload, kind_of, seal
+from robota.log.kinds.session import SessionHeader
+from robota.log.record import FIRST_PREV, Payload, Record, kind_of, seal
 from robota.log.store import SESSIONS, check_session_id, fallback_directory, prepare_project_directory
+from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.redaction import Redactor
 
 # In the directory of the sessions; the name is not a valid session id.
 DRAFTS: Final = ".new"
+
+
+def foreign_header(header: SessionHeader, new_id: str, root: Path) -> SessionHeader:
+    """The header of a copy of a log that somebody else may have written: it works here, and permits nothing.
+
+    It does not choose which provider of the user gets to see the project either.
+    """
+    mode = PermissionMode.PLAN if header.permission_mode is PermissionMode.PLAN else PermissionMode.DEFAULT
+    return msgspec.structs.replace(header, id=new_id, cwd=str(root), provider="", permission_mode=mode)
 
 
 class DraftSession:
@@ -64,13 +77,21 @@ class DraftSession:
             raise _not_written(error) from error
 
     def is_own(self, directory: Path) -> bool:
-        """Whether the log of another session was written on this machine."""
+        """Whether the log of another session is what was written on this machine, as far as its note reaches."""
         noted = noted_head(head_path(self._user_directory, directory))
         if noted is None:
             return False
         found: list[int] = []
-        scan(directory / LOG_NAME, lambda record, _: found.append(record.seq) if record.hash == noted.hash else None)
-        return found == [noted.seq]
+        late: list[int] = []
+
+        def look_at(record: Record, _: LineSpan) -> None:
+            if record.hash == noted.hash:
+                found.append(record.seq)
+            elif is_late_header(record, noted):
+                late.append(record.seq)
+
+        loaded = scan(directory / LOG_NAME, look_at)
+        return found == [noted.seq] and not late and not loaded.problems
 
     def next_ts(self, wanted: int) -> int:
         """A time for the next record or row: the given one, or the next free one."""

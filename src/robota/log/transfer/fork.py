@@ -13,8 +13,7 @@ from robota.log.kinds.session import NameRecord, OriginRecord, SessionHeader
 from robota.log.record import Record, outlives_rewind, payload_of
 from robota.log.replay.branches import LAST_OF_ALL, RecordSpan, branch_spans
 from robota.log.replay.rewind_points import RewindHistory, read_rewind_history
-from robota.log.transfer.draft import DraftSession
-from robota.protocol.permission_mode import PermissionMode
+from robota.log.transfer.draft import DraftSession, foreign_header
 
 # These refer to record numbers, which change in a copy that omits abandoned branches.
 NOT_COPIED: Final = frozenset({"rewind", "rewindStart"})
@@ -57,7 +56,7 @@ def write_fork(draft: DraftSession, fork: Fork, new_id: str, name: str | None, n
     is where `robota rewind` restores files, nor any permissions.
     """
     is_own = draft.is_own(fork.directory)
-    copy = _Copy(draft, new_id, None if is_own else str(draft.root))
+    copy = _Copy(draft, new_id, is_own=is_own)
     fork.each(copy.take)
     origin = OriginRecord(
         source="fork",
@@ -80,10 +79,10 @@ class _Copy:
     `is_named`: a name was copied with them.
     """
 
-    def __init__(self, draft: DraftSession, new_id: str, foreign_root: str | None) -> None:
+    def __init__(self, draft: DraftSession, new_id: str, *, is_own: bool) -> None:
         self._draft = draft
         self._new_id = new_id
-        self._foreign_root = foreign_root
+        self._is_own = is_own
         self.header: SessionHeader | None = None
         self.head = ""
         self.is_named = False
@@ -97,11 +96,9 @@ class _Copy:
         self._draft.add(record.kind, payload, record.ts)
 
     def _with_id(self, header: SessionHeader) -> bytes:
-        header = msgspec.structs.replace(header, id=self._new_id)
-        if self._foreign_root is not None:
-            mode = PermissionMode.PLAN if header.permission_mode is PermissionMode.PLAN else PermissionMode.DEFAULT
-            header = msgspec.structs.replace(header, cwd=self._foreign_root, permission_mode=mode)
-        return header.to_json()
+        if self._is_own:
+            return msgspec.structs.replace(header, id=self._new_id).to_json()
+        return foreign_header(header, self._new_id, self._draft.root).to_json()
 
 
 def _end_of_turn(history: RewindHistory, turn: int) -> int:

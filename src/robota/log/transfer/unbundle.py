@@ -23,8 +23,7 @@ from robota.log.transfer.bundle import (
     BundledFile,
     BundleManifest,
 )
-from robota.log.transfer.draft import DraftSession
-from robota.protocol.permission_mode import PermissionMode
+from robota.log.transfer.draft import DraftSession, foreign_header
 from robota.text.visible import single_line
 
 LARGEST_MANIFEST: Final = 4 * 1024 * 1024
@@ -114,8 +113,7 @@ def _take_log(draft: DraftSession, log: Path, manifest: BundleManifest, new_id: 
         redacted=manifest.redacted,
     )
     draft.append(origin, now_ms)
-    # The newest header counts, so an imported session starts in the default permission mode.
-    draft.append(msgspec.structs.replace(header, id=new_id, cwd=str(root), permission_mode=PermissionMode.DEFAULT))
+    draft.append(foreign_header(header, new_id, root))  # the newest header counts
     return "" if report.broken is None else f"The chain of its log was already broken: {report.broken.explanation}."
 
 
