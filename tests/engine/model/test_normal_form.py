@@ -194,6 +194,12 @@ def test_the_normal_form_has_only_one_form(name: str, arguments: dict[str, Any])
     assert (again.name, again.input, again.problem) == (made.name, made.input, made.problem)
 
 
+@pytest.mark.parametrize("name", ["Bash", "execute_command"])
+def test_a_number_beyond_all_measure_is_no_bug(name: str) -> None:
+    normal = NORMAL.of(ToolCall(id="1", name=name, input={"command": "ls", "timeout": 10**400}))
+    assert (normal.name, normal.problem) == ("execute_command", None)
+
+
 def test_policy_log_and_clients_see_only_the_normal_form(workspace: Path) -> None:
     """A rule for the real path denies the call, whatever its arguments are called."""
     (workspace / "a.txt").write_text("one\n")
