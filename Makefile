@@ -4,6 +4,9 @@ PYTHON ?=
 BENCH ?=
 FUZZ ?=
 MUTANTS ?=
+PROFILE ?=
+TASKS ?=
+TRIES ?= 3
 TESTS ?= tests
 BIN := .venv/bin
 # The heaviest tests start processes and wait for them: on two cores four workers end earlier than two. Each worker gets
@@ -15,7 +18,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports dead-code unit coverage bench fuzz mutants reference site mcp-servers pictures lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports dead-code unit coverage bench evals fuzz mutants reference site mcp-servers pictures lock clean setup-run setup-dev
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +53,9 @@ coverage: setup-dev ## run the tests and show which lines none of them reaches; 
 bench: setup-dev ## measure speed against the targets; BENCH="--check --json FILE" for more
 	@$(BIN)/python -m benchmarks $(BENCH)
 
+evals: setup-dev ## let a real model try small tasks and judge the outcome; PROFILE=name, TASKS="german tabs", TRIES=1
+	@$(BIN)/python -m evals --profile "$(PROFILE)" --tries $(TRIES) --json build/evals.jsonl $(TASKS)
+
 fuzz: setup-dev ## look for a command that does more than policy judged; FUZZ="--minutes 1", FUZZ="--gate" under strace
 	@$(BIN)/python -m tests.fuzz.shell_fuzz $(FUZZ)
 
@@ -74,7 +80,7 @@ lock: ## resolve requirements/*.in again into pinned and hashed *.txt
 
 clean: ## remove the virtual environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks evals -name __pycache__ -type d -prune -exec rm -rf {} +
 
 setup-run:
 	@scripts/setup run

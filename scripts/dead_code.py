@@ -11,7 +11,7 @@ from typing import Final
 from vulture import Vulture
 
 ROOT: Final = Path(__file__).parents[1]
-SEARCHED: Final = ("src", "tests", "scripts", "benchmarks")
+SEARCHED: Final = ("src", "tests", "scripts", "benchmarks", "evals")
 KINDS: Final = frozenset({"function", "class", "method", "import", "unreachable_code"})
 # Called by libraries: key bindings, the HTTP transport, prompt_toolkit's output, Markdown elements, the MCP SDK.
 CALLED_BY_LIBRARIES: Final = [

@@ -64,7 +64,7 @@ def test_the_wheel_holds_the_pages_and_the_types_and_no_tests(built: dict[str, P
     with zipfile.ZipFile(built[".whl"]) as wheel:
         names = set(wheel.namelist())
     assert {"robota/py.typed", "robota/docs/security.md", "robota/cli/run/demo_project/script.json"} <= names
-    assert not [name for name in names if name.split("/")[0] in ("tests", "benchmarks")]
+    assert not [name for name in names if name.split("/")[0] in ("tests", "benchmarks", "evals")]
 
 
 def test_the_sdist_can_be_built_from_and_holds_the_changelog(built: dict[str, Path]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CODE = sorted(file for top in ("src", "tests", "benchmarks", "scripts") for file in (ROOT / top).rglob("*.py"))
+CODE = sorted(file for top in ("src", "tests", "benchmarks", "evals", "scripts") for file in (ROOT / top).rglob("*.py"))
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 IN_A_NAME = re.compile(r"^test_[a-z]{1,2}\d{1,3}_|_[a-z]\d\d(_|$)", re.IGNORECASE)
 IN_A_DOCSTRING = re.compile(

@@ -14,7 +14,8 @@ SOURCE = ROOT / "src/robota"
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 MOST_MODULES = 20
-PYTHON_FILES = sorted(path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+CODE_FOLDERS = ("src", "tests", "benchmarks", "evals")
+PYTHON_FILES = sorted(path for folder in CODE_FOLDERS for path in (ROOT / folder).rglob("*.py"))
 FORBIDDEN = {
     "an index address": re.compile(r"\b(?:pypi|pythonhosted|npmjs|debian)\.org"),
     "an index option": re.compile(r"--(?:extra-)?index-url\b|--find-links\b|--trusted-host\b"),
