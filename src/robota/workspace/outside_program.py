@@ -268,7 +268,7 @@ def _interpreter(program: str) -> str | None:
 
 
 def _names_path_in(value: str, workspace: Path) -> bool:
-    """Whether a value names a place in the workspace, or a relative one, which the directory it starts in decides."""
+    """Whether a value names a path in the workspace, or a relative one, which the directory it starts in decides."""
     if LOADED_BY_NAME.search(value):
         return True
     paths = (os.path.join(workspace, word) for word in BETWEEN_PATHS.split(value) if "/" in word)  # noqa: PTH118
@@ -293,15 +293,15 @@ def _steps(path: str) -> Iterator[str]:
     """Every absolute path that the kernel passes on the way to this one, link by link."""
     yield path
     left = [part for part in reversed(path.split("/")) if part]
-    at, links = "", 0
+    reached, links = "", 0
     while left:
         part = left.pop()
         if part == ".":
             continue
-        at = at.rpartition("/")[0] if part == ".." else f"{at}/{part}"
-        yield at or "/"
+        reached = reached.rpartition("/")[0] if part == ".." else f"{reached}/{part}"
+        yield reached or "/"
         try:
-            target = os.readlink(at) if part != ".." else None  # noqa: PTH115 - a third of the time of a `Path`
+            target = os.readlink(reached) if part != ".." else None  # noqa: PTH115 - a third of the time of a `Path`
         except OSError:
             continue
         if target is None:
@@ -310,4 +310,4 @@ def _steps(path: str) -> Iterator[str]:
         if links > MAX_LINKS:
             return
         left += [piece for piece in reversed(target.split("/")) if piece]
-        at = "" if target.startswith("/") else at.rpartition("/")[0]
+        reached = "" if target.startswith("/") else reached.rpartition("/")[0]

@@ -354,11 +354,11 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
     `unhidden` takes a directory and its files, and returns patterns for hidden names that ripgrep searches anyway.
     """
 
-    is_ignored: Callable[[str], bool] = lambda place: False
+    is_ignored: Callable[[str], bool] = lambda path: False
     ignores_any: Callable[[], bool] = lambda: False
     below: Callable[[str], tuple[str, ...] | None] | None = None
     tracked: Callable[[], tuple[str, ...] | None] | None = None
-    published: Callable[[str], bool] = lambda place: False
+    published: Callable[[str], bool] = lambda path: False
     unhidden: Callable[[str, Sequence[str]], tuple[str, ...]] = lambda start, below: ()
 
     def secret_pattern(self, path: str) -> str | None:

@@ -114,7 +114,7 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
     """The same for text that a shell would run, as far as static analysis can go."""
     if text.count("<<") <= MAX_HERE_DOCUMENTS:
         text = HERE_DOCUMENT.sub(_without_data, text)
-    text = QUOTED_BRACKET.sub(lambda found: f" {GROUPING[found[found.lastindex or 1]]} ", text)
+    text = QUOTED_BRACKET.sub(lambda match: f" {GROUPING[match[match.lastindex or 1]]} ", text)
     # Both forms of command substitution are treated alike: their output is unknown.
     unquoted = QUOTING.sub("", text).replace("`", "$(")
     values = _values(text, resolver)
@@ -135,21 +135,21 @@ def critical_target_in_text(text: str, resolver: PathResolver, directory: str) -
         return None
     for start in _directories(unquoted, resolver, directory, values):
         for argv in (argv for part in parts[:MAX_MATCHES] for argv in _deleting(part)):
-            found = _deleted(argv, resolver, start, values)
-            if found is not None:
-                return found
+            target = _deleted(argv, resolver, start, values)
+            if target is not None:
+                return target
     return None
 
 
 def _with_programs(text: str, values: dict[str, tuple[str, ...]]) -> str:
     """The text with variables expanded that hold a deleting program or its flags."""
-    meant = {
+    programs = {
         name: each
         for name, meanings in values.items()
         for each in meanings
         if each.startswith("-") or STARTS.match(each.partition(" ")[0])
     }
-    return VARIABLE.sub(lambda match: meant.get(match[1] or match[2], match[0]), text) if meant else text
+    return VARIABLE.sub(lambda match: programs.get(match[1] or match[2], match[0]), text) if programs else text
 
 
 def _directories(text: str, resolver: PathResolver, start: str, values: dict[str, tuple[str, ...]]) -> list[str]:
@@ -157,9 +157,9 @@ def _directories(text: str, resolver: PathResolver, start: str, values: dict[str
     directories = {start: None}
     for entered in islice(ENTERS.finditer(text), MAX_MATCHES):
         word = entered[1] or str(resolver.home or "/")
-        for meant in _meanings(word, values, may_be_empty=False):
-            if meant is not None and "$" not in meant:
-                directories.update(dict.fromkeys(resolver.locations(meant, each)[0] for each in tuple(directories)))
+        for meaning in _meanings(word, values, may_be_empty=False):
+            if meaning is not None and "$" not in meaning:
+                directories.update(dict.fromkeys(resolver.locations(meaning, each)[0] for each in tuple(directories)))
         if len(directories) > MAX_DIRECTORIES:
             return [*islice(directories, MAX_DIRECTORIES), "/"]
     return list(directories)
@@ -327,7 +327,7 @@ def _deleted_by_find(
 def _deleted_by_fd(
     words: Sequence[str], resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]
 ) -> str | None:
-    """`fd PATTERN PLACE -x rm` is `find PLACE -name PATTERN -exec rm`."""
+    """`fd PATTERN DIRECTORY -x rm` is `find DIRECTORY -name PATTERN -exec rm`."""
     runs = next((at for at, word in enumerate(words) if FD_RUNNING.fullmatch(word)), len(words))
     if not DELETES.search(" ".join(words[runs:]).replace("=", " ")):
         return None
@@ -419,13 +419,13 @@ def _leads_to_critical(
 ) -> bool:
     """`unknown` is the result for a word that starts with a variable of unknown value.
 
-    `worth_asking` says which places are asked about besides the vital ones.
+    `worth_asking` says which paths are asked about besides the vital ones.
     """
     words = islice(_without_braces(word), MAX_BRACES)
-    for meant in (meant for each in words for meant in _meanings(each, values, may_be_empty=unknown)):
-        if meant is None:
+    for meaning in (meaning for each in words for meaning in _meanings(each, values, may_be_empty=unknown)):
+        if meaning is None:
             return unknown
-        stripped = ALL_WITHIN.sub("", meant).rstrip("/") or ("/" if meant.startswith("/") else ".")
+        stripped = ALL_WITHIN.sub("", meaning).rstrip("/") or ("/" if meaning.startswith("/") else ".")
         locations = resolver.locations(stripped, directory)
         if any(_is_critical(location, resolver) or worth_asking(location, resolver) for location in locations):
             return True
@@ -435,8 +435,8 @@ def _leads_to_critical(
 def _is_outside(word: str, resolver: PathResolver, directory: str, values: dict[str, tuple[str, ...]]) -> bool:
     meanings = _meanings(word, values, may_be_empty=True)
     return any(
-        meant is None or any(resolver.inside(location) is None for location in resolver.locations(meant, directory))
-        for meant in meanings
+        meaning is None or any(resolver.inside(location) is None for location in resolver.locations(meaning, directory))
+        for meaning in meanings
     )
 
 
@@ -453,9 +453,9 @@ def _meanings(word: str, values: dict[str, tuple[str, ...]], *, may_be_empty: bo
         end = match.end()
     for pieces in islice(product(*options, (word[end:],)), MAX_MEANINGS):
         known_pieces = [piece for piece in pieces if piece is not None]
-        meant = "".join(known_pieces) or ("/" if options else "")
-        is_unknown = len(known_pieces) < len(pieces) or meant.startswith("$") or OTHER_TILDE.match(meant)
-        yield None if is_unknown else meant
+        meaning = "".join(known_pieces) or ("/" if options else "")
+        is_unknown = len(known_pieces) < len(pieces) or meaning.startswith("$") or OTHER_TILDE.match(meaning)
+        yield None if is_unknown else meaning
 
 
 def _without_braces(word: str) -> Iterator[str]:

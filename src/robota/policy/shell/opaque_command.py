@@ -141,8 +141,8 @@ def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) 
 def _possible_names(text: str) -> tuple[str, ...]:
     """Everything that could be a name: as written, without quotes, and with braces expanded."""
     unquoted = QUOTING.sub("", text)
-    made = (word for match in islice(BRACES.finditer(unquoted), MAX_BRACES) for word in _from_braces(match))
-    return tuple(dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *made)))
+    expanded = (word for match in islice(BRACES.finditer(unquoted), MAX_BRACES) for word in _from_braces(match))
+    return tuple(dict.fromkeys((*WORD.findall(text), *WORD.findall(unquoted), *expanded)))
 
 
 def _from_braces(match: re.Match[str]) -> Iterator[str]:

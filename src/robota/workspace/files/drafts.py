@@ -96,7 +96,7 @@ def _remove_or_keep(directory: int, draft: os.DirEntry[str]) -> str | None:
     return None
 
 
-def _locked(root: Path, how: int) -> int | None:
+def _locked(root: Path, lock_kind: int) -> int | None:
     try:
         own = os.open(root / OWN_DIRECTORY, FLAGS)
     except OSError:
@@ -112,7 +112,7 @@ def _locked(root: Path, how: int) -> int | None:
     finally:
         os.close(own)
     try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, lock_kind | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
         return None

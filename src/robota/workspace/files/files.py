@@ -170,9 +170,9 @@ class LocalFiles:
         self._held.close()
 
     def for_call(self) -> "LocalFiles":
-        """The same files for one call: a path keeps resolving to the place that it resolved to first.
+        """The same files for one call: a path keeps resolving to the location that it resolved to first.
 
-        So the place that policy judged is the one that is shown and changed. If it was swapped since, it is refused.
+        So the location that policy judged is the one that is shown and changed. If it was swapped since, it is refused.
         """
         # A shallow copy without the `copy` module, whose import every session would pay for.
         held = LocalFiles.__new__(LocalFiles)
@@ -381,7 +381,7 @@ class LocalFiles:
 
     @contextmanager
     def _parent(self, location: Location, *, create: bool = False) -> Iterator[int]:
-        """Open the directory of a place without following links; it must be the directory that was judged."""
+        """Open the directory of a location without following links; it must be the directory that was judged."""
         with self._directory(location.real.parent, create=create) as parent:
             if location.directory is not None and _identity(os.fstat(parent)) != location.directory:
                 raise FileChanged(

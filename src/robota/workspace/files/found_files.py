@@ -19,8 +19,8 @@ class FoundFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 def files_below(root: str, start: str) -> tuple[str, ...] | None:
     """The files that `find_files` finds, as far as directories can be read."""
-    found = find_files(root, start)
-    return None if found is None else found.files
+    listing = find_files(root, start)
+    return None if listing is None else listing.files
 
 
 def find_files(root: str, start: str, most: int = MAX_ENTRIES) -> FoundFiles | None:

@@ -31,7 +31,7 @@ def may_be_present(path: str | Path) -> bool:
 
 
 def outermost_absent(path: Path, root: Path) -> Path:
-    """The place itself if it exists, or else the outermost directory below `root` that would have to be created."""
+    """The path itself if it exists, or else the outermost directory below `root` that would have to be created."""
     way = [each for each in (*reversed(path.parents), path) if root in each.parents]
     return next((each for each in way if presence_of(each) is Presence.ABSENT), path)
 

@@ -78,12 +78,12 @@ def take_over_abandoned(directories: GitDirectories, user_directory: Path) -> tu
 
     Returns a sentence for each thing that was not written back.
     """
-    told: list[str] = []
+    messages: list[str] = []
     with suppress(OSError):
         for copy in sorted(_copies(user_directory).iterdir()):
             with suppress(OSError):
-                told += _take_over(copy, directories, user_directory)
-    return tuple(told)
+                messages += _take_over(copy, directories, user_directory)
+    return tuple(messages)
 
 
 def _copies(user_directory: Path) -> Path:
@@ -106,12 +106,12 @@ def _take_over(copy: Path, directories: GitDirectories, user_directory: Path) ->
             return (FOREIGN.format(copy, problem),)
         is_of_this_repository = state.directories == directories
         try:
-            told = state.take_over() if is_of_this_repository else ()
+            messages = state.take_over() if is_of_this_repository else ()
         except OSError as error:
             return (not_written_yet(copy, error),)
         if is_of_this_repository or time.time() - (copy / STATE).stat().st_mtime > MAX_AGE_S:
             remove_tree(copy)
-        return told
+        return messages
     finally:
         os.close(lock)
 

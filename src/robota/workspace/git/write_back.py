@@ -130,11 +130,11 @@ def write_back(top: Path, own: CopiedDirectory, common: CopiedDirectory) -> tupl
                     for path in _new_submodules(change.data, own.real):
                         _check_submodule(path, top, common.real)
             _take_stored(common_sides)
-            told = _apply_or_rescue(changes)
+            messages = _apply_or_rescue(changes)
             unfinished = [name for name in LEFT_BEHIND if _is_new(own_sides, name)]
     except (NotTakenOver, UnsafeEntry, BadObject, UnreadableIndex) as problem:
         return (_not_kept(str(problem)),)
-    return (*told, UNFINISHED.format(", ".join(unfinished))) if unfinished else told
+    return (*messages, UNFINISHED.format(", ".join(unfinished))) if unfinished else messages
 
 
 def index_before(copy: Path) -> Path:

@@ -72,8 +72,10 @@ def _entries(directory: str) -> list[tuple[str, str, bool]]:
                 if entry.is_dir(follow_symlinks=False):
                     described.append((entry.name, "directory", True))
                     continue
-                at = entry.stat(follow_symlinks=False)
-                described.append((entry.name, f"{at.st_mode} {at.st_size} {at.st_ino} {at.st_ctime_ns}", False))
+                status = entry.stat(follow_symlinks=False)
+                described.append(
+                    (entry.name, f"{status.st_mode} {status.st_size} {status.st_ino} {status.st_ctime_ns}", False)
+                )
     except OSError as error:
         described.append(("", f"unreadable {error.errno}", False))
     return sorted(described)

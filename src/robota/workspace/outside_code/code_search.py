@@ -108,7 +108,7 @@ class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verified(self) -> frozenset[Path]:
-        """The places that a program may be started from once they were compared."""
+        """The paths that a program may be started from once they were compared."""
         return frozenset((*self.files, *self.trees))
 
 
@@ -421,11 +421,11 @@ class _Search:
 
     def _add_surroundings(self, path: str) -> None:
         """A program in a virtual environment or an installed package loads code from the whole of it."""
-        at = path
-        while self._is_inside(at) and at not in self._roots:
-            if os.path.basename(at) == NODE_MODULES or _is_file(f"{at}/{VIRTUAL_ENVIRONMENT}"):  # noqa: PTH119
-                self._trees[at] = None
-            at = os.path.dirname(at)  # noqa: PTH120
+        parent = path
+        while self._is_inside(parent) and parent not in self._roots:
+            if os.path.basename(parent) == NODE_MODULES or _is_file(f"{parent}/{VIRTUAL_ENVIRONMENT}"):  # noqa: PTH119
+                self._trees[parent] = None
+            parent = os.path.dirname(parent)  # noqa: PTH120
 
     def _obey(self, convention: Convention | None, bases: tuple[str, ...]) -> None:
         if convention is None:

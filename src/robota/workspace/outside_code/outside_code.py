@@ -81,7 +81,7 @@ class OutsideCode:
         self._programs.append(program)
 
     def protected(self) -> tuple[Path, ...]:
-        """The places that must neither change nor appear, as found when they are first needed."""
+        """The paths that must neither change nor appear, as found when they are first needed."""
         if self._protected is None:
             paths = (path for program in self._programs for path in find_code(program, self.root).protected_paths)
             self._protected = tuple(dict.fromkeys(paths))

@@ -119,7 +119,7 @@ def _on_top(mounts: Sequence[Mount]) -> list[str]:
 
 
 def is_visible(path: str, border: Border) -> bool:
-    """Whether commands see what is at this place outside, if it exists; /tmp is a different directory inside."""
+    """Whether commands see what is at this path outside, if it exists; /tmp is a different directory inside."""
     home = border.home
     covered = (Path("/tmp"), *border.socket_directories, *home.areas, *home.hidden, *border.kept_from_model)
     shown = (border.root, *border.writable, *(entry.path for entry in home.visible))
@@ -128,7 +128,7 @@ def is_visible(path: str, border: Border) -> bool:
 
 
 def _innermost(path: str, around: Iterable[Path]) -> int:
-    """How long the path of the innermost of those directories is that contain the place; 0 if none does."""
+    """How long the path of the innermost of those directories is that contain the path; 0 if none does."""
     return max((len(each) for each in map(str, around) if path == each or path.startswith(f"{each}/")), default=0)
 
 

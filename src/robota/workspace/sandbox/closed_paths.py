@@ -44,7 +44,7 @@ class SearchLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClosedPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """`places` must not change. `notes` say which places are closed only because of a limit.
+    """`paths` must not change. `notes` say which paths are closed only because of a limit.
 
     `unprotectable` says why that is not enough, so that the whole workspace must not change.
     """
@@ -75,9 +75,9 @@ def find_closed_paths(root: Path, limits: SearchLimits | None = None) -> ClosedP
 
 
 def fit_into(paths: Collection[Path], root: Path, max_mounts: int) -> set[Path]:
-    """The places, with directories instead of what is in them until no more than that many mounts are needed.
+    """The paths, with directories instead of what is in them until no more than that many mounts are needed.
 
-    Each place needs a mount, and each directory on the way to it. The directory with the most places in it is taken
+    Each path needs a mount, and each directory on the way to it. The directory with the most paths in it is taken
     first; `root` itself if no other is left.
     """
     fitted = _outermost(paths)

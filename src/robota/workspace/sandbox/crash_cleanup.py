@@ -25,8 +25,8 @@ TEMPORARY: Final = "tmp"
 def clean_up_after_crash(root: Path, kept_in: Path, user_directory: Path) -> list[str]:
     """Clean up in a workspace whose sessions are stored in `kept_in`. Returns messages for the user."""
     _remove_directories(root, user_directory)
-    told = _remove_drafts(kept_in) if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS) else []
-    return told + _undo_patches(root, user_directory) if os.path.lexists(user_directory / JOURNALS) else told
+    messages = _remove_drafts(kept_in) if os.path.lexists(kept_in / OWN_DIRECTORY / DRAFTS) else []
+    return messages + _undo_patches(root, user_directory) if os.path.lexists(user_directory / JOURNALS) else messages
 
 
 def _remove_directories(root: Path, user_directory: Path) -> None:

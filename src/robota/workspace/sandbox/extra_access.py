@@ -1,6 +1,6 @@
 """Check what the sandbox can be opened for, for one command: connecting to a host, or writing in a directory outside.
 
-A directory is opened only if nothing in it is executed or obeyed by programs outside, as far as its place and its
+A directory is opened only if nothing in it is executed or obeyed by programs outside, as far as its path and its
 content show. What is in doubt is not opened.
 """
 

@@ -32,9 +32,9 @@ def wrap_with_git_data(executable: str, border: Border, command: Sequence[str], 
     try:
         copy = _copy(directories, border)
     except NotCopied as problem:
-        told = (*earlier, READ_ONLY.format(problem))
+        messages = (*earlier, READ_ONLY.format(problem))
         wrapped = wrap_in_bubblewrap(executable, border, command, cwd)
-        return msgspec.structs.replace(wrapped, write_back=lambda: told)
+        return msgspec.structs.replace(wrapped, write_back=lambda: messages)
     try:
         wrapped = wrap_in_bubblewrap(executable, border, command, cwd, copy.mounts)
     except BaseException:

@@ -76,7 +76,7 @@ class _Top(NamedTuple):
 class _PlaceholderPool:
     """Unused placeholders, none if the directory for the pool is itself a placeholder; and where they are needed.
 
-    Places are reached beneath the root without following a link: a directory on the way may be replaced by one.
+    Paths are reached beneath the root without following a link: a directory on the way may be replaced by one.
     """
 
     def __init__(self, top: _Top) -> None:
@@ -141,7 +141,7 @@ class _PlaceholderPool:
                 os.rmdir(path.name, dir_fd=around)
 
     def _directory_of(self, path: Path) -> int:
-        """A descriptor of the directory that the place is in."""
+        """A descriptor of the directory that the path is in."""
         if path.parent not in self._around:
             descriptor = walk_to_directory(self._top.descriptor, str(path.parent.relative_to(self._top.path)))
             self._opened.callback(os.close, descriptor)

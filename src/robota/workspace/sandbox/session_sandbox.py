@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from robota.workspace.sandbox.private_tmp import PrivateTmp
     from robota.workspace.sandbox.session_network import SessionNetwork
 
-# Each place that is hidden costs a mount for every command, and so does each directory on the way to it.
+# Each path that is hidden costs a mount for every command, and so does each directory on the way to it.
 MAX_HIDDEN: Final = 200
 HIDDEN_AS_A_WHOLE: Final = "because of many files that are kept from the model, these are hidden from commands: {}"
 NOT_SEARCHED: Final = (
@@ -46,7 +46,7 @@ HOME_IS_WORKSPACE: Final = (
 
 
 class HomeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """`readable` are further places in the home that commands may read; `as_workspace`: they may run in a home."""
+    """`readable` are further paths in the home that commands may read; `as_workspace`: they may run in a home."""
 
     readable: tuple[str, ...] = ()
     as_workspace: bool = False
@@ -204,7 +204,7 @@ class SessionSandbox:
             remove_pool(self._held_root)
 
     def _search_again_if_moved(self) -> None:
-        """Find the protected places again if any is gone: the user may have moved it."""
+        """Find the protected paths again if any is gone: the user may have moved it."""
         from robota.workspace.files.path_status import may_be_present
 
         border = self.backend.border

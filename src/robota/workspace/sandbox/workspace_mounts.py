@@ -1,7 +1,7 @@
 """What is mounted in the workspace, and in directories opened for it, for one command: the border as it is now.
 
 A directory that contains a mount can be renamed, one that is a mount cannot. So every directory on the way from the
-root to a protected or hidden place is pinned: mounted on itself. Renaming out of a pinned directory gives EXDEV, and
+root to a protected or hidden path is pinned: mounted on itself. Renaming out of a pinned directory gives EXDEV, and
 programs then copy instead. Everything is held by descriptor, opened without following a link.
 """
 
@@ -34,7 +34,7 @@ NOT_ACCESSIBLE: Final = (
 
 
 class MountKind(StrEnum):
-    """What a command finds at a place."""
+    """What a command finds at a path."""
 
     PIN = "pin"  # what is there: a writable directory that can be neither moved nor removed
     READ_ONLY = "read-only"  # what is there, which cannot be changed
@@ -43,7 +43,7 @@ class MountKind(StrEnum):
 
 
 class PlannedMount(msgspec.Struct, frozen=True, kw_only=True):
-    """A mount at a place, and a descriptor of what is there; a placeholder, which is empty, is not held."""
+    """A mount at a path, and a descriptor of what is there; a placeholder, which is empty, is not held."""
 
     kind: MountKind
     path: str
@@ -62,7 +62,7 @@ class PlannedMount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MountCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command must find at a place, held by descriptor."""
+    """What a command must find at a path, held by descriptor."""
 
     path: str
     descriptor: int
@@ -85,7 +85,7 @@ class WorkspaceMounts(msgspec.Struct, frozen=True, kw_only=True):
 def find_workspace_mounts(border: Border, hidden: Sequence[Path], resources: ExitStack) -> WorkspaceMounts:
     """Find what to mount, and put placeholders under missing names until `resources` are closed.
 
-    `hidden` are further places to hide. Raises `CommandNotStarted`.
+    `hidden` are further paths to hide. Raises `CommandNotStarted`.
     """
     root = border.held_root.descriptor
     submodules = find_submodules(border.root)
@@ -130,7 +130,7 @@ def _names_to_block(names: Sequence[Path], root: Path) -> tuple[Path, ...]:
 def _protected(
     border: Border, submodules: SubmodulePlaces, standing: frozenset[Path], names: Sequence[Path]
 ) -> dict[str, MountKind]:
-    """The places that are protected. Of two kinds, the stricter one counts."""
+    """The paths that are protected. Of two kinds, the stricter one counts."""
     # Nothing can be mounted on a link, so its target is protected. Not `Path.resolve`, which fails on a link to itself.
     read_only = (os.path.realpath(name) for name in (*names, *submodules.read_only) if name not in standing)
     return {

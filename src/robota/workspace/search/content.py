@@ -82,7 +82,7 @@ async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) ->
 
 
 def check_searchable(root: Path, path: Path, is_ignored: Callable[[str], bool]) -> None:
-    """Raise unless the place is a directory or a regular file; reading a pipe would block."""
+    """Raise unless the path is a directory or a regular file; reading a pipe would block."""
     shown = str(path.relative_to(root))
     if path != root and is_ignored(shown):
         raise Ignored(f"{shown!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched.")
@@ -112,7 +112,7 @@ def name_options(pattern: PathPattern) -> list[str]:
 
 
 def argument(root: Path, path: Path) -> str:
-    """The place as an argument of a run in `root`, which cannot be mistaken for an option."""
+    """The path as an argument of a run in `root`, which cannot be mistaken for an option."""
     return "." if path == root else f"./{path.relative_to(root)}"
 
 

@@ -54,8 +54,8 @@ class FileIndex:
                 yield from self._tightest(lines, query, lines.with_in_order(query))
 
     def _tightest(self, lines: "_Lines", query: str, matching: Iterator[int]) -> Iterator[str]:
-        ranked = sorted(islice(matching, MAX_RANKED), key=lambda at: _looseness(lines.texts[at], query))
-        return (self._paths[at] for at in ranked)
+        ranked = sorted(islice(matching, MAX_RANKED), key=lambda number: _looseness(lines.texts[number], query))
+        return (self._paths[number] for number in ranked)
 
 
 class _Lines:

@@ -70,22 +70,22 @@ class _Segment:
 
 def _fits(segments: Sequence[_Segment], parts: Sequence[str]) -> bool:
     """Match with backtracking to the last `**` only: what an earlier one could match, the last one can match too."""
-    at = in_name = 0
+    in_pattern = in_name = 0
     deep = -1
     resumed_at = 0
     while in_name < len(parts):
-        if at < len(segments) and segments[at].is_deep:
-            deep, resumed_at = at, in_name
-            at += 1
-        elif at < len(segments) and segments[at].fits(parts[in_name]):
-            at += 1
+        if in_pattern < len(segments) and segments[in_pattern].is_deep:
+            deep, resumed_at = in_pattern, in_name
+            in_pattern += 1
+        elif in_pattern < len(segments) and segments[in_pattern].fits(parts[in_name]):
+            in_pattern += 1
             in_name += 1
         elif deep >= 0:
             resumed_at += 1
-            at, in_name = deep + 1, resumed_at
+            in_pattern, in_name = deep + 1, resumed_at
         else:
             return False
-    return all(segment.is_deep for segment in segments[at:])
+    return all(segment.is_deep for segment in segments[in_pattern:])
 
 
 def _segments(alternative: str, pattern: str) -> list[_Segment]:
@@ -108,7 +108,7 @@ def _expanded(text: str) -> list[str]:
 
 def _sequence(text: str, index: int, depth: int) -> tuple[list[str], int]:
     """Expand the text from `index` to its end or, inside braces, to a comma or the closing brace."""
-    made = [""]
+    expanded = [""]
     while index < len(text) and not (depth and text[index] in ",}"):
         if text[index] == "{":
             options, index = _choice(text, index + 1, depth + 1)
@@ -119,10 +119,10 @@ def _sequence(text: str, index: int, depth: int) -> tuple[list[str], int]:
             options, index = [text[index:end]], end
         else:
             options, index = [text[index]], index + 1
-        if len(made) * len(options) > MAX_ALTERNATIVES:
+        if len(expanded) * len(options) > MAX_ALTERNATIVES:
             raise _invalid(text, f"its braces stand for more than {MAX_ALTERNATIVES} patterns")
-        made = [before + option for before in made for option in options]
-    return made, index
+        expanded = [before + option for before in expanded for option in options]
+    return expanded, index
 
 
 def _choice(text: str, index: int, depth: int) -> tuple[list[str], int]:

@@ -21,24 +21,24 @@ def files_matching(directory: str, pattern: str) -> tuple[str, ...]:
         return ANYTHING
     if any(sign in pattern for sign in ("[:", "[.", "[=", "\\")):
         return ANYTHING
-    if any("[" in found[1:] for found in CLASS.findall(pattern)):
+    if any("[" in character_class[1:] for character_class in CLASS.findall(pattern)):
         return ANYTHING
-    found = ["" if pattern.startswith("/") else directory]
+    paths = ["" if pattern.startswith("/") else directory]
     seen = 0
     for name in pattern.removeprefix("/").split("/"):
         if not SIGNS.intersection(name):
-            found = [f"{parent}/{name}" for parent in found]
+            paths = [f"{parent}/{name}" for parent in paths]
             continue
-        glob = CLASS.sub(lambda found: found[0].replace("[^", "[!", 1), name)
+        glob = CLASS.sub(lambda match: match[0].replace("[^", "[!", 1), name)
         fitting: list[str] = []
-        for parent in found:
+        for parent in paths:
             names = [*_names(parent or "/"), ".", ".."]
             seen += len(names)
             if seen > MAX_ENTRIES:
                 return ANYTHING
             fitting += [f"{parent}/{each}" for each in names if _fits(each, glob)]
-        found = fitting
-    return tuple(path for path in found if os.path.lexists(path))
+        paths = fitting
+    return tuple(path for path in paths if os.path.lexists(path))
 
 
 def _names(directory: str) -> list[str]:

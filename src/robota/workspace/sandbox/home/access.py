@@ -172,7 +172,7 @@ class _Search:
         return real
 
     def placed(self, copy: FileCopy) -> FileCopy:
-        """The copy where the links on the way to its place lead; the place itself may have been a link."""
+        """The copy where the links on the way to its path lead; the path itself may have been a link."""
         followed = _follow(copy.path.parent)
         if followed is None:
             return copy
@@ -180,7 +180,7 @@ class _Search:
         return msgspec.structs.replace(copy, path=followed.path / copy.path.name)
 
     def problem(self, real: Path) -> str | None:
-        """Why a place cannot be visible; None if it can."""
+        """Why a path cannot be visible; None if it can."""
         if any(area.is_relative_to(real) for area in self._areas):
             return "it is the home directory, or contains it"
         if not self._credentials.isdisjoint((real, *real.parents)):
@@ -193,7 +193,7 @@ class _Search:
         return next(below, None) or _telling_file(real)
 
     def is_hidden(self, path: Path) -> bool:
-        """Whether a place in an area is beneath no entry and is not the workspace."""
+        """Whether a path in an area is beneath no entry and is not the workspace."""
         if not self.in_area(str(path)) or path.is_relative_to(self._root):
             return False
         return self._sources.keys().isdisjoint((path, *path.parents))
@@ -225,25 +225,25 @@ class _Followed(msgspec.Struct, frozen=True):
 def _follow(path: Path) -> _Followed | None:
     """None if it does not exist, or leads in a circle."""
     links: dict[Path, str] = {}
-    at, todo = Path("/"), list(path.parts[1:])
+    reached, todo = Path("/"), list(path.parts[1:])
     while todo:
         name = todo.pop(0)
         if name == "..":
-            at = at.parent
+            reached = reached.parent
             continue
-        at = at / name
+        reached = reached / name
         try:
-            target = str(at.readlink())
+            target = str(reached.readlink())
         except FileNotFoundError:
             return None
         except OSError:
             continue  # no link
         if len(links) > MAX_LINKS:
             return None
-        links[at] = target
-        at = Path("/") if target.startswith("/") else at.parent
+        links[reached] = target
+        reached = Path("/") if target.startswith("/") else reached.parent
         todo = [*(part for part in Path(target).parts if part != "/"), *todo]
-    return _Followed(at, links)
+    return _Followed(reached, links)
 
 
 def _home_of_account() -> Path | None:
@@ -294,7 +294,7 @@ def _in_xdg(name: str) -> str:
 
 
 def _below(home: Path, name: str, env: Mapping[str, str]) -> Iterator[Path]:
-    """The places that a name of the tables stands for: where a variable says, and below the home."""
+    """The paths that a name of the tables stands for: where a variable says, and below the home."""
     prefix, _, rest = name.partition("/")
     if prefix not in XDG:
         yield home / name
@@ -369,7 +369,7 @@ def _add_readable(search: _Search, readable: Sequence[str], home: Path) -> Itera
 
 
 def _telling_file(directory: Path) -> Path | None:
-    """A file a few levels below, or at the place itself, whose name says that it holds credentials."""
+    """A file a few levels below, or at the path itself, whose name says that it holds credentials."""
     if directory.name in TELLING_NAMES:
         return directory
     level, left = [str(directory)], MAX_LOOKED_AT
@@ -392,7 +392,7 @@ def _telling_file(directory: Path) -> Path | None:
 
 
 def _without(path: Path, hidden: Sequence[Path]) -> list[Path]:
-    """The place, or everything in it except `hidden`."""
+    """The path, or everything in it except `hidden`."""
     beneath = [each for each in hidden if each.is_relative_to(path) and mode_of(each)]
     if not beneath:
         return [path]

@@ -18,7 +18,7 @@ IN_A_URL: Final = re.compile(r"://(?!git@)[^/@\s\"']+@|/t/[\w-]{8,}/")
 
 
 class FileCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that commands see at `place`, with this content. `whole`: the original, if nothing was left out."""
+    """A file that commands see at `path`, with this content. `whole`: the original, if nothing was left out."""
 
     path: Path
     content: bytes

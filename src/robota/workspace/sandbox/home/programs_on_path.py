@@ -65,7 +65,7 @@ def is_python_installation(prefix: Path) -> bool:
 def _leading_on(
     directory: Path, may_be_hidden: Callable[[str], bool], root: Path, *, is_hidden: bool
 ) -> Iterator[tuple[Path, str]]:
-    """Links of a directory that lead to a hidden place, and interpreters there of its scripts."""
+    """Links of a directory that lead to a hidden path, and interpreters there of its scripts."""
     for entry in _programs(directory):
         real = os.path.realpath(entry.path)
         if entry.is_symlink() and may_be_hidden(real):
