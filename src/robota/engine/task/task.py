@@ -20,7 +20,7 @@ from robota.contracts.tool import (
     UseSkill,
 )
 from robota.engine.context.window import Context, Gauge, overhead_of
-from robota.engine.model.environment import Environment
+from robota.engine.model.environment import Environment, without_own_elements
 from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import AnsweredWithPrompt, Requester, RequestGivenUp, RequestRetry
@@ -105,7 +105,9 @@ class Task:
     def remind(self, text: str) -> None:
         """Add a `<system-reminder>` to the model's next turn; an empty text adds nothing."""
         if text:
-            self._pending.append(TextBlock(text=f"<system-reminder>\n{text}\n</system-reminder>"))
+            # It may quote the name of a file, which must not end the element.
+            content = without_own_elements(text)
+            self._pending.append(TextBlock(text=f"<system-reminder>\n{content}\n</system-reminder>"))
 
     def context_update(self) -> ContextUpdate:
         """How full the context window is, with everything that fills it."""
