@@ -210,7 +210,7 @@ def test_the_permission_mode_can_change_while_a_task_runs(workspace: Path) -> No
     ("bad", "words"),
     [
         ({"name": "no_such_tool", "arguments": {}}, "There is no tool 'no_such_tool'"),
-        ({"name": "read_file", "arguments": {}}, "missing required field `path`"),
+        ({"name": "read_file", "arguments": {}}, "'path' is missing"),
         ({"name": "read_file", "arguments": {"path": ["a"]}}, "Invalid arguments"),
         ({"name": "read_file", "arguments": '{"path": "a.t'}, "not valid JSON"),
         ({"name": "read_file", "arguments": '["a.txt"]'}, "must be a JSON object"),

@@ -82,7 +82,7 @@ def test_an_over_full_conversation_without_a_summary_is_cut_instead(workspace: P
 
 
 def test_results_of_a_first_reply_that_fill_the_window_alone_are_cut(workspace: Path) -> None:
-    for name in ("x", "y", "z"):
+    for name in "stuvwxyz":
         (workspace / f"{name}.txt").write_text(f"{name * 100}\n" * 900)
 
     async def story(stage: ContextStage) -> None:
@@ -91,9 +91,9 @@ def test_results_of_a_first_reply_that_fill_the_window_alone_are_cut(workspace: 
         sent = stage.asked[-1].turns
         check_sendable(sent)
         assert len(sent) == 3 and "Read them." in words(sent)
-        assert words(sent).count("characters omitted to make room") == 3
+        assert words(sent).count("characters omitted to make room") == len("stuvwxyz")
 
-    calls = [call("read_file", path=f"{name}.txt") for name in ("x", "y", "z")]
+    calls = [call("read_file", path=f"{name}.txt") for name in "stuvwxyz"]
     play_in_small_window(workspace, [{"calls": calls}, DONE], story)
 
 

@@ -16,7 +16,8 @@ from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, T
 from robota.providers.chunks import ToolSpec
 
 SHOWN: Final = 80
-DECLARED: Final = "mutation_class"
+# Of tools in a workspace with intents, and of commands in a session with a sandbox.
+SESSION_ARGUMENTS: Final = frozenset({"mutation_class", "without_sandbox", "opened"})
 CALL_OF_PROMPT: Final = "prompt_"
 # The environment (time, branch, changed files) is compared apart, in `environment.py`.
 SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n.*?</environment_details>", re.DOTALL)
@@ -85,13 +86,14 @@ def first_divergence(leg: Leg, replayed: Iterable[Record], as_recorded: Callable
 def first_tool_divergence(heads: Iterable[RecordedHead], today: Iterable[ToolSpec]) -> Divergence | None:
     """Compare the recorded descriptions and schemas of tools with today's. Tools that are missing today are skipped.
 
-    A tool is skipped, too, if only one of both has the argument that tools get in a workspace with intents.
+    A tool is skipped, too, if only one of both has an argument that depends on the session: that of a workspace with
+    intents, or those of a session with a sandbox.
     """
     known = {spec.name: spec for spec in today}
     for head in heads:
         for spec in head.specs:
             other = known.get(spec.name)
-            if other is None or _is_declared(spec) != _is_declared(other):
+            if other is None or _session_arguments(spec) != _session_arguments(other):
                 continue
             pairs = ((spec.description, other.description), (_canonical(spec.schema), _canonical(other.schema)))
             for one, now in pairs:
@@ -100,8 +102,8 @@ def first_tool_divergence(heads: Iterable[RecordedHead], today: Iterable[ToolSpe
     return None
 
 
-def _is_declared(spec: ToolSpec) -> bool:
-    return DECLARED in spec.schema.get("properties", {})
+def _session_arguments(spec: ToolSpec) -> set[str]:
+    return {name for name in spec.schema.get("properties", {}) if name in SESSION_ARGUMENTS}
 
 
 def difference(kind: str, where: str, recorded: str, replayed: str, request: int = 0) -> Divergence:
