@@ -139,7 +139,7 @@ def processes_of(script_file: Path) -> list[int]:
 
 def command_of(place: Path) -> str:
     try:
-        return (place / "cmdline").read_text()
+        return (place / "cmdline").read_text(errors="surrogateescape")
     except OSError:
         return ""
 
